@@ -122,7 +122,7 @@ const push = section(
       .meta({
         description:
           'How long after the last edit of another client the daemon pushes, without waiting for the schedule; only tables whose ' +
-          'pushes are scheduled. false pushes on schedule only. Unit: seconds.',
+          'pushes are scheduled. A refused row is sent again at its time in the same way. false pushes on schedule only. Unit: seconds.',
       }),
   },
   'When edits leave.',

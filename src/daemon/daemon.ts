@@ -237,8 +237,9 @@ class Daemon {
       return { editedTables: none, lookMs: Infinity };
     }
     try {
-      const at = { nowMs: this.#parts.clock.monotonicMs(), delayMs };
-      const edited = this.#edits.tables(at, (name) => this.#jobs.find('push', name) !== null);
+      const { clock } = this.#parts;
+      const look = { nowMs: clock.monotonicMs(), wallMs: clock.nowMs(), delayMs };
+      const edited = this.#edits.tables(look, (name) => this.#jobs.find('push', name) !== null);
       return { editedTables: edited.difference(this.#allTroubles()), lookMs: LOOK_MS };
     } catch (thrown) {
       // Work reports the same failure, but the next work may be an hour away.
@@ -362,10 +363,10 @@ class Daemon {
     this.#circuit = CLOSED;
     this.#failure = null;
     const at = { clock, log: this.#log };
-    const isOnSchedule = run.wantedTables.size === 0;
-    if (run.work === 'push' && own !== null)
-      this.#edits.noteFailure({ nowMs: clock.monotonicMs(), random: clock.random(), isOnSchedule });
-    else if (run.work === 'push' && !isOnSchedule) this.#edits.serve();
+    if (run.work === 'push') {
+      const ended = { nowMs: clock.monotonicMs(), random: clock.random() };
+      this.#edits.notePush({ ...ended, hasFailed: own !== null, tables: run.wantedTables });
+    }
     this.#readTimes.note(run, tables);
     const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
     if (run.work === 'push') for (const [table, error] of errorByTable) this.#pushTroubles.note(table, error, at);
@@ -388,7 +389,6 @@ class Daemon {
     this.#refusedReload = [];
     this.#scheduled = new ScheduledJobs(jobsOf(this.#resources.config));
     this.#edits = new EditWatch(this.#resources.replica);
-    this.#edits.note(this.#parts.clock.monotonicMs());
     this.#refreshWatch = new RefreshWatch();
     this.#circuit = halfOpen(this.#circuit); // the credentials may be what was changed
     const { tableOptions } = pullSettings(this.#resources.config);

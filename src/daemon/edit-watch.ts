@@ -1,67 +1,82 @@
 /**
- * Notices edits, so that they are pushed some seconds after the last one and not only on schedule. It compares the
- * replica's version for other clients, which our own writes do not move.
+ * Notices edits, so that they are pushed some seconds after the last one and not only on schedule, and when the time of a refused row has come. It
+ * compares the replica's version for other clients, which our own writes do not move.
  *
- * This is for speed only. Edits that it does not see (around the triggers, or while the daemon was down) are pushed on
- * schedule, or when the daemon starts.
+ * This is for speed only. Edits that it does not see (around the triggers) are pushed on schedule, or when the daemon starts.
  */
 import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
 import type { Replica } from '../replica/database.ts';
-import { readEditedTables } from '../replica/bookkeeping/row-states.ts';
+import { readNextRetryMs } from '../replica/bookkeeping/refusals.ts';
+import { readTablesToPush } from '../replica/bookkeeping/row-states.ts';
 
 /** Between two looks at the version: a person does not notice a second, and a look costs microseconds. */
 export const LOOK_MS = 1_000;
 
-interface FailedPush {
+interface EditLook {
+  readonly nowMs: number;
+  /** Wall time, which the times of refused rows follow. */
+  readonly wallMs: number;
+  readonly delayMs: number;
+}
+
+interface EndedPush {
   readonly nowMs: number;
   readonly random: number;
-  /** It was no push of noticed edits. */
-  readonly isOnSchedule: boolean;
+  readonly hasFailed: boolean;
+  /** The noticed tables that it was about; empty for a push on schedule. */
+  readonly tables: ReadonlySet<string>;
 }
 
 export class EditWatch {
   readonly #replica: Replica;
-  #version: number;
+  /** Null before the first look, which counts as an edit: tables may wait since before. */
+  #version: number | null = null;
   /** When the last edit was noticed; null once all noticed edits are pushed. */
   #noticedAtMs: number | null = null;
+  /** Tables that were pushed since: what is left of them, such as what a guard holds, waits for the schedule. */
+  readonly #pushed = new Set<string>();
+  /** Wall time of the last notice by a look: refused rows that were due by then have been noticed. */
+  #lookedAtMs = 0;
+  /** When the next refused row is due; null where that is to be read. */
+  #retryAtMs: number | null = null;
   /** Pushes in a row that failed. */
   #failureCount = 0;
 
   constructor(replica: Replica) {
     this.#replica = replica;
-    this.#version = replica.foreignVersion();
   }
 
   /** Origin names of the tables to push now, out of those that are pushed; empty while there are none, or edits still come. */
-  tables(
-    at: { readonly nowMs: number; readonly delayMs: number },
-    isPushed: (name: string) => boolean,
-  ): ReadonlySet<string> {
-    const { nowMs, delayMs } = at;
+  tables({ nowMs, wallMs, delayMs }: EditLook, isPushed: (name: string) => boolean): ReadonlySet<string> {
     const version = this.#replica.foreignVersion();
-    if (version !== this.#version) this.#noticedAtMs = nowMs;
+    this.#retryAtMs ??= readNextRetryMs(this.#replica, this.#lookedAtMs);
+    if (version !== this.#version || wallMs >= this.#retryAtMs) {
+      this.note(nowMs);
+      this.#lookedAtMs = wallMs;
+      this.#retryAtMs = null;
+    }
     this.#version = version;
     if (this.#noticedAtMs === null || nowMs - this.#noticedAtMs < delayMs) return new Set();
-    const edited = new Set(readEditedTables(this.#replica).filter(isPushed));
-    if (edited.size === 0) this.serve();
-    return edited;
+    const waiting = readTablesToPush(this.#replica, wallMs).filter((name) => isPushed(name) && !this.#pushed.has(name));
+    if (waiting.length === 0) this.#noticedAtMs = null;
+    return new Set(waiting);
   }
 
-  /** We edited rows ourselves, for a person who decided something. */
+  /** An edit counts as made at this time; also one of ours, for a person who decided something. */
   note(nowMs: number): void {
     this.#noticedAtMs = nowMs;
+    this.#pushed.clear();
   }
 
-  /** The noticed edits have been pushed, or must not be. */
-  serve(): void {
-    this.#noticedAtMs = null;
-    this.#failureCount = 0;
-  }
-
-  /** A push failed. Its edits are noticed again after a wait that grows, since the schedule may be hours away; one on schedule delays no noticed edit. */
-  noteFailure({ nowMs, random, isOnSchedule }: FailedPush): void {
-    if (isOnSchedule && this.#noticedAtMs !== null) return;
-    this.#failureCount += 1;
-    this.#noticedAtMs = nowMs + spreadBackoffMs(BACKOFFS.table, this.#failureCount, random);
+  /** After a push that failed, its edits are noticed again after a wait that grows, since the schedule may be hours away; one on schedule delays no noticed edit. */
+  notePush({ nowMs, random, hasFailed, tables }: EndedPush): void {
+    this.#retryAtMs = null;
+    if (!hasFailed) {
+      if (tables.size > 0) this.#failureCount = 0;
+      for (const table of tables) this.#pushed.add(table);
+    } else if (tables.size > 0 || this.#noticedAtMs === null) {
+      this.#failureCount += 1;
+      this.note(nowMs + spreadBackoffMs(BACKOFFS.table, this.#failureCount, random));
+    }
   }
 }

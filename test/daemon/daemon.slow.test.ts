@@ -454,6 +454,61 @@ test.each(['update', 'select'])(
   },
 );
 
+test('sends a parked row again at its time, long before the schedule, and no row whose time has not come', async () => {
+  let isRefusing = true;
+  const intercept: Refusing['intercept'] = (request, response) => {
+    if (!isRefusing || request.method !== 'update') return false;
+    const body = '[{"status":403,"id":1,"errors":[{"error":403,"code":1,"message":"no right"}]}]';
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end(body);
+    return true;
+  };
+  await using sandbox = await startTestSandbox({ tables: tables(), intercept });
+  await using daemon = startDaemon(sandbox, 'schedule: { sync: "0 0 * * *" }\ntables: { Note: { push: true } }\n');
+  const pushes = (): number => finished(daemon).filter((line) => line === 'push done').length;
+  await daemon.idle();
+  daemon.execute(`UPDATE "Note" SET "Title" = 'ours' WHERE _id = 1`);
+  await daemon.elapse(3);
+  const [failure] = daemon.rows('SELECT retry_at FROM sync_failures');
+  expect(failure).toEqual({ retry_at: '2026-06-01T13:03:00Z' });
+  expect(pushes()).toBe(2);
+
+  await daemon.elapse(56);
+  expect(pushes()).toBe(2);
+  await daemon.elapse(5);
+  expect(pushes()).toBe(3);
+  isRefusing = false;
+  await daemon.elapse(130);
+
+  expect(sandbox.store.rows('Note').map(({ values }) => values['Title'])).toEqual(['ours', 'b', 'c']);
+  expect(pushes()).toBe(4);
+});
+
+test.each(['another table was pushed', 'the configuration was read again'])(
+  'pushes what is edited in a table that failed once it is well, also after %s',
+  async (after) => {
+    const refusing = refuseSelects();
+    await using sandbox = await startTestSandbox({ tables: tables(), intercept: refusing.intercept });
+    const yaml =
+      'schedule: { sync: "0 0 * * *", pull: "*/5 * * * *", push: "0 0 * * *" }\ntables: { "*": { push: true } }\n';
+    await using daemon = startDaemon(sandbox, yaml);
+    const titles = (table: string): readonly unknown[] =>
+      sandbox.store.rows(table).map(({ values }) => values['Title']);
+    await daemon.idle();
+    refusing.table = sandbox.store.table('Order').alias;
+    await daemon.elapse(6);
+    daemon.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE "Title" = 'a'; UPDATE "Order" SET "Title" = 'ours'`);
+    await daemon.elapse(5);
+    expect([...titles('Note'), ...titles('Order')]).toEqual(['mine', 'b', 'c', 'x']);
+    if (after.startsWith('the')) daemon.reload();
+    await daemon.elapse(1);
+
+    refusing.table = null;
+    await daemon.elapse(30);
+
+    expect(titles('Order')).toEqual(['ours']);
+  },
+);
+
 test.each([
   ['select', 'its rows cannot be read'],
   ['upsert', 'its edits are not taken'],

@@ -10,16 +10,16 @@ test('a push on schedule that fails delays no noticed edit; one of noticed edits
   await using fixture = await startTwoWay();
   const edits = new EditWatch(fixture.replica);
   const tables = (nowMs: number): readonly string[] => [
-    ...edits.tables({ nowMs, delayMs: DELAY_MS }, (name) => name === 'Note'),
+    ...edits.tables({ nowMs, wallMs: 0, delayMs: DELAY_MS }, (name) => name === 'Note'),
   ];
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
 
   expect(tables(0)).toEqual([]);
-  edits.noteFailure({ nowMs: 1_000, random: 0.5, isOnSchedule: true });
+  edits.notePush({ nowMs: 1_000, random: 0.5, hasFailed: true, tables: new Set() });
   expect(tables(DELAY_MS)).toEqual(['Note']);
 
   const waitOf = (nowMs: number): number => {
-    edits.noteFailure({ nowMs, random: 0.5, isOnSchedule: false });
+    edits.notePush({ nowMs, random: 0.5, hasFailed: true, tables: new Set(['Note']) });
     const seconds = Array.from({ length: HOURS_MS / 1_000 }, (_, second) => second + 1);
     return seconds.find((second) => tables(nowMs + second * 1_000).length > 0) ?? Infinity;
   };
@@ -28,6 +28,6 @@ test('a push on schedule that fails delays no noticed edit; one of noticed edits
   expect(first).toBeGreaterThan(30);
   expect(second).toBeGreaterThan(first);
 
-  edits.serve();
+  edits.notePush({ nowMs: 0, random: 0.5, hasFailed: false, tables: new Set(['Note']) });
   expect(tables(3 * HOURS_MS)).toEqual([]);
 });

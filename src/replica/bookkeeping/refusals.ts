@@ -46,6 +46,13 @@ export function readDueIds(from: Connection, tableId: number, nowMs: number): re
   return queryNumbers(from, text, [{ tableId, now: Math.floor(nowMs) }]);
 }
 
+/** When the next refused row behind a time is due, in epoch milliseconds; Infinity for none. */
+export function readNextRetryMs(from: Connection, afterMs: number): number {
+  const text = sql`SELECT min(f.retry_at_ms) FROM _rowsync_refusals f JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id
+      WHERE r.state = 'refused' AND f.retry_at_ms > ? HAVING count(*) > 0`;
+  return queryNumbers(from, text, [Math.floor(afterMs)])[0] ?? Infinity;
+}
+
 /** Why rows of a table wait, or waited, by row; `isOfOrigin` if the origin answered so. */
 export function readReasons(
   from: Connection,

@@ -49,11 +49,13 @@ export const NO_CHANGES_VIEW = sql`
   SELECT NULL AS "table", NULL AS row_id, NULL AS kind, NULL AS "column", NULL AS base, NULL AS local, NULL AS state,
          NULL AS since WHERE 0`;
 
-/** Origin names of the two-way tables with rows that are edited or on their way, as far as marks say. */
-export function readEditedTables(from: Connection): readonly string[] {
-  const text = sql`SELECT name FROM _rowsync_tables t WHERE push = 'on' AND state <> 'gone'
-          AND EXISTS (SELECT 1 FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state IN ('edited', 'sending', 'unknown'))`;
-  return queryTexts(from, text);
+/** Origin names of the two-way tables with rows that are edited or on their way, as far as marks say, or refused until a time that has come. */
+export function readTablesToPush(from: Connection, nowMs: number): readonly string[] {
+  const text = sql`SELECT name FROM _rowsync_tables t WHERE push = 'on' AND state <> 'gone' AND (
+          EXISTS (SELECT 1 FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state IN ('edited', 'sending', 'unknown'))
+          OR EXISTS (SELECT 1 FROM _rowsync_refusals f JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id
+            WHERE f.table_id = t.id AND r.state = 'refused' AND f.retry_at_ms <= ?))`;
+  return queryTexts(from, text, [Math.floor(nowMs)]);
 }
 
 /** Ids of the rows of a table that are edited, or on their way. */
