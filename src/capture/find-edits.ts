@@ -34,7 +34,7 @@ import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
 import { captureOlderCopy } from './older-copy.ts';
 import type { TwoWayColumn, TwoWayTable } from './two-way-table.ts';
 import { captureTriggers, cellName, missingRule, valueRules, type CellRule } from './edit-triggers.ts';
-import { apply, applyEvent, readFacts, renumberStrays } from './writer/apply-outcome.ts';
+import { applyOutcome, applyEvent, readFacts, renumberStrays } from './writer/apply-outcome.ts';
 import { readOvertakenRefusals } from '../replica/bookkeeping/refusals.ts';
 import { storeFacts, readCaptureState } from '../replica/bookkeeping/tables.ts';
 
@@ -61,7 +61,7 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
     applyEvent(tx, table.id, readOvertakenRefusals(tx, table), { event: 'localEdit', at });
     storeFacts(tx, table.id, { compare_due: 0 });
   }
-  tx.journal.captureEdits(table, tx.cause);
+  tx.history.captureEdits(table, tx.cause);
   noteCaptured(tx, table.id, at);
   const isMarked = hasMarks(tx, table.id);
   const renumbered = isMarked ? renumberStrays(tx, table, readForeignIds(tx, table), at) : [];
@@ -105,7 +105,7 @@ function decideEach(
   decide: (facts: RowFacts) => RowOutcome,
 ): void {
   for (const block of blocks(ids))
-    apply(tx, table, { outcomes: readFacts(tx, table, block).map(decide), nowMs: Date.parse(at) });
+    applyOutcome(tx, table, { outcomes: readFacts(tx, table, block).map(decide), nowMs: Date.parse(at) });
 }
 
 /** Gives up edits of columns (by `seq`) that the origin does not show any more, before they are dropped; `sync_conflicts` keeps them. */
@@ -122,7 +122,7 @@ export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<numb
 }
 
 /** Parks rows on their way: a part of the table was dropped here, so later edits cannot be distinguished from sent values. */
-export function doubtBatches(tx: Tx, table: TwoWayTable, at: string): void {
+export function markBatchesInDoubt(tx: Tx, table: TwoWayTable, at: string): void {
   const reason = 'its table was dropped here while it was on its way; look at the origin, then retry or discard it';
   for (const { rows } of readBatches(tx, table)) {
     const rowById = new Map(rows.map((row) => [row.id, row]));
@@ -130,7 +130,7 @@ export function doubtBatches(tx: Tx, table: TwoWayTable, at: string): void {
       const { kind, cells } = must(rowById.get(facts.id), 'facts come for each id');
       return decideMoved(facts, 'doubted', { kind, reason, column: null, words: null, hope: 'never', cells });
     });
-    apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+    applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
   }
   forgetBatches(tx, table.id);
 }

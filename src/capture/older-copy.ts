@@ -11,7 +11,7 @@ import type { Connection, Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
 import { queryNumbers } from '../replica/query.ts';
 import type { TwoWayTable } from './two-way-table.ts';
-import { apply, readFacts } from './writer/apply-outcome.ts';
+import { applyOutcome, readFacts } from './writer/apply-outcome.ts';
 import { storeFacts, readCaptureState, storeCreatesDoubted } from '../replica/bookkeeping/tables.ts';
 
 const REASON =
@@ -43,7 +43,7 @@ function doubtCreates(
     const doubt = { kind: 'insert', reason: REASON, column: null, words: null, hope: 'never', cells } as const;
     return decideMoved(facts, 'restored', doubt);
   });
-  apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+  applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
 }
 
 /** Why so many rows of a table may not be pushed; null if they may. */

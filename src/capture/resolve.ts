@@ -38,7 +38,7 @@ import { readRowStates, takeLocalId } from '../replica/bookkeeping/row-states.ts
 import { discardChanges } from './sync-mode.ts';
 import { captureOlderCopy } from './older-copy.ts';
 import { findTwoWayTable, type TwoWayColumn, type TwoWayTable } from './two-way-table.ts';
-import { apply, applyEvent, readFacts } from './writer/apply-outcome.ts';
+import { applyOutcome, applyEvent, readFacts } from './writer/apply-outcome.ts';
 import { valuePutBack } from '../reconcile/files.ts';
 
 /** What a person takes; `value` counts only with `take: 'value'`. */
@@ -136,7 +136,7 @@ function factsOf(tx: Tx, table: TwoWayTable, rowId: number): RowFacts {
 }
 
 function applyOne(tx: Tx, table: TwoWayTable, outcome: RowOutcome, at: string): void {
-  apply(tx, table, { outcomes: [outcome], nowMs: Date.parse(at) });
+  applyOutcome(tx, table, { outcomes: [outcome], nowMs: Date.parse(at) });
 }
 
 /** The present version of a conflict's cell or row, in the form in which it is kept. */
@@ -225,7 +225,7 @@ function typedValue(type: ColumnType, value: Stored): Value {
 
 /** Runs a write in a savepoint; what SQLite refuses becomes words, and the transaction continues. @throws every other error. */
 function attempt<T extends object>(tx: Tx, action: () => T): T | { readonly problem: string } {
-  tx.journal.flush(); // or what is taken back would take along entries of what came before
+  tx.history.flush(); // or what is taken back would take along entries of what came before
   tx.prepare(sql`SAVEPOINT _rowsync_attempt`).run();
   let done: T | { readonly problem: string };
   try {

@@ -11,7 +11,7 @@ import { readProblems, isPushProblemStored, storePushProblem } from '../replica/
 import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
 import { forgetDroppedFiles } from '../replica/bookkeeping/files.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
-import { type LedgerTable, readSelection, readTable, readTables, storeFacts } from '../replica/bookkeeping/tables.ts';
+import { type TableRecord, readSelection, readTable, readTables, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { hasTable } from '../replica/schema-objects.ts';
 import { forgetEtags, readPages, distrustRows } from '../replica/bookkeeping/pages.ts';
 import { blocks } from '../replica/query.ts';
@@ -25,7 +25,7 @@ import { readTwoWayTable, type TwoWayTable } from './two-way-table.ts';
 import { captureTriggers } from './edit-triggers.ts';
 import { ensureChangesView } from './changes-view.ts';
 import { forgetRowStates, startLocalIds } from '../replica/bookkeeping/row-states.ts';
-import { apply, readFacts, retryRefused } from './writer/apply-outcome.ts';
+import { applyOutcome, readFacts, retryRefused } from './writer/apply-outcome.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readSent } from '../replica/bookkeeping/refusals.ts';
 
@@ -48,14 +48,14 @@ export function noteOpenness(tx: Tx, target: WrittenTable, at: string): void {
 
 function wantedTriggers(from: Connection, tableId: number, table: TwoWayTable | null): readonly Trigger[] {
   if (table !== null) return captureTriggers(table);
-  const ledger = readTable(from, tableId);
-  const [insert, ...others] = guardsOf(ledger, guardSentence(ledger));
+  const record = readTable(from, tableId);
+  const [insert, ...others] = guardsOf(record, guardSentence(record));
   // Before its columns are known, a table has no row that could be changed.
-  const isShell = ledger.state === 'loading' && readColumns(from, tableId).length === 0;
+  const isShell = record.state === 'loading' && readColumns(from, tableId).length === 0;
   return isShell ? [insert] : [insert, ...others];
 }
 
-function guardSentence({ localName, push }: LedgerTable): string {
+function guardSentence({ localName, push }: TableRecord): string {
   return push === 'off'
     ? `${localName} is a read-only mirror: change it at the origin, and the next sync brings it here`
     : `${localName} cannot be edited yet: it is still being read from the origin; try again after the next sync`;
@@ -68,17 +68,17 @@ export function switchMode(
   options: { readonly push: boolean; readonly discard: boolean; readonly at: string },
 ): void {
   requireBase(tx, readTable(tx, tableId));
-  const ledger = readTable(tx, tableId);
+  const record = readTable(tx, tableId);
   if (options.push) {
-    if (ledger.push === 'off') startWaiting(tx, tableId);
+    if (record.push === 'off') startWaiting(tx, tableId);
     if (
-      ledger.push !== 'on' &&
-      ledger.state === 'steady' &&
+      record.push !== 'on' &&
+      record.state === 'steady' &&
       !readSweep(tx, tableId).isDistrusted &&
       areAllPagesProven(tx, tableId)
     )
-      switchOn(tx, ledger);
-  } else if (ledger.push !== 'off') {
+      switchOn(tx, record);
+  } else if (record.push !== 'off') {
     const table = readTwoWayTable(tx, tableId);
     if (table !== null) endCapture(tx, table, options);
     dropBase(tx, tableId);
@@ -90,7 +90,7 @@ export function switchMode(
 }
 
 /** Makes sure that a two-way table has its base; one that was made anew waits for its rows instead. @throws RowsyncError `replica.schema`. */
-function requireBase(tx: Tx, { id, localName, push, state }: LedgerTable): void {
+function requireBase(tx: Tx, { id, localName, push, state }: TableRecord): void {
   if (push !== 'on' || hasBase(tx, id)) return;
   if (state === 'loading') return startWaiting(tx, id);
   throw new RowsyncError('replica', 'replica.schema', {
@@ -101,10 +101,10 @@ function requireBase(tx: Tx, { id, localName, push, state }: LedgerTable): void 
 
 /** Makes a waiting table two-way, in the transaction that ends its sweep; one whose guards were removed meanwhile waits for the next. */
 export function finishSwitch(tx: Tx, tableId: number): void {
-  const ledger = readTable(tx, tableId);
-  if (ledger.push !== 'waiting') return;
-  if (isTampered(tx, tableId)) distrustRows(tx, ledger);
-  else switchOn(tx, ledger);
+  const record = readTable(tx, tableId);
+  if (record.push !== 'waiting') return;
+  if (isTampered(tx, tableId)) distrustRows(tx, record);
+  else switchOn(tx, record);
   ensureCapture(tx, tableId);
 }
 
@@ -120,7 +120,7 @@ function areAllPagesProven(from: Connection, tableId: number): boolean {
   return readPages(from, tableId).every(({ etag }) => etag !== null);
 }
 
-function switchOn(tx: Tx, table: LedgerTable): void {
+function switchOn(tx: Tx, table: TableRecord): void {
   createBase(tx, table);
   startLocalIds(tx, table.id);
   storeFacts(tx, table.id, { compare_due: 0, push: 'on' });
@@ -157,7 +157,7 @@ export function discardChanges(tx: Tx, table: TwoWayTable, changes: readonly Row
       const sent = isNowhere ? readSent(tx, table.id, facts.id) : null;
       return decideDiscarded(facts, { columns: block[index]?.columns ?? [], sent });
     });
-    apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+    applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
   }
 }
 
@@ -173,9 +173,9 @@ function pruneMissing(tx: Tx, tableId: number, seqs: readonly number[], at: stri
 /** Drops what the origin no longer describes; edits of a dropped table are kept in `sync_conflicts`. */
 export function prune(opened: Tx, at: string): readonly string[] {
   const tx = opened.because('schema');
-  for (const ledger of readTables(tx)) {
-    const isGone = ledger.state === 'gone' && isOwnTable(tx, ledger.localName);
-    const table = isGone ? readTwoWayTable(tx, ledger.id) : null;
+  for (const record of readTables(tx)) {
+    const isGone = record.state === 'gone' && isOwnTable(tx, record.localName);
+    const table = isGone ? readTwoWayTable(tx, record.id) : null;
     if (table !== null) endCapture(tx, table, { discard: true, at });
   }
   for (const { id } of readTables(tx)) {

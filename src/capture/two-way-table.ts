@@ -2,15 +2,15 @@
  * A two-way table as the bookkeeping describes it: all facts that capture, merge and push need, read without the origin.
  */
 import { RowsyncError } from '../base/errors.ts';
-import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
+import { readColumns, type ColumnRecord } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';
-import { findTable, type LedgerTable, readEditing, readTable, readTables } from '../replica/bookkeeping/tables.ts';
+import { findTable, type TableRecord, readEditing, readTable, readTables } from '../replica/bookkeeping/tables.ts';
 import { hasTable, oncePerSchema } from '../replica/schema-objects.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { COLOR_COLUMN, hasBase, readStanding } from '../replica/user-tables.ts';
 import { hasOption, isWritable } from '../wire/schema.ts';
 
-export interface TwoWayColumn extends LedgerColumn {
+export interface TwoWayColumn extends ColumnRecord {
   /** The origin refuses a row without a value. */
   readonly required: boolean;
   /** The origin gives a new row a value here if it has none: keys, numbers, owners. */
@@ -25,7 +25,7 @@ export interface TwoWayTable extends RowTarget {
   readonly name: string;
   readonly columns: readonly TwoWayColumn[];
   /** Columns that the origin no longer has, with their last values, and the one for colors; read-only. */
-  readonly keptColumns: readonly Pick<LedgerColumn, 'localName' | 'type' | 'mask'>[];
+  readonly keptColumns: readonly Pick<ColumnRecord, 'localName' | 'type' | 'mask'>[];
   /** Origin's name of the column that identifies rows; null without one. */
   readonly matchColumn: string | null;
   /** Whether the calling user may add rows. */
@@ -49,18 +49,18 @@ export function readTwoWayTable(from: Connection, tableId: number): TwoWayTable 
 }
 
 const readKnown = oncePerSchema(
-  () => new Map<number, { columns: readonly LedgerColumn[]; facts: string; table: TwoWayTable }>(),
+  () => new Map<number, { columns: readonly ColumnRecord[]; facts: string; table: TwoWayTable }>(),
 );
 
 /** The same object while nothing of the table changes: what is made of it, such as its triggers, is kept with it. */
-function twoWayTable(from: Connection, table: LedgerTable): TwoWayTable | null {
+function twoWayTable(from: Connection, table: TableRecord): TwoWayTable | null {
   if (table.push !== 'on' || !hasBase(from, table.id) || !hasTable(from, table.localName)) return null;
   const columns = readColumns(from, table.id);
   const editing = readEditing(from, table.id);
   const facts = JSON.stringify([table.name, table.localName, table.rowColors, editing]);
   const before = readKnown(from).get(table.id);
   if (before?.columns === columns && before.facts === facts) return before.table;
-  const isLive = ({ state }: LedgerColumn): boolean => state === 'live';
+  const isLive = ({ state }: ColumnRecord): boolean => state === 'live';
   const colors = table.rowColors === 'kept' ? [COLOR_COLUMN] : [];
   const kept = [...columns.filter((column) => !isLive(column)), ...colors];
   const keptNames = kept.map(({ localName }) => localName);

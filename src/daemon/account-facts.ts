@@ -20,7 +20,7 @@ import { boundNameOf, readDescribed } from '../replica/bookkeeping/described-tab
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { readFilesByTable } from '../replica/bookkeeping/files.ts';
-import { readSelection, readTables, type LedgerTable } from '../replica/bookkeeping/tables.ts';
+import { readSelection, readTables, type TableRecord } from '../replica/bookkeeping/tables.ts';
 import { countUnseen, shownSince } from '../replica/bookkeeping/conflicts.ts';
 import { readOldestPending } from '../replica/bookkeeping/row-states.ts';
 import { readPutBack } from '../replica/older-copy.ts';
@@ -32,7 +32,7 @@ import type { DaemonState } from './state.ts';
 import { readFollowable } from '../replica/bookkeeping/following.ts';
 
 /** What is known of the daemon: whether one keeps the tables, and what it says is wrong. */
-export interface DaemonWord extends Pick<AccountFacts, 'keeper'> {
+export interface DaemonFacts extends Pick<AccountFacts, 'keeper'> {
   readonly complaints: readonly FoundComplaint[];
 }
 
@@ -48,12 +48,12 @@ interface KeptTables extends Pick<AccountFacts, 'misnamed'> {
 
 /** The facts that are not in the replica. */
 export interface Surroundings extends KeptTables {
-  readonly word: DaemonWord;
+  readonly word: DaemonFacts;
   readonly nowMs: number;
 }
 
-export function wordOf({ failure, blockedNotices, logFailure, complaints }: DaemonState): DaemonWord {
-  const ofAll: DaemonWord['complaints'] = failure === null ? [] : [{ about: 'daemon', subject: null, ...failure }];
+export function daemonFactsOf({ failure, blockedNotices, logFailure, complaints }: DaemonState): DaemonFacts {
+  const ofAll: DaemonFacts['complaints'] = failure === null ? [] : [{ about: 'daemon', subject: null, ...failure }];
   const blocked = blockedNotices.map(({ way, reason, since, waitingCount }): FoundComplaint => ({
     about: 'notices',
     subject: way,
@@ -101,7 +101,7 @@ export function problemsBesideDisk(
     // A daemon looks through its file itself, with pauses for its other work.
     if (around.word.keeper !== 'daemon') checkAfterDamage(path);
     if (reader.isOlder()) return accountOf({ ...nothingOf(around), replica: 'older' });
-    return readProblems(reader, { ...around, ...readKept(reader, bind(reader), around.nowMs) });
+    return readProblems(reader, { ...around, ...readKeptTables(reader, bind(reader), around.nowMs) });
   } catch (thrown) {
     return accountOf(factsWithout(errorFromReading(thrown, path), path, around));
   }
@@ -192,10 +192,10 @@ export function boundTo(from: Connection, config: Config): Config {
   return withBoundNames(config, (name) => boundNameOf(from, name));
 }
 
-export function readKept(from: Connection, bound: Config, nowMs: number): KeptTables {
+export function readKeptTables(from: Connection, bound: Config, nowMs: number): KeptTables {
   const twoTicks = lateness(jobsOf(bound), nowMs);
   const tables = readTables(from);
-  const agesOf = (ageOf: (table: LedgerTable) => number | null): ReadonlyMap<string, number> =>
+  const agesOf = (ageOf: (table: TableRecord) => number | null): ReadonlyMap<string, number> =>
     new Map(
       tables.flatMap((table) => {
         const ms = ageOf(table);
@@ -220,7 +220,7 @@ export function readKept(from: Connection, bound: Config, nowMs: number): KeptTa
 }
 
 /** Names of columns of one table that the configuration leaves out and that no column has any more. */
-function readMisnamedColumns(from: Connection, table: LedgerTable, bound: Config): AccountFacts['misnamed'] {
+function readMisnamedColumns(from: Connection, table: TableRecord, bound: Config): AccountFacts['misnamed'] {
   const rule = bound.tables.find(table.name);
   const choice = rule === null ? null : columnChoice(rule);
   if (rule === null || choice?.isOfOneTable !== true || choice.exclude.length === 0 || table.state === 'gone')

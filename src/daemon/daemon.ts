@@ -9,7 +9,7 @@ import { errorFacts, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { pullSettings, pushSettings } from '../config/settings.ts';
 import { AccountWatch } from './notices.ts';
-import { problemsAt, readKept, wordOf, type Surroundings } from './account-facts.ts';
+import { problemsAt, readKeptTables, daemonFactsOf, type Surroundings } from './account-facts.ts';
 import { jobsOf, ScheduledJobs, type Jobs, type WorkKind } from './jobs.ts';
 import { questionOf, answerQuestion, afterFailure, causeOf, CLOSED, halfOpen, Troubles } from './circuit-breaker.ts';
 import type { Circuit, TableTrouble } from './circuit-breaker.ts';
@@ -448,11 +448,15 @@ class Daemon {
   /** What the account has from outside of the replica. */
   #surroundings(): Surroundings {
     const nowMs = this.#parts.clock.nowMs();
-    return { word: wordOf(this.#state()), ...readKept(this.#resources.replica, this.#resources.config, nowMs), nowMs };
+    return {
+      word: daemonFactsOf(this.#state()),
+      ...readKeptTables(this.#resources.replica, this.#resources.config, nowMs),
+      nowMs,
+    };
   }
 
   #readProblems(): readonly Problem[] {
-    const around = { word: wordOf(this.#state()), nowMs: this.#parts.clock.nowMs() };
+    const around = { word: daemonFactsOf(this.#state()), nowMs: this.#parts.clock.nowMs() };
     return problemsAt(this.#resources.config, around, () => this.#resources.config);
   }
 

@@ -34,7 +34,7 @@ export interface RefreshFacts {
   readonly isLarge: () => boolean;
 }
 
-export function refreshText({ follow, sweep, table, waitsForRings, ...facts }: RefreshFacts): string {
+export function freshnessText({ follow, sweep, table, waitsForRings, ...facts }: RefreshFacts): string {
   const windows = table.oneWindow === 'hidden' ? ' as one range (no Date Created is shown)' : '';
   const swept = sweep === null ? 'never swept' : `swept ${timesText(sweep)}${windows}`;
   if (follow === null) return swept;
@@ -54,7 +54,7 @@ function whyNot(given: Pick<RefreshFacts, 'follows' | 'table' | 'hasStamp' | 'is
 }
 
 /** What is done for each table that the origin has, by its name here. @throws RowsyncError of the replica. */
-export function refreshTexts(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
+export function freshnessTexts(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
   try {
     return readRefreshTexts(replica, config, jobs);
   } catch (thrown) {
@@ -77,7 +77,7 @@ function readRefreshTexts(replica: Connection, config: Config, jobs: Jobs): Read
     const waitsForRings = follow?.waitsForRings === true;
     ways.set(
       table.localName,
-      refreshText({ ...times, follows, waitsForRings, table: readFollowable(replica, table), hasStamp, isLarge }),
+      freshnessText({ ...times, follows, waitsForRings, table: readFollowable(replica, table), hasStamp, isLarge }),
     );
   }
   return ways;
@@ -123,7 +123,7 @@ export class RefreshWatch {
   /** Logs the tables whose sentence changed since the last call. @throws RowsyncError of the replica. */
   tell({ replica, config }: Pick<Resources, 'replica' | 'config'>, jobs: Jobs, log: Logger): void {
     const before = this.#textByTable;
-    this.#textByTable = refreshTexts(replica, config, jobs);
+    this.#textByTable = freshnessTexts(replica, config, jobs);
     for (const [table, way] of this.#textByTable) if (before.get(table) !== way) log.info('table.way', { table, way });
   }
 }

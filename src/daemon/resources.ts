@@ -12,7 +12,7 @@ import { openOrigin, type Origin } from '../origin/client.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
 import { boundNameOf } from '../replica/bookkeeping/described-tables.ts';
 import type { RowsyncError } from '../base/errors.ts';
-import { checkWhole } from '../replica/integrity-check.ts';
+import { checkIntegrity } from '../replica/integrity-check.ts';
 
 interface ResourceParts {
   readonly clock: Clock;
@@ -106,7 +106,7 @@ export class DamageWatch {
   /** Checks the file if it is time. @throws RowsyncError `replica.damaged`. */
   async look(nowMs: number): Promise<void> {
     if (this.#lookedAtMs !== null && nowMs - this.#lookedAtMs < LOOK_EVERY_MS) return;
-    await checkWhole(this.#path);
+    await checkIntegrity(this.#path);
     this.#lookedAtMs = nowMs;
   }
 

@@ -24,7 +24,7 @@ export interface CarryReport {
 }
 
 /** Brings content to a replica's new store. @returns hashes that neither holds whole. @throws RowsyncError `files.store`, `replica.full`. */
-export async function carryAcross(
+export async function copyContentAcross(
   contents: readonly StoredContent[],
   {
     store,
@@ -34,7 +34,7 @@ export async function carryAcross(
 ): Promise<readonly string[]> {
   const missing: StoredContent[] = [];
   for (const content of contents) if (!(await store.holds(content))) missing.push(content);
-  return (await carry(missing, { store, sources: [from], compares: true, onCarried })).lost;
+  return (await copyContent(missing, { store, sources: [from], compares: true, onCarried })).lost;
 }
 
 export const NOTHING: Omit<CarryReport, 'folder'> = {
@@ -45,7 +45,7 @@ export const NOTHING: Omit<CarryReport, 'folder'> = {
   lost: [],
 };
 
-export async function carry(
+export async function copyContent(
   contents: readonly StoredContent[],
   {
     store,

@@ -27,7 +27,7 @@ import { hasFilesFailed, recordFilesRun } from '../replica/bookkeeping/runs.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import type { FilesContext, FilesReport, FilesTally } from './context.ts';
 import { openReplicaStore } from './replica-store.ts';
-import { lookAtColumn, type WantedColumn } from './list-revisions.ts';
+import { listRevisions, type WantedColumn } from './list-revisions.ts';
 import { OutageWatch } from './outage.ts';
 import { Quota } from './quota.ts';
 import type { FileStore, IncomingFile } from './store.ts';
@@ -58,7 +58,7 @@ export interface FilesPullOptions {
 /** Brings the files of tables here; one that fails stops no other. @throws RowsyncError `usage.invalid` for a table name that nothing matches. */
 export async function pullFiles(context: FilesContext, options: FilesPullOptions): Promise<FilesReport> {
   const { clock, origin, replica } = context;
-  const columns = chooseColumns(context, options.tables);
+  const columns = selectPulledColumns(context, options.tables);
   const startedMs = clock.monotonicMs();
   const startedAt = stampFromMs(clock.nowMs());
   const before = origin.counters().requestCount;
@@ -106,7 +106,7 @@ function emptyTally(): FilesTally {
   };
 }
 
-function chooseColumns({ replica, settings }: FilesContext, names: readonly string[]): readonly WantedColumn[] {
+function selectPulledColumns({ replica, settings }: FilesContext, names: readonly string[]): readonly WantedColumn[] {
   return chooseTables(replica, names).flatMap(({ id, name }) => {
     const rule = settings.rule(name);
     // Columns of a held table may be left out by now.
@@ -126,7 +126,7 @@ async function bringFiles(
   const { replica } = context;
   const { store } = await openReplicaStore(context);
   if (retryNow) await replica.write('Trying again at once', forgetRetryTimes);
-  for (const column of columns) await lookAtColumn(context, column, tally);
+  for (const column of columns) await listRevisions(context, column, tally);
   await fetchAll(context, columns, { store, tally });
 }
 

@@ -55,7 +55,7 @@ type Listed =
   | { readonly kind: 'failed'; readonly error: RowsyncError };
 
 /** Looks at every cell of a column that has changed. @throws RowsyncError where no other cell could be looked at either. */
-export async function lookAtColumn(
+export async function listRevisions(
   context: FilesContext,
   { column, rule }: WantedColumn,
   tally: FilesTally,

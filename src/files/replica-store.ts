@@ -12,7 +12,7 @@ import { systemFiles, type FileSystem } from '../base/file-system.ts';
 import { plural } from '../base/text.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readContents, readStoreFolder, storeContentLost, storeStoreFolder } from '../replica/bookkeeping/files.ts';
-import { carryAcross } from './copy-content.ts';
+import { copyContentAcross } from './copy-content.ts';
 import type { FilesContext } from './context.ts';
 import { FileStore, openStore } from './store.ts';
 
@@ -34,7 +34,7 @@ export async function openReplicaStore({
   const before = readStoreFolder(replica);
   if (before === store.folder) return { store, lostIds: [] };
   const place = before === null ? null : { store, from: before, onCarried: onAdvance };
-  const lost = place === null ? [] : await carryAcross(readContents(replica, null), place);
+  const lost = place === null ? [] : await copyContentAcross(readContents(replica, null), place);
   const lostIds = await replica.write('Storing where files are', (tx) => {
     storeStoreFolder(tx, store.folder);
     return lost.flatMap((sha256) => storeContentLost(tx, sha256));

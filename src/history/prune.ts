@@ -11,8 +11,8 @@ import type { Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
 import { findTable } from '../replica/bookkeeping/tables.ts';
 import { queryRows } from '../replica/query.ts';
-import { ENTRY_BYTES, holdPruning, markJournal, readJournals, secondsOf } from '../replica/bookkeeping/history.ts';
-import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
+import { ENTRY_BYTES, holdPruning, markHistory, readHistories, secondsOf } from '../replica/bookkeeping/history.ts';
+import { readColumns, type ColumnRecord } from '../replica/bookkeeping/columns.ts';
 import { forgetFilesOfColumn } from '../replica/bookkeeping/files.ts';
 
 /** Entries deleted in one transaction, so that no reader waits long. */
@@ -31,8 +31,8 @@ export async function pruneHistories(given: {
   const at = stampFromMs(clock.nowMs());
   const ahead = clockAheadMs === null ? null : clockAheadMs / 1000;
   let removedCount = 0;
-  for (const journal of readJournals(replica)) {
-    const { tableId, begunSeq, oldestAt, bytes, pruningHeld } = journal;
+  for (const history of readHistories(replica)) {
+    const { tableId, begunSeq, oldestAt, bytes, pruningHeld } = history;
     const table = findTable(replica, tableId);
     const bounds = settings.tableOptions(table?.name ?? '')?.history ?? null;
     if (bounds === null || begunSeq === null || oldestAt === null) continue;
@@ -52,7 +52,7 @@ async function prune(replica: Replica, tableId: number, removal: Removal, at: st
     const pruned = await replica.write('Pruning history', (tx) => pruneChunk(tx, tableId, { ...removal, freed }, at));
     count += pruned.count;
     freed += pruned.bytes;
-    if (pruned.count < CHUNK) return count; // ends: every chunk makes the journal smaller
+    if (pruned.count < CHUNK) return count; // ends: every chunk makes the history smaller
   }
 }
 
@@ -84,7 +84,7 @@ function pruneChunk(
   const last = oldest[count - 1];
   if (last === undefined) return { count, bytes };
   tx.prepare(sql`DELETE FROM _rowsync_history WHERE table_id = ? AND seq <= ?`).run(tableId, last.seq);
-  markJournal(tx, tableId, { kind: 'pruned', at, note: { until: stampFromMs((until ?? 0) * 1000), entries: count } });
+  markHistory(tx, tableId, { kind: 'pruned', at, note: { until: stampFromMs((until ?? 0) * 1000), entries: count } });
   tx.prepare(
     sql`UPDATE _rowsync_history_tables SET bytes = max(0, bytes - @bytes),
           oldest_at = (SELECT min(at) FROM (SELECT at FROM _rowsync_history WHERE table_id = @id ORDER BY seq LIMIT 1))
@@ -97,22 +97,22 @@ function pruneChunk(
  * Forgets a column in the transaction that drops it, before the drop; no row of the table may be on its way to the origin, or wait with an edit of the column. Returns the contents of its files, which
  * other files may share.
  */
-export function forgetColumn(tx: Tx, tableId: number, column: LedgerColumn, at: string): readonly string[] {
-  tx.journal.flush();
+export function forgetColumn(tx: Tx, tableId: number, column: ColumnRecord, at: string): readonly string[] {
+  tx.history.flush();
   const entryCount = forgetEntries(tx, tableId, column);
   forgetDeleted(tx, tableId, column);
   forgetConflicts(tx, tableId, column);
   forgetRefusals(tx, tableId, column);
   tx.prepare(sql`DELETE FROM _rowsync_unreadable WHERE table_id = ? AND column_name = ?`).run(tableId, column.name);
-  if (tx.journal.isKept(tableId) || entryCount > 0) {
+  if (tx.history.isKept(tableId) || entryCount > 0) {
     const note = { column: column.localName, columnSeq: column.seq, entries: entryCount };
-    markJournal(tx, tableId, { kind: 'forgotten', at, note });
+    markHistory(tx, tableId, { kind: 'forgotten', at, note });
   }
   return forgetFilesOfColumn(tx, tableId, column.id);
 }
 
-/** The cells of a column in entries of rows, and in the edits that the journal knows. The author of the last change is a column too. */
-function forgetEntries(tx: Tx, tableId: number, { seq, kind }: LedgerColumn): number {
+/** The cells of a column in entries of rows, and in the edits that the history knows. The author of the last change is a column too. */
+function forgetEntries(tx: Tx, tableId: number, { seq, kind }: ColumnRecord): number {
   const others = readColumns(tx, tableId).flatMap((column) => (column.seq === seq ? [] : [column.seq]));
   // 0 stands for `_allow`. A number that is gone may be this column's, from before another program dropped the table.
   const values = { tableId, kept: JSON.stringify([0, ...others]) };
@@ -139,7 +139,7 @@ function forgetEntries(tx: Tx, tableId: number, { seq, kind }: LedgerColumn): nu
   return entries.changes;
 }
 
-function forgetDeleted(tx: Tx, tableId: number, { seq }: LedgerColumn): void {
+function forgetDeleted(tx: Tx, tableId: number, { seq }: ColumnRecord): void {
   const others = readColumns(tx, tableId).flatMap((column) => (column.seq === seq ? [] : [column.localName]));
   const kept = JSON.stringify(['_id', '_allow', ...others]);
   const isGone = sql`NOT EXISTS (SELECT 1 FROM json_each(@kept) k WHERE k.value = v.key COLLATE NOCASE)`;
@@ -147,7 +147,7 @@ function forgetDeleted(tx: Tx, tableId: number, { seq }: LedgerColumn): void {
 }
 
 /** A conflict about one of its cells is removed whole. */
-function forgetConflicts(tx: Tx, tableId: number, { seq, localName }: LedgerColumn): void {
+function forgetConflicts(tx: Tx, tableId: number, { seq, localName }: ColumnRecord): void {
   const cells = sql`DELETE FROM _rowsync_conflicts WHERE table_id = ? AND kind = 'cell' AND column_seq = ?`;
   tx.prepare(cells).run(tableId, seq);
   const isGone = sql`v.key = @name COLLATE NOCASE`;
@@ -158,7 +158,7 @@ function forgetConflicts(tx: Tx, tableId: number, { seq, localName }: LedgerColu
 }
 
 /** The origin's words may quote a value. They are removed if the row no longer waits. */
-function forgetRefusals(tx: Tx, tableId: number, { localName }: LedgerColumn): void {
+function forgetRefusals(tx: Tx, tableId: number, { localName }: ColumnRecord): void {
   tx.prepare(
     sql`DELETE FROM _rowsync_refusals WHERE table_id = ? AND NOT EXISTS (SELECT 1 FROM _rowsync_rows r
           WHERE r.table_id = _rowsync_refusals.table_id AND r.row_id = _rowsync_refusals.row_id AND r.state = 'inDoubt')`,

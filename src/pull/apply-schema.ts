@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
-import { apply, readFacts, retryRefused } from '../capture/writer/apply-outcome.ts';
+import { applyOutcome, readFacts, retryRefused } from '../capture/writer/apply-outcome.ts';
 import { judgeMatch, matchError } from '../reconcile/match-column.ts';
 import { ADDS_OFF } from '../reconcile/push-plan.ts';
 import { decideNoRow } from '../reconcile/row-outcome.ts';
@@ -15,7 +15,7 @@ import { isInFlight } from '../reconcile/row-state.ts';
 import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema-plan.ts';
 import { planSelection } from '../reconcile/column-selection.ts';
 import { isSameShape } from '../reconcile/renamed-columns.ts';
-import { captureChanges, readAllChanges, doubtBatches } from '../capture/find-edits.ts';
+import { captureChanges, readAllChanges, markBatchesInDoubt } from '../capture/find-edits.ts';
 import { ensureCapture, isTampered, noteOpenness, discardChanges, switchMode } from '../capture/sync-mode.ts';
 import { carryOutRequests, refuseRequests } from '../capture/resolve.ts';
 import {
@@ -31,7 +31,7 @@ import {
   describeColumns,
   readColumns,
   storeColumnState,
-  type LedgerColumn,
+  type ColumnRecord,
 } from '../replica/bookkeeping/columns.ts';
 import type { Tx, WrittenTable } from '../replica/connection.ts';
 import {
@@ -45,7 +45,7 @@ import {
   storeTableName,
   storeFacts,
 } from '../replica/bookkeeping/tables.ts';
-import { wantJournal } from '../replica/bookkeeping/history.ts';
+import { configureHistory } from '../replica/bookkeeping/history.ts';
 import { renameInKeptRows } from '../replica/kept-rows.ts';
 import { hasTable, schemaWatch } from '../replica/schema-objects.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
@@ -69,7 +69,7 @@ import {
 } from '../replica/user-tables.ts';
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import { isWritable, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
-import { applyChoice, type Confirmation } from './column-selection.ts';
+import { applySelection, type Confirmation } from './column-selection.ts';
 import type { LocalShape, PreparedTable, PullContext, TableSettings } from './context.ts';
 import { movingError } from './table-description.ts';
 import { changeOf, columnChanges } from './schema-changes.ts';
@@ -78,13 +78,13 @@ import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readWaitingDeletes } from '../replica/bookkeeping/refusals.ts';
 import { watchShape } from '../origin/renamed-columns.ts';
 
-/** Prepares a described table. @throws RowsyncError as `applyChoice`, `guard.columns`, `guard.schema`, `config.invalid` for an unknown column. */
-export async function prepareTable(
+/** Prepares a described table. @throws RowsyncError as `applySelection`, `guard.columns`, `guard.schema`, `config.invalid` for an unknown column. */
+export async function applySchema(
   context: PullContext,
   described: TableDescriptor,
   options: TableSettings & Confirmation & { readonly discard?: boolean | undefined },
 ): Promise<PreparedTable> {
-  const descriptor = await applyChoice(context, described, options);
+  const descriptor = await applySelection(context, described, options);
   const { selection, unknownSort } = planSelection(descriptor, options.sort);
   requireNone(described, { sort: unknownSort, columnNames: unknownNames(described, options) });
   const rows = options.rows ?? null;
@@ -116,7 +116,7 @@ export async function prepareTable(
       if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
       requireShape(tx, shaped.target);
       requireHarmlessTriggers(tx, shaped.target);
-      wantJournal(tx, descriptor.id, { isWanted: (options.history ?? null) !== null, at });
+      configureHistory(tx, descriptor.id, { isWanted: (options.history ?? null) !== null, at });
       const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
       switchMode(tx, descriptor.id, mode);
       const table = readTwoWayTable(tx, descriptor.id);
@@ -196,7 +196,7 @@ function requireKey({ recordName, key, columns }: TableDescriptor): void {
 
 /** Holds a two-way table that lost writable columns: a role may be wrong, and their edits have no target. @throws RowsyncError `guard.columns`. */
 async function requireColumns({ replica }: PullContext, { id, columns }: TableDescriptor): Promise<void> {
-  // By the ledger: if another client dropped the table meanwhile, it would be made again without the columns.
+  // By the bookkeeping: if another client dropped the table meanwhile, it would be made again without the columns.
   const table = findTable(replica, id);
   if (table?.push !== 'on') return;
   const known = readColumns(replica, id).filter(({ state }) => state === 'live');
@@ -217,7 +217,7 @@ const TABLE_RESTORED = {
 /** Stops before edits are given up because a right was lost, which may be a mistake, unless `discard`. @throws RowsyncError `guard.pending`. */
 function keepLockedEdits(
   tx: Tx,
-  locking: { readonly before: TwoWayTable; readonly live: readonly LedgerColumn[]; readonly discard: boolean },
+  locking: { readonly before: TwoWayTable; readonly live: readonly ColumnRecord[]; readonly discard: boolean },
   at: string,
 ): void {
   const { before, live, discard } = locking;
@@ -273,7 +273,7 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
   });
 }
 
-export async function showChanges({ replica }: PullContext): Promise<void> {
+export async function refreshChangesView({ replica }: PullContext): Promise<void> {
   if (hasChangesView(replica)) return;
   await replica.write('Showing edits', ensureChangesView);
 }
@@ -293,7 +293,7 @@ export function requireSettled({ replica }: PullContext, tableId: number): void 
 
 interface Shaped {
   readonly target: RowTarget & { readonly columns: readonly LocalShape[] };
-  readonly live: readonly LedgerColumn[];
+  readonly live: readonly ColumnRecord[];
   readonly changed: boolean;
   readonly isNew: boolean;
   /** Its guards were missing or changed, so another client may have changed its rows. */
@@ -340,7 +340,7 @@ function shapeTable(
     });
   }
   const onChanged = known.length > 0 && plan.actions.some(isChange) ? schemaWatch(tx)?.change(tx) : undefined;
-  const dropped: readonly (typeof ALLOW_COLUMN | LedgerColumn)[] = [ALLOW_COLUMN, ...colors, ...known].filter(
+  const dropped: readonly (typeof ALLOW_COLUMN | ColumnRecord)[] = [ALLOW_COLUMN, ...colors, ...known].filter(
     (column) => !physical.has(foldName(column.localName)),
   );
   for (const column of dropped) restoreColumn(tx, table, column, options.at);
@@ -349,7 +349,7 @@ function shapeTable(
     .map((name) => changeOf('columnRemade', descriptor.recordName, name));
   storeSchemaChanges(tx, remade, options.at);
   const whole = dropped.length > 0 ? readTwoWayTable(tx, descriptor.id) : null;
-  if (whole !== null) doubtBatches(tx, whole, options.at);
+  if (whole !== null) markBatchesInDoubt(tx, whole, options.at);
   storeSchemaChanges(tx, columnChanges(descriptor.recordName, known, descriptor.columns), options.at);
   applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
   const isColored = addColorColumn(tx, table);
@@ -418,9 +418,9 @@ function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: str
     restoreTable(tx, { id, localName });
     const twoWay = readTwoWayTable(tx, id);
     if (twoWay !== null) {
-      doubtBatches(tx, twoWay, at);
+      markBatchesInDoubt(tx, twoWay, at);
       const outcomes = readFacts(tx, twoWay, deletes).map((facts) => decideNoRow(facts, null));
-      apply(tx, twoWay, { outcomes, nowMs: Date.parse(at) });
+      applyOutcome(tx, twoWay, { outcomes, nowMs: Date.parse(at) });
     }
     return true;
   }
@@ -432,12 +432,12 @@ function applyActions(
   tx: Tx,
   table: WrittenTable,
   descriptor: TableDescriptor,
-  change: { actions: readonly SchemaAction[]; known: readonly LedgerColumn[]; at: string },
+  change: { actions: readonly SchemaAction[]; known: readonly ColumnRecord[]; at: string },
 ): void {
-  const knownColumn = (column: { localName: string }): LedgerColumn | undefined =>
+  const knownColumn = (column: { localName: string }): ColumnRecord | undefined =>
     change.known.find(({ localName: local }) => local === column.localName);
   const positionById = new Map(descriptor.columns.map(({ id }, index) => [id, index]));
-  const renames: { column: LedgerColumn; localName: string }[] = [];
+  const renames: { column: ColumnRecord; localName: string }[] = [];
   for (const action of change.actions) {
     if (action.kind === 'add' || action.kind === 'keep') continue;
     const column = knownColumn(action.column);

@@ -13,10 +13,10 @@ import { ensureCapture, isTampered, noteOpenness } from '../capture/sync-mode.ts
 import { findTwoWayTable } from '../capture/two-way-table.ts';
 import { ensureChangesView } from '../capture/changes-view.ts';
 import { forgetColumn } from '../history/prune.ts';
-import { chooseColumns, overtakenColumns, type Chosen, type Choosing } from '../reconcile/column-selection.ts';
-import { readColumns, type LedgerColumn } from '../replica/bookkeeping/columns.ts';
+import { selectPulledColumns, overtakenColumns, type Chosen, type Choosing } from '../reconcile/column-selection.ts';
+import { readColumns, type ColumnRecord } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';
-import { findTable, type LedgerTable, readSelection, storeFacts } from '../replica/bookkeeping/tables.ts';
+import { findTable, type TableRecord, readSelection, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { hasTable, schemaWatch } from '../replica/schema-objects.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import { dropColumn } from '../replica/user-tables.ts';
@@ -34,22 +34,22 @@ export interface Confirmation {
 }
 
 /** Describes the columns that come here, and removes values of others. @throws RowsyncError `config.invalid`, `guard.schema`, `guard.maskKey`. */
-export async function applyChoice(
+export async function applySelection(
   context: PullContext,
   described: TableDescriptor,
   { columns, confirmed, confirmedHere }: Pick<TableSettings, 'columns'> & Confirmation,
 ): Promise<TableDescriptor> {
   const { replica, origin } = context;
-  const ledger = findTable(replica, described.id);
-  const known = ledger === null ? [] : readColumns(replica, described.id);
-  const leftOut = ledger === null ? [] : readSelection(replica, described.id).leftOut;
+  const record = findTable(replica, described.id);
+  const known = record === null ? [] : readColumns(replica, described.id);
+  const leftOut = record === null ? [] : readSelection(replica, described.id).leftOut;
   const choosing: Choosing = {
     choice: columns ?? null,
     leftOut,
     known,
     keyDigest: () => origin.maskKeyDigest(),
   };
-  const chosen = chooseColumns(described, choosing);
+  const chosen = selectPulledColumns(described, choosing);
   const [problem] = chosen.problems;
   if (problem !== undefined) {
     throw new RowsyncError('config', 'config.invalid', {
@@ -57,26 +57,26 @@ export async function applyChoice(
       hint: 'Nothing of the table was read. rowsync check says which columns there are.',
     });
   }
-  if (ledger === null) return chosen.descriptor;
+  if (record === null) return chosen.descriptor;
   const overtaken = overtakenColumns(known, chosen, choosing);
   if (confirmedHere !== true && overtaken.some((column) => hasOtherKey(column, chosen.descriptor)))
-    throw otherKeyError(ledger);
-  if (overtaken.length > 0 && !confirmed) throw heldError(ledger, overtaken, countEdits(replica, ledger, overtaken));
-  if (overtaken.length > 0) await removeColumns(context, ledger, { chosen, overtaken });
+    throw otherKeyError(record);
+  if (overtaken.length > 0 && !confirmed) throw heldError(record, overtaken, countEdits(replica, record, overtaken));
+  if (overtaken.length > 0) await removeColumns(context, record, { chosen, overtaken });
   else if (!isDeepStrictEqual(chosen.leftOut, leftOut)) {
     await replica.write('Noting which columns are left out', (tx) =>
-      storeFacts(tx, ledger.id, { left_out: chosen.leftOut }),
+      storeFacts(tx, record.id, { left_out: chosen.leftOut }),
     );
   }
   return chosen.descriptor;
 }
 
-function namesOf(columns: readonly LedgerColumn[]): string {
+function namesOf(columns: readonly ColumnRecord[]): string {
   return columns.map(({ localName }) => `"${printable(localName)}"`).join(', ');
 }
 
 /** Rows with unpushed edits of these columns; edits that no capture has seen yet are not included. */
-function countEdits(from: Connection, { id }: LedgerTable, columns: readonly LedgerColumn[]): number {
+function countEdits(from: Connection, { id }: TableRecord, columns: readonly ColumnRecord[]): number {
   const table = findTwoWayTable(from, id);
   if (table === null) return 0;
   const seqs = new Set(columns.map(({ seq }) => seq));
@@ -84,7 +84,7 @@ function countEdits(from: Connection, { id }: LedgerTable, columns: readonly Led
   return [...readAllChanges(from, table)].filter((change) => change.columns.some(isOfColumns)).length;
 }
 
-function heldError({ localName }: LedgerTable, columns: readonly LedgerColumn[], editCount: number): RowsyncError {
+function heldError({ localName }: TableRecord, columns: readonly ColumnRecord[], editCount: number): RowsyncError {
   const edits = editCount === 0 ? '' : `, among them edits of ${plural(editCount, 'row')} that were not pushed`;
   return new RowsyncError('needsPerson', 'guard.schema', {
     message: `${localName}: the configuration leaves out columns, or masks them in another way, that hold values here (${namesOf(columns)})${edits}; nothing was read`,
@@ -93,14 +93,14 @@ function heldError({ localName }: LedgerTable, columns: readonly LedgerColumn[],
 }
 
 /** Whether the key is all that is new about the mask of a column. */
-function hasOtherKey({ id, mask }: LedgerColumn, { columns }: TableDescriptor): boolean {
+function hasOtherKey({ id, mask }: ColumnRecord, { columns }: TableDescriptor): boolean {
   const now = columns.find((column) => column.id === id)?.mask;
   return (
     mask?.key !== undefined && now !== undefined && now.key !== mask.key && isSameMask({ ...now, key: mask.key }, mask)
   );
 }
 
-function otherKeyError({ localName }: LedgerTable): RowsyncError {
+function otherKeyError({ localName }: TableRecord): RowsyncError {
   return new RowsyncError('needsPerson', 'guard.maskKey', {
     message: `${localName}: the key of the masks is another one than its hashes were made with; nothing was read`,
     hint: `Put the former key file back (replica.maskKeyFile). If a new key is wanted, stop the daemon and run rowsync pull ${shellWord(localName)} --confirm: it removes all hashes, also from history, and reads the table anew.`,
@@ -110,19 +110,19 @@ function otherKeyError({ localName }: LedgerTable): RowsyncError {
 /** Drops columns with all their kept values, and overwrites the bytes. */
 async function removeColumns(
   { replica, clock, log, removeContents }: PullContext,
-  ledger: LedgerTable,
-  { chosen, overtaken }: { readonly chosen: Chosen; readonly overtaken: readonly LedgerColumn[] },
+  record: TableRecord,
+  { chosen, overtaken }: { readonly chosen: Chosen; readonly overtaken: readonly ColumnRecord[] },
 ): Promise<void> {
   const at = stampFromMs(clock.nowMs());
   // Values that are removed now are overwritten, and the log is emptied. Values that were deleted earlier may stay in unused parts of the file.
   replica.prepare(sql`PRAGMA secure_delete = ON`).get();
-  const contents = await replica.writeDurably(`Removing columns of ${ledger.localName}`, (tx) => {
-    const { id } = ledger;
-    const wasTampered = hasTable(tx, ledger.localName) && isTampered(tx, id);
+  const contents = await replica.writeDurably(`Removing columns of ${record.localName}`, (tx) => {
+    const { id } = record;
+    const wasTampered = hasTable(tx, record.localName) && isTampered(tx, id);
     const onChanged = schemaWatch(tx)?.change(tx);
     const named = overtaken.flatMap((column) => {
       const hashes = forgetColumn(tx, id, column, at);
-      dropColumn(tx, ledger, column);
+      dropColumn(tx, record, column);
       return hashes;
     });
     onChanged?.();
@@ -130,13 +130,13 @@ async function removeColumns(
     forgetEtags(tx, id);
     touchTable(tx, id);
     retryRefused(tx, id, at);
-    if (wasTampered) noteOpenness(tx, ledger, at);
-    if (hasTable(tx, ledger.localName)) ensureCapture(tx, id);
+    if (wasTampered) noteOpenness(tx, record, at);
+    if (hasTable(tx, record.localName)) ensureCapture(tx, id);
     ensureChangesView(tx);
     return named;
   });
   replica.prepare(sql`PRAGMA wal_checkpoint(TRUNCATE)`).get();
   // After a crash before this, `rowsync files prune` finds them.
   await removeContents?.(contents);
-  log.warn('columns.removed', { table: ledger.localName });
+  log.warn('columns.removed', { table: record.localName });
 }

@@ -49,7 +49,7 @@ export interface TableSettings {
   readonly rows?: string | null | undefined;
   /** What columns of it are called here, by their names at the origin; absent for by the rule. */
   readonly columnNames?: ReadonlyMap<string, string> | undefined;
-  /** The bounds of its journal; absent or null for no journal. */
+  /** The bounds of its history; absent or null for no history. */
   readonly history?: HistoryBounds | null | undefined;
 }
 

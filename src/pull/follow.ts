@@ -49,7 +49,7 @@ import type { RowPage, TableSummary } from '../wire/schema.ts';
 import type { LocalShape, PreparedTable, PullContext, TableSettings } from './context.ts';
 import { describeTable, storedDescription, writeInShape } from './table-description.ts';
 import { findChangedWindows, orNone, readChangedWindows } from './fingerprint.ts';
-import { prepareTable } from './apply-schema.ts';
+import { applySchema } from './apply-schema.ts';
 import { proveDeletes } from './suspected-deletes.ts';
 import { sweepWindows } from './sweep.ts';
 import type { SweepCounts } from './report.ts';
@@ -102,7 +102,7 @@ export async function followKnown(
   const none = { why: 'begin', deletedCount: 0 } as const;
   if (stored === null || findTable(replica, summary.id) === null || readSweep(replica, summary.id).sweptAt === null)
     return none;
-  const table = await prepareTable(context, stored, { ...tableOptions, confirmed: false, discard });
+  const table = await applySchema(context, stored, { ...tableOptions, confirmed: false, discard });
   const readBefore = counts.pagesReadCount;
   let followed: Followed;
   try {
@@ -145,12 +145,12 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   const { origin, replica, clock, signal, settings } = context;
   const { id, localName } = table.target;
   const stamps = stampsOf(table);
-  const ledger = readFollowable(replica, readTable(replica, id));
-  const before = ledger.watermark;
-  if (stamps === null || before === null || !mayFollow(ledger)) return { why: 'begin', deletedCount: 0 };
+  const record = readFollowable(replica, readTable(replica, id));
+  const before = record.watermark;
+  if (stamps === null || before === null || !mayFollow(record)) return { why: 'begin', deletedCount: 0 };
   const at = stampFromMs(clock.nowMs());
   if (readSelection(replica, id).rowsFilter !== (table.address.rows ?? null)) return { why: 'filter', deletedCount: 0 };
-  const from = { stamps, watermark: before, counts, isLarge: ledger.hasLargeTail, readAt: ledger.readAt };
+  const from = { stamps, watermark: before, counts, isLarge: record.hasLargeTail, readAt: record.readAt };
   let read: Changes | { readonly why: WhySwept } = { newest: null, isLarge: false };
   let deletedCount = 0;
   let isCounted = false;
@@ -173,7 +173,7 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   const watermark = await nextWatermark(context, table, { stamps, before, newest: read.newest });
   if (watermark === null) return { why: 'stamps', deletedCount };
   const { isLarge } = read;
-  const compares = settings.compares !== false && isCompareDue(ledger.comparedAt, clock.nowMs());
+  const compares = settings.compares !== false && isCompareDue(record.comparedAt, clock.nowMs());
   await replica.write(`Noting what was followed of ${localName}`, (tx) => {
     // Noted first: an origin that fails to answer is not asked again the next minute.
     storeFollowed(tx, id, { watermark, at: isCounted ? at : null, isLarge, comparedAt: compares ? at : null });

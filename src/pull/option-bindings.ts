@@ -33,7 +33,7 @@ export interface Bound {
 }
 
 /** Binds the described tables, and stores it. @throws RowsyncError `guard.keys`. */
-export async function bindDescribed(
+export async function bindOptions(
   { replica, settings, clock }: PullContext,
   { tables }: DatabaseDescriptor,
   options: Pick<PullOptions, 'tables' | 'confirm'>,

@@ -17,7 +17,7 @@ import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext, PullOptions } from './context.ts';
 import { describeTable } from './table-description.ts';
 import { followKnown, readNewestStamp, stampsOf } from './follow.ts';
-import { prepareTable, requireSettled } from './apply-schema.ts';
+import { applySchema, requireSettled } from './apply-schema.ts';
 import type { RowsOutcome, SuspectsOutcome, SweepCounts, TablePullReport } from './report.ts';
 import { settleSuspects } from './suspected-deletes.ts';
 import { finishSweep, sweepPages, type SweepTally } from './sweep.ts';
@@ -114,7 +114,7 @@ async function pullRows(
   for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
     const before = described;
     const prepare = (): Promise<PreparedTable> =>
-      prepareTable(context, before, {
+      applySchema(context, before, {
         ...tableOptions,
         confirmed,
         confirmedHere: options.confirm,
@@ -252,11 +252,11 @@ function withFilterHint(error: RowsyncError): RowsyncError {
 export async function prepareForReading(context: PullContext, name: string): Promise<PreparedTable> {
   const table = must(
     readTables(context.replica).find(({ localName }) => localName === name),
-    'a table that was just pulled is in the ledger',
+    'a table that was just pulled is in the bookkeeping',
   );
   const descriptor = await describeTable(context, { id: table.id, recordName: table.name, alias: table.alias });
   const options = context.settings.tableOptions(table.name) ?? { sort: null };
-  return prepareTable(context, descriptor, { ...options, confirmed: false });
+  return applySchema(context, descriptor, { ...options, confirmed: false });
 }
 
 /** Stores why tables could not be finished, so that status shows it; a full disk may prevent even that. */

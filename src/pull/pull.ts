@@ -33,8 +33,8 @@ import type { PullContext, PullOptions } from './context.ts';
 import { Outage } from '../origin/outage.ts';
 import type { Counters } from '../origin/requests.ts';
 import { once, runAll } from '../base/concurrency.ts';
-import { bindDescribed } from './option-bindings.ts';
-import { placeTables, showChanges } from './apply-schema.ts';
+import { bindOptions } from './option-bindings.ts';
+import { placeTables, refreshChangesView } from './apply-schema.ts';
 import type { PullReport, TablePullReport } from './report.ts';
 import { isOfOrigin, schemaChangeText } from './schema-changes.ts';
 import { noteProblem, pullTable } from './pull-table.ts';
@@ -151,7 +151,7 @@ async function pullTables(
     return asked;
   });
   const database = known ?? (await askDatabase());
-  const bound = await bindDescribed(context, database, options);
+  const bound = await bindOptions(context, database, options);
   notes.push(...bound.notes);
   const wanted = chooseTables(context, database, options.tables);
   if (wanted.length === 0) requireMatch(context, database);
@@ -188,7 +188,7 @@ async function pullTables(
     reports.push(report);
   });
   if (stop !== null) await noteProblem(context, unbegun, stop);
-  await showChanges(context);
+  await refreshChangesView(context);
   return { error: schemaHold, stop };
 }
 

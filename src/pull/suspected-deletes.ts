@@ -17,7 +17,7 @@ import {
 } from '../reconcile/guards.ts';
 import { isOtherCaller } from '../replica/bookkeeping/identity.ts';
 import {
-  type LedgerTable,
+  type TableRecord,
   readSelection,
   readTable,
   type TableSelection,
@@ -149,7 +149,7 @@ async function judgeSuspects(
   };
 }
 
-type GuardedTable = Pick<LedgerTable, 'rowCount'> &
+type GuardedTable = Pick<TableRecord, 'rowCount'> &
   Pick<SweepState, 'identityChecked' | 'sweptAt'> &
   Pick<TableSelection, 'rowsFilter'> &
   Pick<TableProblems, 'heldCode'>;

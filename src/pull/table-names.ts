@@ -4,7 +4,7 @@
 import { foldName, isNameOf, planTableNames, type NameRules, type Naming } from '../reconcile/naming.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { readNameStyle } from '../replica/bookkeeping/identity.ts';
-import { findTable, type LedgerTable, readTables } from '../replica/bookkeeping/tables.ts';
+import { findTable, type TableRecord, readTables } from '../replica/bookkeeping/tables.ts';
 import { hasTable } from '../replica/schema-objects.ts';
 import { readTakenNames } from '../replica/user-tables.ts';
 import type { TableSummary } from '../wire/schema.ts';
@@ -19,7 +19,7 @@ export function isInPlace(tx: Tx, { id, recordName, alias }: TableSummary, { nam
 }
 
 interface Move {
-  readonly table: LedgerTable;
+  readonly table: TableRecord;
   readonly to: string;
 }
 

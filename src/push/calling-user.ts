@@ -11,7 +11,7 @@ import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { identityOf } from '../reconcile/guards.ts';
 
 /** Asks for the calling user; another one may see other rows than were read. @throws RowsyncError `push.identity`, `replica.otherDatabase`. */
-export async function identify({ origin, replica, signal }: PushContext): Promise<UserDescriptor> {
+export async function readCallingUser({ origin, replica, signal }: PushContext): Promise<UserDescriptor> {
   const { value: caller } = await origin.user({ signal });
   if (isOtherCaller(replica, identityOf(origin, caller))) {
     throw new RowsyncError('needsPerson', 'push.identity', {
@@ -25,7 +25,7 @@ export async function identify({ origin, replica, signal }: PushContext): Promis
 
 /** Whether missing rows are gone and not hidden: the caller is the one that read the table. @throws RowsyncError `push.identity` if it changed now. */
 export async function isSameCaller({ context, table }: TablePush): Promise<boolean> {
-  await identify(context);
+  await readCallingUser(context);
   return readSweep(context.replica, table.id).identityChecked;
 }
 

@@ -38,7 +38,7 @@ export async function findById(run: TablePush, ids: readonly number[]): Promise<
 const CLOCKS_APART_MS = 5 * 60_000;
 
 /** Whether a row newer than every known one was deleted at the origin since a stamp of ours. False without a list, and for purged rows. */
-export async function wasStrangerDeleted({ context, table, address }: TablePush, sentAt: string): Promise<boolean> {
+export async function wasUnknownRowDeleted({ context, table, address }: TablePush, sentAt: string): Promise<boolean> {
   const { origin, replica, signal } = context;
   const from = stampFromMs(Date.parse(sentAt) - CLOCKS_APART_MS);
   try {

@@ -19,10 +19,10 @@ import { countEdits, countWaiting } from '../replica/bookkeeping/row-states.ts';
 import { type UserDescriptor, hasOption } from '../wire/schema.ts';
 import { step, type PushContext, type PushSettings, type PushTally, type TablePush } from './context.ts';
 import { ADDS_FORBIDDEN, ADDS_OFF, type PushTableOptions } from '../reconcile/push-plan.ts';
-import { askAbout, NO_NEWS } from './read-back.ts';
+import { readBackBatch, NO_NEWS } from './read-back.ts';
 import { noCounts, type TablePushReport, type TablePushCounts, BeganEdits } from './report.ts';
 import { pushRound, type Edits } from './round.ts';
-import { settleFound } from './settle.ts';
+import { settleBatch } from './settle.ts';
 import { judgeMatch, matchError } from '../reconcile/match-column.ts';
 import { columnNames } from '../reconcile/column-selection.ts';
 import { describeTable, watchColumns } from './renamed-columns.ts';
@@ -150,7 +150,7 @@ async function settleEarlier(run: TablePush, { asks }: { readonly asks: boolean 
     applyEvent(tx, table.id, ids, { event: 'restarted', at: stampFromMs(context.clock.nowMs()) });
   });
   for (const batch of batches)
-    await settleFound(run, batch, asks ? await askAbout(run, batch, { isAtOnce: false }) : NO_NEWS);
+    await settleBatch(run, batch, asks ? await readBackBatch(run, batch, { isAtOnce: false }) : NO_NEWS);
 }
 
 /** Captures and sends. Guards pass if a person confirms now, or agreed beforehand to at least as many rows. */
@@ -258,7 +258,7 @@ interface OpenOrder {
   readonly tally: PushTally;
 }
 
-/** Opens a table from the ledger alone; enough to settle without asking the origin. */
+/** Opens a table from the bookkeeping alone; enough to settle without asking the origin. */
 export function openUnasked(
   context: PushContext,
   table: TwoWayTable,

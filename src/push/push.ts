@@ -19,7 +19,7 @@ import { readRowStates } from '../replica/bookkeeping/row-states.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, PushTally } from './context.ts';
 import type { PushTableOptions } from '../reconcile/push-plan.ts';
-import { identify } from './calling-user.ts';
+import { readCallingUser } from './calling-user.ts';
 import { addReport, type PushReport, type TablePushReport } from './report.ts';
 import { finishTable, pushOneTable, unbegunReport, type TablePushOrder } from './push-table.ts';
 import { openRun, recordRun } from '../replica/bookkeeping/runs.ts';
@@ -97,7 +97,7 @@ export async function finishPushes(around: PushContext): Promise<void> {
 async function callerOrChange(context: PushContext): Promise<UserDescriptor | RowsyncError> {
   await context.before?.('identify', '');
   try {
-    return await identify(context);
+    return await readCallingUser(context);
   } catch (thrown) {
     const error = asRowsyncError(thrown);
     if (error.code === 'push.identity') return error;
@@ -175,7 +175,7 @@ async function pushTables(
 ): Promise<RowsyncError | null> {
   const caller = once(async () => {
     await context.before?.('identify', '');
-    return identify(context);
+    return readCallingUser(context);
   });
   let stop: RowsyncError | null = null;
   let leftCount = chosen.length;

@@ -11,7 +11,7 @@ import { baseTarget } from '../replica/base-comparison.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import { step, type TablePush } from './context.ts';
-import { findById, findByMatch, wasStrangerDeleted, type FoundRows, type Holder } from './find-rows.ts';
+import { findById, findByMatch, wasUnknownRowDeleted, type FoundRows, type Holder } from './find-rows.ts';
 import { isSameCaller } from './calling-user.ts';
 import { requireShapeAsSent } from './renamed-columns.ts';
 import { asRowsyncError } from '../base/errors.ts';
@@ -53,7 +53,7 @@ export function newsOf({ news }: Findings, { id, kind, cells, answer }: BatchRow
 }
 
 /** Asks the origin about the rows of a batch; `isAtOnce`: right after its answer. @throws RowsyncError of the origin, `push.identity`, `push.shape`. */
-export async function askAbout(
+export async function readBackBatch(
   run: TablePush,
   batch: Batch,
   { isAtOnce }: { readonly isAtOnce: boolean },
@@ -83,7 +83,7 @@ async function suspectDeleted(run: TablePush, batch: Batch, news: Map<number, Ro
   const lost = batch.rows.filter(
     (row) => news.get(row.id)?.finding === 'absent' && lostMatchOf(run, batch, row) !== null,
   );
-  if (lost.length === 0 || !(await wasStrangerDeleted(run, batch.sentAt))) return;
+  if (lost.length === 0 || !(await wasUnknownRowDeleted(run, batch.sentAt))) return;
   const why = 'no row there has its match value, but a row that was never here was deleted there since';
   for (const { id } of lost) news.set(id, { ...UNCLEAR, why });
 }

@@ -7,7 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { diffRows, type RowChange } from '../capture/find-edits.ts';
 import type { TwoWayTable } from '../capture/two-way-table.ts';
-import { apply, readFacts } from '../capture/writer/apply-outcome.ts';
+import { applyOutcome, readFacts } from '../capture/writer/apply-outcome.ts';
 import { storeMissingRows, storeRemoteRows } from '../capture/writer/store-origin-rows.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
 import { judgeHolder, type HolderVerdict } from '../reconcile/match-column.ts';
@@ -59,7 +59,7 @@ export interface Recorded {
 }
 
 /** Merges what was read, and stores the rows that are sent; null if there are none. @throws RowsyncError `guard.deletes`, `push.shape`. */
-export async function record(run: TablePush, block: FoundBlock, round: Round): Promise<Recorded | null> {
+export async function recordBatch(run: TablePush, block: FoundBlock, round: Round): Promise<Recorded | null> {
   await step(run, 'record');
   const { context, table } = run;
   const { found, kind, ids } = block;
@@ -249,7 +249,7 @@ function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision &
     if (remote !== undefined) return [{ ...decideRemote(facts, remote, rules), isOffPage: true }];
     return leaving === undefined ? [] : [decideLeaving(facts, leaving, planned.match)];
   });
-  apply(tx, table, { outcomes, nowMs });
+  applyOutcome(tx, table, { outcomes, nowMs });
   progress.counts.refusedCount += parked.size;
   const merged = outcomes.filter(({ id }) => adopted.has(id));
   noteNewIds(run, merged);

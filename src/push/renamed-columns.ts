@@ -8,7 +8,7 @@ import { shellWord } from '../base/text.ts';
 import type { TwoWayTable } from '../capture/two-way-table.ts';
 import type { Address } from '../origin/address.ts';
 import { must } from '../base/assert.ts';
-import { chooseColumns, chosenAsRead, overtakenColumns } from '../reconcile/column-selection.ts';
+import { selectPulledColumns, chosenAsRead, overtakenColumns } from '../reconcile/column-selection.ts';
 import type { RowNews } from '../reconcile/push-settle.ts';
 import { changedColumns, isAsAccepted, isAsExpected } from '../reconcile/renamed-columns.ts';
 import { readColumns } from '../replica/bookkeeping/columns.ts';
@@ -56,7 +56,7 @@ function choiceProblem(
   const { leftOut } = readSelection(replica, id);
   const keyDigest = (): string => origin.maskKeyDigest();
   const choosing = { choice: settings.columns?.(name) ?? null, leftOut, known, keyDigest };
-  const chosen = chooseColumns(described, choosing);
+  const chosen = selectPulledColumns(described, choosing);
   if (chosen.problems.length === 0 && overtakenColumns(known, chosen, choosing).length === 0) return null;
   return new RowsyncError('originRefused', 'push.shape', {
     message: `${localName}: the configuration leaves out columns, or masks them in another way, than when the table was read; nothing was sent`,

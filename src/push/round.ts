@@ -7,13 +7,13 @@ import { runPipeline, type Turn } from '../base/pipeline.ts';
 import { CHANGE_KINDS, type ChangeKind } from '../reconcile/push-plan.ts';
 import { readEditedIds } from '../replica/bookkeeping/row-states.ts';
 import { type IdBlock, type Round, type TablePush, step } from './context.ts';
-import { askAbout } from './read-back.ts';
-import { record, planOptions } from './record-batch.ts';
-import { NOT_SENT, send, type Sent } from './send.ts';
+import { readBackBatch } from './read-back.ts';
+import { recordBatch, planOptions } from './record-batch.ts';
+import { NOT_SENT, sendBatch, type Sent } from './send.ts';
 import type { RowEnd } from '../reconcile/push-answer.ts';
-import { settleFound } from './settle.ts';
+import { settleBatch } from './settle.ts';
 import { must } from '../base/assert.ts';
-import { apply, readFacts } from '../capture/writer/apply-outcome.ts';
+import { applyOutcome, readFacts } from '../capture/writer/apply-outcome.ts';
 import type { MergeColumn } from '../reconcile/merge.ts';
 import { decideMoved, type RowFacts, type RowOutcome } from '../reconcile/row-outcome.ts';
 import { isLeftAsSent, type BatchRow } from '../reconcile/push-settle.ts';
@@ -107,10 +107,10 @@ type PushTurn = Turn<(typeof PUSH_LANES)[number]>;
 async function pushBatch(run: TablePush, block: IdBlock, round: Round, turn: PushTurn): Promise<RowsyncError | null> {
   const found = await readBlock(run, block);
   if (!found.mayGoAhead) await turn.alone();
-  const recorded = await turn.enter('record', async () => (turn.isStopped() ? null : record(run, found, round)));
+  const recorded = await turn.enter('record', async () => (turn.isStopped() ? null : recordBatch(run, found, round)));
   if (recorded === null) return null;
   const sent = await turn.enter('send', async () => {
-    const { stop, endById } = turn.isStopped() ? NOT_SENT : await send(run, recorded);
+    const { stop, endById } = turn.isStopped() ? NOT_SENT : await sendBatch(run, recorded);
     if (stop !== null) turn.stop();
     const answered = answeredBatch(recorded.batch, endById);
     const settling = settle(run, answered, turn);
@@ -127,8 +127,8 @@ async function settle(run: TablePush, answered: Answered, turn: PushTurn): Promi
   await step(run, 'store');
   const left = await storeAnswers(run, answered);
   if (left === null) return;
-  const findings = await askAbout(run, left, { isAtOnce: true });
-  await turn.enter('settle', () => settleFound(run, left, findings));
+  const findings = await readBackBatch(run, left, { isAtOnce: true });
+  await turn.enter('settle', () => settleBatch(run, left, findings));
 }
 
 interface Answered {
@@ -162,7 +162,7 @@ async function storeAnswers(run: TablePush, { batch, ends, isPlain }: Answered):
       const { row, end } = must(open[index], 'facts come in the order of the rows');
       return decideUnanswered(known, row, end, table.columns);
     });
-    apply(tx, table, { outcomes, nowMs: context.clock.nowMs() });
+    applyOutcome(tx, table, { outcomes, nowMs: context.clock.nowMs() });
     const parked = new Set(outcomes.flatMap(({ id, state }) => (state === 'refused' ? [id] : [])));
     noteTaken(run, ends, parked);
     updateBatch(tx, table, batch.id, left);

@@ -38,7 +38,7 @@ export interface Sent {
 export const NOT_SENT: Sent = { endById: new Map(), stop: null };
 
 /** Sends a recorded batch with its files. Never throws for an answer of the origin. */
-export async function send(run: TablePush, { batch, contents, unpublished }: Recorded): Promise<Sent> {
+export async function sendBatch(run: TablePush, { batch, contents, unpublished }: Recorded): Promise<Sent> {
   await step(run, 'send');
   if (unpublished !== null) return { ...NOT_SENT, stop: unpublished };
   const sending = new Sending(run, batch.method, contents);

@@ -4,7 +4,7 @@
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { apply, readFacts } from '../capture/writer/apply-outcome.ts';
+import { applyOutcome, readFacts } from '../capture/writer/apply-outcome.ts';
 import type { RowOutcome } from '../reconcile/row-outcome.ts';
 import {
   decideMergedInto,
@@ -25,7 +25,7 @@ import { newsOf, type Findings } from './read-back.ts';
 import { noteNewIds, step, type TablePush } from './context.ts';
 import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
 
-export async function settleFound(run: TablePush, batch: Batch, findings: Findings): Promise<void> {
+export async function settleBatch(run: TablePush, batch: Batch, findings: Findings): Promise<void> {
   const { context, table } = run;
   await step(run, 'settle');
   const { replica, origin } = context;
@@ -100,7 +100,7 @@ function carryOut(tx: Tx, run: TablePush, outcomes: readonly RowOutcome[]): void
     table,
     progress: { counts },
   } = run;
-  apply(tx, table, { outcomes, nowMs: context.clock.nowMs() });
+  applyOutcome(tx, table, { outcomes, nowMs: context.clock.nowMs() });
   noteNewIds(run, outcomes);
   for (const { conflicts, state, refusal } of outcomes) {
     counts.conflictCount += conflicts.length;

@@ -71,7 +71,7 @@ export interface Chosen {
 }
 
 /** Chooses the columns of a described table. */
-export function chooseColumns(descriptor: TableDescriptor, choosing: Choosing): Chosen {
+export function selectPulledColumns(descriptor: TableDescriptor, choosing: Choosing): Chosen {
   const { choice } = choosing;
   if (choice === null) return { descriptor, leftOut: [], kept: [], problems: [] };
   const needs = neededColumns(descriptor, choice);

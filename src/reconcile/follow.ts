@@ -27,7 +27,7 @@ export const FIRST_STAMP = '1970-01-01T00:00:00Z';
 /** How often reading rows of one stamp starts again because they moved. */
 const TIE_ROUNDS_MAX = 3;
 
-/** The facts in the ledger that decide whether a table can be followed. */
+/** The facts in the bookkeeping that decide whether a table can be followed. */
 export interface Followable {
   readonly state: string;
   readonly push: 'off' | 'waiting' | 'on';

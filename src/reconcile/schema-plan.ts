@@ -13,7 +13,7 @@ import { asideName, foldName, localName, ownName, type NameRules, type Naming } 
 /** live: described and filled · removed: no longer described, keeps its last values · aside: replaced by a new form. */
 export type ColumnState = 'live' | 'removed' | 'aside';
 
-/** A column as the ledger remembers it. */
+/** A column as the bookkeeping remembers it. */
 export interface KnownColumn {
   readonly id: number;
   readonly name: string;
@@ -22,7 +22,7 @@ export interface KnownColumn {
   readonly state: ColumnState;
 }
 
-/** One step. `add` and `keep` carry the descriptor, so that the ledger stores what describe says now. */
+/** One step. `add` and `keep` carry the descriptor, so that the bookkeeping stores what describe says now. */
 export type SchemaAction =
   | { readonly kind: 'setAside'; readonly column: KnownColumn; readonly localName: string; readonly state: ColumnState }
   | { readonly kind: 'rename'; readonly column: KnownColumn; readonly localName: string }

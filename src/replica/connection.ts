@@ -17,7 +17,7 @@ export interface Connection {
   readonly root?: object | undefined;
 }
 
-/** Why rows change, as the journal says it of each change. */
+/** Why rows change, as the history says it of each change. */
 export interface ChangeCause {
   readonly cause: Cause;
   /** Null where no run is recorded. */
@@ -32,7 +32,7 @@ export interface WrittenTable {
 }
 
 /** Told of every row of a user table, or of a base, before it is written (history-writer.ts). Does nothing for tables without history. */
-export interface TxJournal {
+export interface TxHistory {
   isKept(tableId: number): boolean;
   /** Rows that may be about to change, come or go. */
   willChange(table: WrittenTable, ids: readonly number[], cause: ChangeCause): void;
@@ -48,7 +48,7 @@ export interface TxJournal {
 
 /** An open write transaction, which functions that write ask for. It refuses to be used once it has ended. */
 export interface Tx extends Connection {
-  readonly journal: TxJournal;
+  readonly history: TxHistory;
   /** Why rows change in it. */
   readonly cause: ChangeCause;
   /** The same transaction, for changes of another cause in the same run. */

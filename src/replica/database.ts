@@ -11,7 +11,7 @@ import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import type { ChangeCause, Connection, Tx } from './connection.ts';
-import { realPathOf, recogniseFile, requireFile, requireOwnLog, wasReplica } from './older-copy.ts';
+import { realPathOf, detectOlderCopy, requireFile, requireOwnLog, wasReplica } from './older-copy.ts';
 import { replicaError, sqliteCode } from './sqlite-errors.ts';
 import {
   APPLICATION_ID,
@@ -26,10 +26,10 @@ import {
 import { forgetSchema, readSchemaVersion } from './schema-objects.ts';
 import { sql, type Sql } from '../base/sql.ts';
 import { checkVersion, downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
-import { checkEditsWhole, damaged, isAsLeft, noteLeft } from './integrity-check.ts';
+import { checkEditsComplete, damaged, isAsLeft, noteLeft } from './integrity-check.ts';
 import { assert } from '../base/assert.ts';
 import type { Cause } from './history-interval.ts';
-import { Journal } from './history-writer.ts';
+import { HistoryWriter } from './history-writer.ts';
 import { storeAllCompareDue } from './bookkeeping/tables.ts';
 
 /** Longest wait for another client's transaction altogether; people leave transactions open for minutes. */
@@ -252,9 +252,9 @@ export function openReplica(
     const db = connect(absolute, { timeout: BUSY_TIMEOUT_MS });
     try {
       proveWritable(db);
-      if (!isNew) checkEditsWhole(db, absolute, { isLeft });
+      if (!isNew) checkEditsComplete(db, absolute, { isLeft });
       const upgrade = prepareFile(db, absolute, isNew);
-      recogniseFile(db, { path: absolute, isNew, clock });
+      detectOlderCopy(db, { path: absolute, isNew, clock });
       return openedReplica({ path: absolute, db, lock, clock, upgrade, surround, onWait });
     } catch (thrown) {
       db.close();
@@ -278,7 +278,7 @@ export function openForRehearsal(path: string, { clock, onWait }: Pick<OpenRepli
   try {
     const db = new Database(absolute, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true });
     try {
-      checkEditsWhole(db, absolute);
+      checkEditsComplete(db, absolute);
       checkOwner(db, absolute);
       checkVersion(db, absolute);
       return openedReplica({ path: absolute, db, lock: null, clock, upgrade: null, surround: undefined, onWait });
@@ -403,7 +403,7 @@ function applyPragmas(db: Database.Database, pragmas: readonly (readonly [string
 
 interface Shared {
   readonly connection: Connection;
-  readonly journal: Journal;
+  readonly history: HistoryWriter;
   readonly countUncaptured: (count: number) => void;
   isOpen: boolean;
 }
@@ -421,9 +421,9 @@ class Transaction implements Tx {
     return this.#shared.connection.root ?? this.#shared.connection;
   }
 
-  get journal(): Journal {
+  get history(): HistoryWriter {
     this.#requireOpen();
-    return this.#shared.journal;
+    return this.#shared.history;
   }
 
   prepare(text: Sql): Database.Statement {
@@ -445,7 +445,7 @@ class Transaction implements Tx {
   }
 }
 
-/** Runs code with an object for the transaction that the caller has begun, and writes the journal before it returns. */
+/** Runs code with an object for the transaction that the caller has begun, and writes the history before it returns. */
 export function runOpen<T>(
   connection: Connection,
   change: (tx: Tx) => T,
@@ -453,16 +453,16 @@ export function runOpen<T>(
     readonly clock: Clock;
     readonly cause: ChangeCause;
     readonly countUncaptured?: (count: number) => void;
-    /** Whether what is written is kept; a journal of what is taken back is not written. */
+    /** Whether what is written is kept; a history of what is taken back is not written. */
     readonly isKept?: boolean;
   },
 ): T {
   const { clock, cause, countUncaptured = () => undefined, isKept = true } = options;
-  const journal = new Journal(connection, clock);
-  const shared: Shared = { connection, journal, countUncaptured, isOpen: true };
+  const history = new HistoryWriter(connection, clock);
+  const shared: Shared = { connection, history, countUncaptured, isOpen: true };
   try {
     const result = change(new Transaction(shared, cause));
-    if (isKept) journal.flush();
+    if (isKept) history.flush();
     return result;
   } finally {
     shared.isOpen = false;

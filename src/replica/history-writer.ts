@@ -8,13 +8,13 @@
  */
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import { ident, joinSql, sql } from '../base/sql.ts';
-import type { ChangeCause, Connection, TxJournal, WrittenTable } from './connection.ts';
+import type { ChangeCause, Connection, TxHistory, WrittenTable } from './connection.ts';
 import { diffVersions, exactText, isSameVersion, type CellChange, type Exact, type Version } from './history-cells.ts';
 import { intervalOf, type Cause } from './history-interval.ts';
 import {
-  findJournal,
+  findHistory,
   secondsOf,
-  type TableJournal,
+  type TableHistory,
   ADD_BYTES,
   ADD_EDIT,
   ADD_ENTRY,
@@ -28,7 +28,7 @@ import { readSchemaVersion } from './schema-objects.ts';
 /** Rows that a transaction holds before it writes their entries: twice as many versions are in memory. */
 const ROWS_MAX = 2_000;
 
-/** A column as the journal knows it: `_allow` is 0. */
+/** A column as the history knows it: `_allow` is 0. */
 export interface Column {
   readonly seq: number;
   readonly name: string;
@@ -43,7 +43,7 @@ export interface Column {
 type Columns = readonly Column[];
 
 interface NotedRow {
-  /** As the journal knows it, and as it was when it was first told of. */
+  /** As the history knows it, and as it was when it was first told of. */
   readonly known: Version;
   readonly found: Version;
   readonly columns: Columns;
@@ -54,12 +54,12 @@ interface NotedTable {
   readonly id: number;
   readonly localName: string;
   readonly hasBase: boolean;
-  readonly journal: TableJournal;
+  readonly history: TableHistory;
   readonly columns: Columns;
   readonly rows: Map<number, NotedRow>;
 }
 
-export class Journal implements TxJournal {
+export class HistoryWriter implements TxHistory {
   readonly #db: Connection;
   readonly #clock: Clock;
   #tables = new Map<number, NotedTable | null>();
@@ -122,16 +122,16 @@ export class Journal implements TxJournal {
     const version = readSchemaVersion(this.#db);
     if (known !== undefined && version === this.#schemaVersion) return known;
     this.#schemaVersion = version;
-    const journal = findJournal(this.#db, tableId);
+    const history = findHistory(this.#db, tableId);
     const table =
-      journal === null || journal.begunSeq === null
+      history === null || history.begunSeq === null
         ? null
-        : readNotedTable(this.#db, journal, known?.rows ?? new Map<number, NotedRow>());
+        : readNotedTable(this.#db, history, known?.rows ?? new Map<number, NotedRow>());
     this.#tables.set(tableId, table);
     return table;
   }
 
-  /** Remembers rows as they are before they are written; with `editedOnly` without those that are as the journal knows them. */
+  /** Remembers rows as they are before they are written; with `editedOnly` without those that are as the history knows them. */
   #note(
     table: NotedTable,
     ids: readonly number[],
@@ -162,8 +162,8 @@ export class Journal implements TxJournal {
   }
 }
 
-function readNotedTable(from: Connection, journal: TableJournal, rows: Map<number, NotedRow>): NotedTable | null {
-  const { tableId: id } = journal;
+function readNotedTable(from: Connection, history: TableHistory, rows: Map<number, NotedRow>): NotedTable | null {
+  const { tableId: id } = history;
   const localName = queryText(from, sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`, [id]);
   if (localName === null) return null;
   const text = sql`SELECT seq, local_name AS name, kind, writable, unixepoch(since) AS since FROM _rowsync_columns WHERE table_id = +? ORDER BY seq`;
@@ -172,10 +172,10 @@ function readNotedTable(from: Connection, journal: TableJournal, rows: Map<numbe
   const names = named.map(({ name }) => name);
   const standing = new Set(readStanding(from, localName, names));
   const columns = named.filter(({ name }) => standing.has(name));
-  return { id, localName, hasBase: hasBase(from, id), journal, columns, rows };
+  return { id, localName, hasBase: hasBase(from, id), history, columns, rows };
 }
 
-/** What the journal knows of a table now: its columns, `_allow` first, and rows by their ids. */
+/** What the history knows of a table now: its columns, `_allow` first, and rows by their ids. */
 export interface KnownRows {
   readonly localName: string;
   readonly columns: Columns;
@@ -185,8 +185,8 @@ export interface KnownRows {
 }
 
 /** Rows of a table as its last entries led to them; edits that no entry tells of yet are not in there. Null where there is no table. */
-export function openKnownRows(from: Connection, journal: TableJournal): KnownRows | null {
-  const table = readNotedTable(from, journal, new Map());
+export function openKnownRows(from: Connection, history: TableHistory): KnownRows | null {
+  const table = readNotedTable(from, history, new Map());
   if (table === null) return null;
   const { localName, columns } = table;
   const standing = (ids: readonly number[]): ReadonlyMap<number, Version> =>
@@ -224,7 +224,7 @@ function readVersions(
   return versions;
 }
 
-/** Rows of a two-way table as the journal knows them: as their base, but for what it knows to have been edited. */
+/** Rows of a two-way table as the history knows them: as their base, but for what it knows to have been edited. */
 function readKnown(
   from: Connection,
   { id: tableId, columns }: NotedTable,
@@ -318,7 +318,7 @@ class Flush {
     { before, after }: { readonly before: Version; readonly after: Version },
     why: ChangeCause,
   ): void {
-    const { id, columns, journal } = this.#table;
+    const { id, columns, history } = this.#table;
     if (before === null && after === null) return;
     const cells = diffVersions(before, after);
     const kind = before === null ? 'insert' : after === null ? 'delete' : 'update';
@@ -331,8 +331,8 @@ class Flush {
     const { notBefore, notAfter } = intervalOf({
       cause,
       at: this.#at,
-      provenAt: doubt === undefined ? journal.provenAt : doubt,
-      capturedAt: journal.capturedAt,
+      provenAt: doubt === undefined ? history.provenAt : doubt,
+      capturedAt: history.capturedAt,
       followedAt: this.#followedAt,
       stampedAt: isStampMoved ? stamp : null,
     });
@@ -362,8 +362,8 @@ class Flush {
 
   /** Whether a change only fills columns that were added, or came back, since the table was last read whole. */
   #isFilling(cause: Cause, cells: readonly CellChange[]): boolean {
-    const { columns, journal } = this.#table;
-    const { provenAt } = journal;
+    const { columns, history } = this.#table;
+    const { provenAt } = history;
     if (cause !== 'pull' || provenAt === null) return false;
     return cells.every(({ index }) => (columns[index]?.since ?? 0) > provenAt);
   }

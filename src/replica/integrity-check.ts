@@ -25,7 +25,7 @@ const BOOKS = ['_rowsync_tables', '_rowsync_columns', '_rowsync_rows', '_rowsync
 const STANDING = [...BOOKS, '_rowsync_refusals', '_rowsync_conflicts', '_rowsync_local_ids'];
 
 /** Checks that all tables of ours exist, and every table, with a pause for other work behind each. @throws RowsyncError `replica.damaged`. */
-export async function checkWhole(path: string): Promise<void> {
+export async function checkIntegrity(path: string): Promise<void> {
   const db = openToRead(path);
   try {
     const names = readNames(db, path);
@@ -82,7 +82,7 @@ export function checkAfterDamage(path: string): void {
 }
 
 /** Checks that what tells edits is there and, unless `isLeft`, whole; `db` has read nothing of it yet. @throws RowsyncError `replica.damaged`. */
-export function checkEditsWhole(
+export function checkEditsComplete(
   db: Database.Database,
   path: string,
   { isLeft = false }: { readonly isLeft?: boolean } = {},

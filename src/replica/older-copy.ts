@@ -43,7 +43,7 @@ interface Count {
 }
 
 /** Looks whether the replica is the file that sent last, and trusts less of it where it is not. */
-export function recogniseFile(
+export function detectOlderCopy(
   db: Database.Database,
   file: { readonly path: string; readonly isNew: boolean; readonly clock: Clock },
 ): void {
@@ -125,7 +125,7 @@ export function disownFile(path: string): void {
   writeBeside(path, { fileId: 'restored', batchCount: 0 });
 }
 
-/** The journal continues from an older state. Its numbers go on from the microseconds since 1970, which no earlier file has reached. */
+/** The history continues from an older state. Its numbers go on from the microseconds since 1970, which no earlier file has reached. */
 const MARK_RESTORED = sql`
   INSERT INTO _rowsync_history (seq, kind, at, not_before, not_after, cause, cells)
   SELECT max(coalesce(max(seq), 0) + 1, @number), 'restored', @at, @at, @at, 'restore',

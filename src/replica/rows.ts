@@ -84,11 +84,11 @@ export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): Row
 /** Like `upsertRows`, for tables whose rows are not counted; returns how many rows were written. */
 export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): number {
   requireHarmlessTriggers(tx, target);
-  const isKept = tx.journal.isKept(target.id);
+  const isKept = tx.history.isKept(target.id);
   const rows = isKept ? findUnlike(tx, target, given) : given;
   if (rows.length === 0) return 0;
   const ids = rows.map(({ id }) => id);
-  if (isKept) tx.journal.willChange(target, ids, tx.cause);
+  if (isKept) tx.history.willChange(target, ids, tx.cause);
   const chunk = chunkOf(target);
   const touched = isNoted(tx, target) ? [] : null;
   const write = (at: number, count: number): number =>
@@ -200,7 +200,7 @@ export function copyFromBase(tx: Tx, to: RowTarget, ids: readonly number[]): voi
           SELECT ${all} FROM ${ident(base)} WHERE _id IN (SELECT value FROM json_each(?))
           ON CONFLICT (_id) DO UPDATE SET ${copied(sql`excluded`)} WHERE ${differs(sql`excluded`)}`;
   requireHarmlessTriggers(tx, to);
-  tx.journal.willChange(to, ids, tx.cause);
+  tx.history.willChange(to, ids, tx.cause);
   runNoted(tx, to, { text, ids, change: 'written' });
 }
 
@@ -250,7 +250,7 @@ export function keepEvidence(
 ): void {
   if (rows.length === 0) return;
   const ids = rows.map(({ id }) => id);
-  const keptById = readKept(tx, target, ids);
+  const keptById = readKeptTables(tx, target, ids);
   for (const row of rows) {
     storeDeleted(tx, target, { id: row.id, values: evidenceText(target, row, keptById.get(row.id)) }, why);
   }
@@ -282,7 +282,7 @@ export function readCells(
 /** Deletes rows without evidence; returns how many was there. */
 export function removeRows(tx: Tx, target: RowTarget, ids: readonly number[]): number {
   requireHarmlessTriggers(tx, target);
-  tx.journal.willChange(target, ids, tx.cause);
+  tx.history.willChange(target, ids, tx.cause);
   const text = sql`DELETE FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
   return runNoted(tx, target, { text, ids, change: 'deleted' });
 }
@@ -339,7 +339,7 @@ export function readMeasured(
 }
 
 /** What rows say in columns that the origin does not show any more, unless another client dropped these. */
-function readKept(
+function readKeptTables(
   from: Connection,
   { id, localName }: WrittenTable,
   ids: readonly number[],

@@ -11,14 +11,14 @@ import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from '../bas
 import {
   changeColumns,
   type DescribedColumn,
-  type LedgerColumn,
+  type ColumnRecord,
   readColumns,
   storeNewColumns,
   forgetColumnLine,
   storeColumnName,
 } from './bookkeeping/columns.ts';
 import { forgetDescriptor } from './bookkeeping/descriptors.ts';
-import { endJournal, keepNames, markJournal, forgetKnownEdits } from './bookkeeping/history.ts';
+import { endHistory, keepNames, markHistory, forgetKnownEdits } from './bookkeeping/history.ts';
 import { NO_CHANGES_VIEW } from './bookkeeping/row-states.ts';
 import { findTable, readTable, forgetTable, storeNewTable, type TableNames, storeFacts } from './bookkeeping/tables.ts';
 import { endMoment, touchTable } from './bookkeeping/changed-rows.ts';
@@ -103,7 +103,7 @@ export function requireShape(from: Connection, table: WrittenTable): void {
 }
 
 /** The columns of tables that were found to be sound. */
-const readSound = oncePerSchema(() => new WeakSet<readonly LedgerColumn[]>());
+const readSound = oncePerSchema(() => new WeakSet<readonly ColumnRecord[]>());
 
 /** Whether a user table is in a shape in which edits can be told, and every value stays as it is written. */
 function isSound(from: Connection, table: WrittenTable): boolean {
@@ -139,7 +139,7 @@ export function isStrict(from: Connection, localName: string): boolean {
   return queryAny(from, text, [localName]);
 }
 
-/** Creates an empty user table, in the ledger as loading. */
+/** Creates an empty user table, in the bookkeeping as loading. */
 export function createTable(tx: Tx, table: TableNames, at: string): void {
   if (findTable(tx, table.id) !== null) {
     // Where another client renamed it, our triggers are on it still.
@@ -148,13 +148,13 @@ export function createTable(tx: Tx, table: TableNames, at: string): void {
   }
   storeNewTable(tx, table);
   // What was in a table that another client dropped is gone without a trace.
-  endJournal(tx, table.id, { at, why: 'another program dropped the table', isAgain: true });
+  endHistory(tx, table.id, { at, why: 'another program dropped the table', isAgain: true });
   forgetParts(tx, table.id);
   dropBase(tx, table.id); // of a table that another client dropped while it was still being read
   makeTable(tx, table.localName, []);
 }
 
-function makeTable(tx: Tx, name: string, columns: readonly Pick<LedgerColumn, 'localName' | 'type'>[]): void {
+function makeTable(tx: Tx, name: string, columns: readonly Pick<ColumnRecord, 'localName' | 'type'>[]): void {
   const definitions = columns.map(
     ({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[TYPE_RULES[type].storedAs]}`,
   );
@@ -181,13 +181,13 @@ function copyTable(tx: Tx, { id, from, to }: { id: number; from: string; to: str
 }
 
 /** Our own column beside `_id`, which no client can drop. */
-export const ALLOW_COLUMN: Pick<LedgerColumn, 'localName' | 'type'> = { localName: '_allow', type: 'Text' };
+export const ALLOW_COLUMN: Pick<ColumnRecord, 'localName' | 'type'> = { localName: '_allow', type: 'Text' };
 
-/** Where the colors of rows are kept: a column of ours that the ledger does not have, and nobody may edit. */
+/** Where the colors of rows are kept: a column of ours that the bookkeeping does not have, and nobody may edit. */
 export const COLOR_COLUMN = { seq: 0, localName: '_color', type: 'Text', mask: null } as const;
 
 /** The columns that a user table and its base both have, `_id` and `_allow` aside. */
-function readShape(from: Connection, tableId: number): readonly Pick<LedgerColumn, 'localName' | 'type'>[] {
+function readShape(from: Connection, tableId: number): readonly Pick<ColumnRecord, 'localName' | 'type'>[] {
   const columns = readColumns(from, tableId);
   return readTable(from, tableId).rowColors === 'kept' ? [...columns, COLOR_COLUMN] : columns;
 }
@@ -243,16 +243,16 @@ export function renameTables(
 export function renameColumns(
   tx: Tx,
   table: WrittenTable,
-  renames: readonly { readonly column: LedgerColumn; readonly localName: string }[],
+  renames: readonly { readonly column: ColumnRecord; readonly localName: string }[],
 ): void {
   if (renames.length === 0) return;
   dropDependents(tx, table.id);
   const tables = shapedTables(tx, table);
-  const rename = ({ seq }: LedgerColumn, from: string, to: string): void => {
+  const rename = ({ seq }: ColumnRecord, from: string, to: string): void => {
     for (const name of tables) tx.prepare(sql`ALTER TABLE ${name} RENAME COLUMN ${ident(from)} TO ${ident(to)}`).run();
     storeColumnName(tx, seq, to);
   };
-  const between = ({ seq }: LedgerColumn): string => `_rowsync_renaming_${seq}`;
+  const between = ({ seq }: ColumnRecord): string => `_rowsync_renaming_${seq}`;
   // SQLite reads the whole schema again for each rename, so only a name that is not free yet is reached by way of another.
   const leaving = new Set(renames.map(({ column }) => foldIdent(column.localName)));
   const isFree = ({ localName }: { readonly localName: string }): boolean => !leaving.has(foldIdent(localName));
@@ -310,11 +310,11 @@ const STORAGE_SQL: Readonly<Record<StoredAs, Sql>> = { TEXT: sql`TEXT`, INTEGER:
 export function restoreColumn(
   tx: Tx,
   table: WrittenTable,
-  column: Pick<LedgerColumn, 'localName' | 'type'>,
+  column: Pick<ColumnRecord, 'localName' | 'type'>,
   at: string,
 ): void {
   // Without a base, nothing tells what was in it.
-  if (!hasBase(tx, table.id)) endJournal(tx, table.id, { at, why: 'another program dropped a column', isAgain: true });
+  if (!hasBase(tx, table.id)) endHistory(tx, table.id, { at, why: 'another program dropped a column', isAgain: true });
   dropDependents(tx, table.id);
   const name = ident(column.localName);
   const here = ident(table.localName);
@@ -335,7 +335,7 @@ export function pruneSchema(tx: Tx, at: string): readonly string[] {
   const gone = tx.prepare(sql`SELECT id, local_name AS localName FROM _rowsync_tables WHERE state = 'gone'`).all();
   // columns and types are ours
   for (const { id, localName } of gone as WrittenTable[]) {
-    endJournal(tx, id, { at, why: 'the table was pruned' });
+    endHistory(tx, id, { at, why: 'the table was pruned' });
     watch?.free(tx, null, [localName]);
     if (isOwnTable(tx, localName)) tx.prepare(sql`DROP TABLE ${ident(localName)}`).run();
     dropBase(tx, id);
@@ -349,7 +349,7 @@ export function pruneSchema(tx: Tx, at: string): readonly string[] {
   const columns = queryAll(tx, text) as { seq: number; localName: string; id: number; localTable: string }[];
   for (const { seq, localName, id, localTable } of columns) {
     keepNames(tx, id, [seq]);
-    if (tx.journal.isKept(id)) markJournal(tx, id, { kind: 'schema', at, note: { pruned: localName } });
+    if (tx.history.isKept(id)) markHistory(tx, id, { kind: 'schema', at, note: { pruned: localName } });
     dropColumn(tx, { id, localName: localTable }, { seq, localName });
     dropped.push(`${localTable}.${localName}`);
   }
@@ -361,7 +361,7 @@ export function pruneSchema(tx: Tx, at: string): readonly string[] {
 export function dropColumn(
   tx: Tx,
   table: WrittenTable,
-  { seq, localName }: Pick<LedgerColumn, 'seq' | 'localName'>,
+  { seq, localName }: Pick<ColumnRecord, 'seq' | 'localName'>,
 ): void {
   dropDependents(tx, table.id);
   schemaWatch(tx)?.free(tx, table.localName, [localName]);
@@ -371,7 +371,7 @@ export function dropColumn(
   forgetColumnLine(tx, seq);
 }
 
-/** Forgets everything about a table but its ledger row and the evidence of deleted rows. */
+/** Forgets everything about a table but its line in the bookkeeping and the evidence of deleted rows. */
 function forgetParts(tx: Tx, tableId: number): void {
   keepNames(tx, tableId, 'all');
   changeColumns(tx, sql`DELETE FROM _rowsync_columns WHERE table_id = ?`).run(tableId);

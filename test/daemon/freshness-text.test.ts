@@ -3,7 +3,7 @@
  */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { refreshText, type RefreshFacts } from '../../src/daemon/freshness-text.ts';
+import { freshnessText, type RefreshFacts } from '../../src/daemon/freshness-text.ts';
 import { readTables } from '../../src/replica/bookkeeping/tables.ts';
 import { must } from '../../src/base/assert.ts';
 import { openReader } from '../../src/replica/reader.ts';
@@ -26,7 +26,7 @@ async function followedTable(): Promise<FollowableTable> {
 test('a sentence says when a table is followed and swept, or why it is only swept', async () => {
   const table = await followedTable();
   const text = (facts: Partial<RefreshFacts>, ledger: Partial<FollowableTable> = {}): string =>
-    refreshText({
+    freshnessText({
       follow: '* * * * *',
       sweep: '0 * * * *',
       follows: 'large',

@@ -10,7 +10,7 @@ import type { LogEvent } from '../../src/base/log-events.ts';
 import { silentLogger, type LogFacts } from '../../src/base/log.ts';
 import type { Config } from '../../src/config/load.ts';
 import { NotificationSender, type BlockedChannel } from '../../src/daemon/notice-channels.ts';
-import { wordOf } from '../../src/daemon/account-facts.ts';
+import { daemonFactsOf } from '../../src/daemon/account-facts.ts';
 import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT } from '../../src/daemon/notices.ts';
 import { accountOf, type Problem } from '../../src/reconcile/account/account.ts';
 import { CATALOGUE } from '../../src/reconcile/account/problems.ts';
@@ -263,7 +263,7 @@ test('the account says that notices do not get through', () => {
     waitingCount: 2,
   };
 
-  const word = wordOf({ ...RESTING_STATE, blockedNotices: [blocked as BlockedChannel] });
+  const word = daemonFactsOf({ ...RESTING_STATE, blockedNotices: [blocked as BlockedChannel] });
 
   expect(
     accountOf({ ...word, nowMs: 0, replica: 'here', tables: [], misnamed: [], remade: [], putBack: null }),

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 
 import {
-  chooseColumns,
+  selectPulledColumns,
   chosenAsRead,
   misnamedColumns,
   overtakenColumns,
@@ -55,14 +55,14 @@ function namesOf({ columns }: TableDescriptor): readonly string[] {
 }
 
 test('without a choice, the description is what it was', () => {
-  const chosen = chooseColumns(TABLE, { choice: null, leftOut: [], known: [], keyDigest: () => '' });
+  const chosen = selectPulledColumns(TABLE, { choice: null, leftOut: [], known: [], keyDigest: () => '' });
 
   expect(chosen.descriptor).toBe(TABLE);
   expect(columnNames(chosen.descriptor)[0]).toBe('*');
 });
 
 test('a choice that matches nothing asks as before', () => {
-  expect(chooseColumns(TABLE, choosing({ exclude: ['Other'] })).descriptor).toBe(TABLE);
+  expect(selectPulledColumns(TABLE, choosing({ exclude: ['Other'] })).descriptor).toBe(TABLE);
   expect(uselessPatterns(TABLE, choosing({ exclude: ['Other', 'notes*'] }).choice as ColumnChoice)).toEqual(['Other']);
   expect(uselessPatterns(TABLE, choosing({ include: ['Other', 'Name'] }).choice as ColumnChoice)).toEqual(['Other']);
 });
@@ -79,18 +79,18 @@ test.each([
 
   const known = [{ id: 99, name: 'Pay', state: 'removed' as const, mask: null }];
 
-  expect(chooseColumns(TABLE, choosing(choice, { known })).problems).toEqual(problems);
+  expect(selectPulledColumns(TABLE, choosing(choice, { known })).problems).toEqual(problems);
 });
 
 test('a name to leave out that a column had before it was renamed is a problem, since the column would come', () => {
   const known = [{ id: 4, name: 'Remarks', state: 'live' as const, mask: null }];
   const renamed = { ...TABLE, columns: TABLE.columns.map((one) => (one.id === 4 ? { ...one, name: 'Text' } : one)) };
 
-  expect(chooseColumns(renamed, choosing({ exclude: ['Remarks'] }, { known })).problems).toHaveLength(1);
+  expect(selectPulledColumns(renamed, choosing({ exclude: ['Remarks'] }, { known })).problems).toHaveLength(1);
 });
 
 test('columns that are left out are not described, and the others are asked for by name', () => {
-  const { descriptor, leftOut, kept } = chooseColumns(
+  const { descriptor, leftOut, kept } = selectPulledColumns(
     TABLE,
     choosing({ exclude: ['notes*', 'Id', 'code'], match: 'Code' }),
   );
@@ -109,14 +109,14 @@ test('columns that are left out are not described, and the others are asked for 
 
 test('columns that are not listed are left out, but for those that are needed', () => {
   const known = [{ id: 99, name: 'Secret', state: 'removed' as const, mask: null }];
-  const { descriptor, leftOut } = chooseColumns(TABLE, choosing({ include: ['Name', 'n*2'] }, { known }));
+  const { descriptor, leftOut } = selectPulledColumns(TABLE, choosing({ include: ['Name', 'n*2'] }, { known }));
 
   expect(namesOf(descriptor)).toEqual(['Id', 'Name', 'Notes 2', 'Date Created', 'Date Modified']);
   expect(leftOut).toEqual([2, 4, 6].map((id) => ({ id, pattern: null })));
 });
 
 test('times and columns of sort come, whatever is to be left out', () => {
-  const { kept } = chooseColumns(TABLE, choosing({ exclude: ['date*', 'code'], sort: ['Code'] }));
+  const { kept } = selectPulledColumns(TABLE, choosing({ exclude: ['date*', 'code'], sort: ['Code'] }));
 
   expect(kept).toEqual([
     { name: 'Code', why: 'the column of sort' },
@@ -126,7 +126,7 @@ test('times and columns of sort come, whatever is to be left out', () => {
 });
 
 test('the most specific pattern leaves a column out', () => {
-  expect(chooseColumns(TABLE, choosing({ exclude: ['*otes', 'Notes'] })).leftOut).toEqual([
+  expect(selectPulledColumns(TABLE, choosing({ exclude: ['*otes', 'Notes'] })).leftOut).toEqual([
     { id: 4, pattern: 'Notes' },
   ]);
 });
@@ -134,7 +134,7 @@ test('the most specific pattern leaves a column out', () => {
 test('a column that is hidden and known is left out from now on', () => {
   const known = [{ id: 99, name: 'Notes of old', state: 'removed' as const, mask: null }];
 
-  expect(chooseColumns(TABLE, choosing({ exclude: ['Notes of*'] }, { known })).leftOut).toEqual([
+  expect(selectPulledColumns(TABLE, choosing({ exclude: ['Notes of*'] }, { known })).leftOut).toEqual([
     { id: 99, pattern: 'Notes of*' },
   ]);
 });
@@ -143,10 +143,12 @@ test('a column stays left out under another name while its pattern is there', ()
   const renamed = { ...TABLE, columns: TABLE.columns.map((one) => (one.id === 4 ? { ...one, name: 'Remarks' } : one)) };
   const before = { leftOut: [{ id: 4, pattern: 'Notes' }] };
 
-  const still = chooseColumns(renamed, choosing({ exclude: ['Notes'] }, before));
+  const still = selectPulledColumns(renamed, choosing({ exclude: ['Notes'] }, before));
   expect(namesOf(still.descriptor)).toEqual(namesOf(TABLE).filter((name) => name !== 'Notes'));
   expect(still.problems).toEqual([]);
-  expect(namesOf(chooseColumns(renamed, choosing({ exclude: ['Name'] }, before)).descriptor)).toContain('Remarks');
+  expect(namesOf(selectPulledColumns(renamed, choosing({ exclude: ['Name'] }, before)).descriptor)).toContain(
+    'Remarks',
+  );
 });
 
 test('a column that is not described for a while stays left out under another name', () => {
@@ -154,13 +156,13 @@ test('a column that is not described for a while stays left out under another na
   const without = { ...TABLE, columns: TABLE.columns.filter(isOther) };
   const choice = { exclude: ['Notes', 'Code'] };
 
-  const hidden = chooseColumns(without, choosing(choice, { leftOut: [{ id: 4, pattern: 'Notes' }] }));
+  const hidden = selectPulledColumns(without, choosing(choice, { leftOut: [{ id: 4, pattern: 'Notes' }] }));
   const back = { ...TABLE, columns: [...without.columns, column(4, 'Remarks')] };
 
-  expect(namesOf(chooseColumns(back, choosing(choice, { leftOut: hidden.leftOut })).descriptor)).not.toContain(
+  expect(namesOf(selectPulledColumns(back, choosing(choice, { leftOut: hidden.leftOut })).descriptor)).not.toContain(
     'Remarks',
   );
-  expect(chooseColumns(without, choosing({ exclude: ['Name'] }, { leftOut: hidden.leftOut })).leftOut).toEqual([
+  expect(selectPulledColumns(without, choosing({ exclude: ['Name'] }, { leftOut: hidden.leftOut })).leftOut).toEqual([
     { id: 3, pattern: 'Name' },
   ]);
 });
@@ -170,7 +172,7 @@ test('a masked column has the type of its mask, and can neither be written nor m
     { pattern: 'c*', kind: 'hash' as const },
     { pattern: 'Code', kind: 'last4' as const },
   ];
-  const { descriptor, problems } = chooseColumns(TABLE, choosing({ masks }));
+  const { descriptor, problems } = selectPulledColumns(TABLE, choosing({ masks }));
   const [code, credit] = ['Code', 'Credit'].map((name) => descriptor.columns.find((one) => one.name === name));
 
   expect(problems).toEqual([]);
@@ -186,11 +188,11 @@ test.each([
   ['date c*', 'mask.date c*: the column "Date Created" is needed as it is at the origin, as the time of creation'],
   ['Nmae', 'mask.Nmae: the table has no such column; is it "Name"?'],
 ])('refuses a mask of %s', (pattern, problem) => {
-  expect(chooseColumns(TABLE, choosing({ masks: [{ pattern, kind: 'hash' }] })).problems).toEqual([problem]);
+  expect(selectPulledColumns(TABLE, choosing({ masks: [{ pattern, kind: 'hash' }] })).problems).toEqual([problem]);
 });
 
 test('refuses a mask that does not fit the type', () => {
-  expect(chooseColumns(TABLE, choosing({ masks: [{ pattern: 'Name', kind: 'year' }] })).problems).toEqual([
+  expect(selectPulledColumns(TABLE, choosing({ masks: [{ pattern: 'Name', kind: 'year' }] })).problems).toEqual([
     'mask.Name: the column "Name" is of the type Text, and only dates and timestamps have a year',
   ]);
 });
@@ -210,7 +212,7 @@ test('a column stays masked under another name while its pattern is there, and n
   ];
   const renamed = { ...TABLE, columns: TABLE.columns.map((one) => (one.id === 3 ? { ...one, name: 'Title' } : one)) };
 
-  const { descriptor, problems } = chooseColumns(renamed, choosing({ masks }, { known }));
+  const { descriptor, problems } = selectPulledColumns(renamed, choosing({ masks }, { known }));
 
   expect(descriptor.columns.flatMap(({ id, mask }) => (mask === undefined ? [] : [id]))).toEqual([2, 3]);
   expect(problems).toEqual(['mask.Nmae: the table has no such column']);
@@ -219,7 +221,7 @@ test('a column stays masked under another name while its pattern is there, and n
 test('a mask of several tables may name a column that only some of them have', () => {
   const masks = [{ pattern: 'Nmae', kind: 'hash' as const }];
 
-  expect(chooseColumns(TABLE, choosing({ masks, isOfOneTable: false })).problems).toEqual([]);
+  expect(selectPulledColumns(TABLE, choosing({ masks, isOfOneTable: false })).problems).toEqual([]);
 });
 
 const HASH: Mask = { kind: 'hash', from: 'Text', pattern: 'Name', key: 'digest' };
@@ -245,7 +247,7 @@ test.each([
   const known = [{ id: 3, name: 'Name', state: 'live' as const, mask }];
   const order = choosing(choice, { known });
 
-  expect(overtakenColumns(known, chooseColumns(TABLE, order), order)).toEqual(isOvertaken ? known : []);
+  expect(overtakenColumns(known, selectPulledColumns(TABLE, order), order)).toEqual(isOvertaken ? known : []);
 });
 
 test.each([
@@ -280,14 +282,14 @@ test.each<[string, Partial<ColumnChoice>, Mask | null, boolean]>([
   const known = [{ id: 99, name: 'Notes of old', state: 'removed' as const, mask }];
   const order = choosing(choice, { known });
 
-  expect(overtakenColumns(known, chooseColumns(TABLE, order), order)).toEqual(expected ? known : []);
+  expect(overtakenColumns(known, selectPulledColumns(TABLE, order), order)).toEqual(expected ? known : []);
 });
 
 test('values of a column that is left out under its new name go', () => {
   const known = [{ id: 4, name: 'Remarks', state: 'live' as const, mask: null }];
   const order = choosing({ exclude: ['Notes'] }, { known });
 
-  expect(overtakenColumns(known, chooseColumns(TABLE, order), order)).toEqual(known);
+  expect(overtakenColumns(known, selectPulledColumns(TABLE, order), order)).toEqual(known);
 });
 
 test('what was sent is settled with the columns as they were read', () => {

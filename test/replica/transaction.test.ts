@@ -11,7 +11,7 @@ test('refuses to prepare a statement, and to tell its journal, after its end', a
   const ended = await fixture.replica.write('Keeping a transaction', (tx) => tx);
 
   expect(() => ended.prepare(ONE)).toThrow('a transaction is not used after its end');
-  expect(() => ended.journal).toThrow('a transaction is not used after its end');
+  expect(() => ended.history).toThrow('a transaction is not used after its end');
   expect(() => ended.because('filter').prepare(ONE)).toThrow('a transaction is not used after its end');
 });
 

@@ -86,7 +86,7 @@ export function recordHistory(storePath: string, tables: readonly FollowedTable[
 export function ledgerProblems(rest: Rest): readonly string[] {
   const written = readLedger(rest.replicaPath);
   const happened = readHistory(rest.storePath);
-  const kept = readKept(rest.replicaPath);
+  const kept = readKeptTables(rest.replicaPath);
   const problems = [
     sideProblems(rest),
     confirmedProblems(rest, written),
@@ -139,7 +139,7 @@ function readHistory(path: string): readonly HistoryLine[] {
 }
 
 /** Tokens of everything that is kept about losers and about rows that wait. */
-function readKept(path: string): ReadonlySet<string> {
+function readKeptTables(path: string): ReadonlySet<string> {
   return withDatabase(path, (db) => {
     const views = ['sync_conflicts', 'sync_failures', 'sync_changes', 'sync_deleted'];
     return tokensOf(views.map((view) => JSON.stringify(db.prepare(`SELECT * FROM ${view}`).all())).join('\n'));

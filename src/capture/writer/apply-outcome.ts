@@ -64,7 +64,7 @@ export function readFacts(
 }
 
 /** Carries out outcomes, each about another row; returns how many rows of the base were new and how many changed. */
-export function apply(
+export function applyOutcome(
   tx: Tx,
   table: TwoWayTable,
   { outcomes, nowMs }: { readonly outcomes: readonly RowOutcome[]; readonly nowMs: number },
@@ -131,7 +131,7 @@ export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void
 /** Rows that another program put under ids of the origin, around the triggers, continue as new rows. Returns their ids. */
 export function renumberStrays(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): readonly number[] {
   const outcomes = readFacts(tx, table, ids).map((facts) => decideStray(facts, takeLocalId(tx, table.id)));
-  apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+  applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
   return outcomes.map(({ newId }) => newId);
 }
 
@@ -165,11 +165,11 @@ function renumber(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[]): 
   const moved = outcomes.filter(({ id, newId }) => id !== newId);
   if (moved.length === 0) return;
   const bothIds = moved.flatMap(({ id, newId }) => [id, newId]);
-  tx.journal.willChange(table, bothIds, tx.cause);
+  tx.history.willChange(table, bothIds, tx.cause);
   const update = tx.prepare(sql`UPDATE ${ident(table.localName)} SET _id = ? WHERE _id = ?`);
   for (const { id, newId } of moved) {
     update.run(newId, id);
-    tx.journal.renumbered(table.id, id, newId);
+    tx.history.renumbered(table.id, id, newId);
     for (const renumberIn of [renumberRowState, renumberConflicts, renumberRefusal])
       renumberIn(tx, table.id, id, newId);
   }
@@ -198,7 +198,7 @@ function writeCells(tx: Tx, table: TwoWayTable, rows: readonly Row[]): void {
     writeRows(tx, table, inserted);
   }
   const here = absentIds.length === 0 ? found : read();
-  tx.journal.willChange(table, ids, tx.cause);
+  tx.history.willChange(table, ids, tx.cause);
   for (const { id, allow, values } of rows) {
     const cells = here.get(id) ?? [];
     const stored = [allow, ...values.map(storedFromValue)];

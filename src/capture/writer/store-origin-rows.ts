@@ -22,7 +22,7 @@ import {
 } from '../../replica/rows.ts';
 import type { Row, RowPage, UnreadableRow } from '../../wire/schema.ts';
 import type { TwoWayTable } from '../two-way-table.ts';
-import { apply, readFacts } from './apply-outcome.ts';
+import { applyOutcome, readFacts } from './apply-outcome.ts';
 import { readRowStates } from '../../replica/bookkeeping/row-states.ts';
 import { storeUnreadable } from '../../replica/bookkeeping/unreadable-rows.ts';
 
@@ -86,7 +86,7 @@ function storeRows(tx: Tx, { target, twoWay }: RemoteTable, rows: readonly Row[]
   const outcomes = readFacts(tx, table, [...edited]).map((facts) =>
     decideRemote(facts, remoteById.get(facts.id) ?? null, rules),
   );
-  const merged = apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+  const merged = applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
   return {
     insertedCount: plain.insertedCount + merged.insertedCount,
     updatedCount: plain.updatedCount + merged.updatedCount,
@@ -125,7 +125,7 @@ export function storeMissingRows(
   // A row without a base was inserted under this id by another client, and the origin never had it.
   const known = readFacts(tx, table, [...edited]).filter(({ base }) => base !== null);
   const outcomes = known.map((facts) => decideRemote(facts, null, rules));
-  apply(tx, table, { outcomes, nowMs: Date.parse(at) });
+  applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
   return count + known.length;
 }
 

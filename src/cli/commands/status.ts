@@ -6,9 +6,9 @@ import type { Command } from 'commander';
 import { asRowsyncError, EXIT, type RowsyncError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
 import { findConfigs, serviceName } from '../../config/paths.ts';
-import { boundTo, problemsAt, type DaemonWord } from '../../daemon/account-facts.ts';
+import { boundTo, problemsAt, type DaemonFacts } from '../../daemon/account-facts.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
-import { refreshTexts } from '../../daemon/freshness-text.ts';
+import { freshnessTexts } from '../../daemon/freshness-text.ts';
 import type { Extra, Invocation, Runner } from '../../extra.ts';
 import { troubledTables, type Problem } from '../../reconcile/account/account.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
@@ -60,7 +60,7 @@ export interface Status {
   /** What the daemon says of itself; null where none runs, or it does not listen (`http.listen`). */
   readonly daemon: DaemonAnswer | null;
   /** Who keeps the tables up to date. */
-  readonly keeper: DaemonWord['keeper'];
+  readonly keeper: DaemonFacts['keeper'];
   /** The address of its status page, where a browser can reach it. */
   readonly page: string | null;
   readonly extraLines: readonly string[];
@@ -207,7 +207,7 @@ function readReplica(config: Config, replica: Status['replica']): ReplicaPart {
   const [identity, runs] = [reader.identity(), reader.runs(RUNS_MAX)];
   if (reader.isOlder()) return { replica: { ...replica, isOlder: true }, identity, tables: [], runs };
   const bound = boundTo(reader, config);
-  const refreshByTable = refreshTexts(reader, bound, jobsOf(bound));
+  const refreshByTable = freshnessTexts(reader, bound, jobsOf(bound));
   return {
     replica,
     identity,

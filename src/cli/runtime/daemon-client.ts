@@ -5,7 +5,7 @@ import type { RequestOptions } from 'node:http';
 import * as z from 'zod';
 import type { PersonDecision } from '../../capture/person-decision.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
-import type { DaemonWord } from '../../daemon/account-facts.ts';
+import type { DaemonFacts } from '../../daemon/account-facts.ts';
 import type { WorkProgress } from '../../daemon/work-log.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
@@ -84,7 +84,7 @@ function askStatus(address: ListenAddress, replicaPath: string): Promise<unknown
 export async function hearDaemon(
   config: Config,
   extras: readonly Extra[],
-): Promise<{ readonly answer: DaemonAnswer | null; readonly word: DaemonWord }> {
+): Promise<{ readonly answer: DaemonAnswer | null; readonly word: DaemonFacts }> {
   const {
     http: { listen },
     replica,

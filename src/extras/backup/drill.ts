@@ -14,7 +14,7 @@ import { filesBeside } from '../shared/backup-content.ts';
 import { FileStore } from '../../files/store.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import { readContents } from '../../replica/bookkeeping/files.ts';
-import { readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
+import { readTables, type TableRecord } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
 import { queryNumber, queryRows } from '../../replica/query.ts';
@@ -105,7 +105,7 @@ function lastCommonEntry(backup: Connection, main: Connection): bigint | null {
 }
 
 /** How many rows a mirror had at an entry, by its rows now and the entries since; null without a whole history since then. */
-function countSince(main: Connection, { id, localName }: LedgerTable, since: bigint): number | null {
+function countSince(main: Connection, { id, localName }: TableRecord, since: bigint): number | null {
   const known = sql`SELECT count(*) FROM _rowsync_tables t JOIN _rowsync_history_tables h ON h.table_id = t.id
       WHERE t.id = @id AND t.push = 'off' AND t.local_name = @name AND h.begun_seq <= @since AND NOT EXISTS (
         SELECT 1 FROM _rowsync_history WHERE table_id = t.id AND seq > @since AND kind NOT IN ('insert', 'update', 'delete', 'schema'))`;

@@ -26,7 +26,7 @@ import { filesSettings } from '../../config/settings.ts';
 import { describeWithRights, type Origin } from '../../origin/client.ts';
 import { judgeMatch } from '../../reconcile/match-column.ts';
 import { mayOthersWrite } from '../../reconcile/owner.ts';
-import { checkWhole } from '../../replica/integrity-check.ts';
+import { checkIntegrity } from '../../replica/integrity-check.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readForeignTriggers } from './replica-facts.ts';
 import { sqliteVersion } from '../shared/sql-client.ts';
@@ -443,7 +443,7 @@ function checkSqlite(): CheckResult {
 export async function checkDamage({ replica: { path } }: Config): Promise<readonly CheckResult[]> {
   if (!existsSync(path)) return [];
   try {
-    await checkWhole(path);
+    await checkIntegrity(path);
     return [];
   } catch (thrown) {
     const error = asRowsyncError(thrown);

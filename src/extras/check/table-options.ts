@@ -14,14 +14,14 @@ import { fail, ok, warn, ofSome } from '../shared/check-results.ts';
 import type { Config } from '../../config/load.ts';
 import { pullSettings, filesSettings, columnChoice } from '../../config/settings.ts';
 import { findTable, readTables, readSelection } from '../../replica/bookkeeping/tables.ts';
-import { readJournals } from '../../replica/bookkeeping/history.ts';
+import { readHistories } from '../../replica/bookkeeping/history.ts';
 import { type ReplicaReader, openReader } from '../../replica/reader.ts';
 import { columnMode } from '../../reconcile/files.ts';
 import { readFileColumns } from '../../replica/bookkeeping/file-cells.ts';
 import { hasListedCells } from './replica-facts.ts';
 import { findMaskKey } from '../../config/mask-key.ts';
 import {
-  chooseColumns,
+  selectPulledColumns,
   planSelection,
   uselessPatterns,
   type Chosen,
@@ -64,7 +64,7 @@ const NAMES_MAX = 8;
 
 export function checkHistory(reader: ReplicaReader, config: Config): readonly CheckResult[] {
   const { tableOptions } = pullSettings(config);
-  const texts = readJournals(reader).flatMap(({ tableId, bytes }) => {
+  const texts = readHistories(reader).flatMap(({ tableId, bytes }) => {
     const table = findTable(reader, tableId);
     const bounds = table === null ? null : (tableOptions(table.name)?.history ?? null);
     if (table === null || bounds === null) return [];
@@ -153,7 +153,7 @@ export function checkChoice(
   if (rule === null || choice === null) return { descriptor: described, results: [] };
   const key = config.replica.maskKey ?? findMaskKey(config.replica.maskKeyFile);
   const before = known.get(described.id) ?? { leftOut: [], known: [] };
-  const chosen = chooseColumns(described, {
+  const chosen = selectPulledColumns(described, {
     choice,
     ...before,
     keyDigest: () => (key === null ? '' : maskKeyDigest(key)),

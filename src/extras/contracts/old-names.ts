@@ -3,8 +3,8 @@
  * date of their end is a comment in their own SQL, so no other list can contradict it.
  */
 import { foldIdent, ident, sql, type Sql } from '../../base/sql.ts';
-import { type LedgerColumn, readColumns } from '../../replica/bookkeeping/columns.ts';
-import { type LedgerTable, readTables } from '../../replica/bookkeeping/tables.ts';
+import { type ColumnRecord, readColumns } from '../../replica/bookkeeping/columns.ts';
+import { type TableRecord, readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import { queryRows, queryTexts } from '../../replica/query.ts';
 import { readPhysicalColumns, readStanding, readTakenNames } from '../../replica/user-tables.ts';
@@ -92,8 +92,8 @@ export function freeOldNames(tx: Tx, table: string | null, names: readonly strin
 
 /** The tables of the bookkeeping by their ids, and the columns by their numbers there. */
 export interface SchemaNames {
-  readonly tables: ReadonlyMap<number, LedgerTable>;
-  readonly columns: ReadonlyMap<number, LedgerColumn & { readonly tableId: number }>;
+  readonly tables: ReadonlyMap<number, TableRecord>;
+  readonly columns: ReadonlyMap<number, ColumnRecord & { readonly tableId: number }>;
 }
 
 export function readNames(from: Connection): SchemaNames {

@@ -18,7 +18,7 @@ import { sql, ident, type Sql } from '../../base/sql.ts';
 import { removeUnnamed } from '../../files/prune.ts';
 import type { Replica } from '../../replica/database.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
-import { markJournal } from '../../replica/bookkeeping/history.ts';
+import { markHistory } from '../../replica/bookkeeping/history.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
 import { queryAny, queryNumber, queryNumbers, queryRows } from '../../replica/query.ts';
 
@@ -163,7 +163,7 @@ function reportLines(
 ): readonly string[] {
   const { entryCount, deletedCount, conflictCount, fileCount } = report;
   const counts = [
-    ...(entryCount === 0 ? [] : [`${plural(entryCount, 'change')} of the journal`]),
+    ...(entryCount === 0 ? [] : [`${plural(entryCount, 'change')} of the history`]),
     ...(deletedCount === 0 ? [] : [`${plural(deletedCount, 'line')} of sync_deleted`]),
     ...(conflictCount === 0 ? [] : [plural(conflictCount, 'conflict')]),
     ...(fileCount === 0 ? [] : [`${plural(fileCount, 'file')} (${plural(removedCount, 'content')} removed)`]),
@@ -189,7 +189,7 @@ interface ForgettableRow {
   readonly column: ForgettableColumn | null;
 }
 
-/** A column by its ledger row and its name here; `originId` is null for one that was pruned. */
+/** A column by its number and its name here; `originId` is null for one that was pruned. */
 interface ForgettableColumn {
   readonly seq: number;
   readonly name: string;
@@ -197,7 +197,7 @@ interface ForgettableColumn {
 }
 
 interface ForgetReport {
-  /** Entries of the journal that lost values. */
+  /** Entries of the history that lost values. */
   readonly entryCount: number;
   readonly deletedCount: number;
   readonly conflictCount: number;
@@ -235,7 +235,7 @@ function findOpenConflict(from: Connection, { tableId, rowId }: ForgettableRow):
 /** Removes the kept values of a row and adds an entry about it; does nothing if none are kept. */
 function forgetRow(tx: Tx, row: ForgettableRow, at: string): ForgetReport {
   // Entries that this transaction has yet to write are of the row as well.
-  tx.journal.flush();
+  tx.history.flush();
   const ids = [row.rowId, ...formerIds(tx, row)];
   const entryCount = ids.reduce((sum, id) => sum + forgetEntries(tx, row, id), 0);
   const deletedCount = ids.reduce((sum, id) => sum + forgetDeleted(tx, row, id), 0);
@@ -244,7 +244,7 @@ function forgetRow(tx: Tx, row: ForgettableRow, at: string): ForgetReport {
   const report = { entryCount, deletedCount, conflictCount, fileCount: files.count, contents: files.contents };
   if (entryCount + deletedCount + conflictCount + files.count === 0) return report;
   const note = { column: row.column?.name ?? null, columnSeq: row.column?.seq ?? null, entries: entryCount };
-  markJournal(tx, row.tableId, { kind: 'forgotten', at, note, rowId: row.rowId });
+  markHistory(tx, row.tableId, { kind: 'forgotten', at, note, rowId: row.rowId });
   return report;
 }
 

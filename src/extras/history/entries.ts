@@ -6,7 +6,7 @@ import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { queryAll, queryFirst, queryNumber, queryText } from '../../replica/query.ts';
 
-/** An entry of the journal. Stamps are UTC. */
+/** An entry of the history. Stamps are UTC. */
 export interface HistoryEntry {
   readonly id: number;
   /** Null for an entry about all tables. */
@@ -32,7 +32,7 @@ export interface HistoryEntry {
   readonly note: string | null;
 }
 
-/** What to read of the journal; null for everything. */
+/** What to read of the history; null for everything. */
 export interface EntryFilter {
   readonly table?: string | null;
   readonly runId?: number | null;
@@ -62,7 +62,7 @@ const COLUMNS = sql`id, "table", row_id AS rowId, was_row_id AS wasRowId, kind, 
 
 const ONLY = sql`(@table IS NULL OR "table" = @table) AND (@runId IS NULL OR run_id = @runId)`;
 
-/** By its index where a time is given, since most of the journal is older. */
+/** By its index where a time is given, since most of the history is older. */
 function within({ since = null, until = null }: EntryFilter): Sql {
   return since === null && until === null ? ONLY : sql`at >= @since AND at <= @until AND ${ONLY}`;
 }
@@ -132,7 +132,7 @@ export function findRun(from: Connection, runId: number): { readonly kind: strin
   return queryFirst(from, text, [runId]) as ReturnType<typeof findRun>; // the columns just listed
 }
 
-/** Since when the edits that a push sent are in the journal, under other runs or none; null if the run is no push. */
+/** Since when the edits that a push sent are in the history, under other runs or none; null if the run is no push. */
 export function editsOfPushSince(from: Connection, runId: number): string | null {
   const run = findRun(from, runId);
   if (run?.kind !== 'push') return null;

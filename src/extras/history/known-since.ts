@@ -19,7 +19,7 @@ export interface KnownTable {
   readonly since: string | null;
 }
 
-/** Checks that the file may have a journal. @throws RowsyncError `replica.older` for a file of an earlier version. */
+/** Checks that the file may have a history. @throws RowsyncError `replica.older` for a file of an earlier version. */
 export function requireHistory(reader: ReplicaReader): void {
   if (!reader.isOlder()) return;
   throw new RowsyncError('replica', 'replica.older', {
@@ -28,7 +28,7 @@ export function requireHistory(reader: ReplicaReader): void {
   });
 }
 
-/** The tables with a journal, by name. Reads the journal once. @throws RowsyncError `replica.older`. */
+/** The tables with a history, by name. Reads the history once. @throws RowsyncError `replica.older`. */
 export function readKnownTables(reader: ReplicaReader): readonly KnownTable[] {
   requireHistory(reader);
   const text = sql`WITH seen AS MATERIALIZED (
@@ -76,7 +76,7 @@ export function lastSeqAt(from: Connection, moment: number): number {
   return queryNumbers(from, text, [stampFromMs(moment * 1000)])[0] ?? 0;
 }
 
-/** Checks that the journal of a table covers a moment. @throws RowsyncError `history.unknown`, with the known span. */
+/** Checks that the history of a table covers a moment. @throws RowsyncError `history.unknown`, with the known span. */
 export function checkKnown(
   from: Connection,
   { table, since }: KnownTable,

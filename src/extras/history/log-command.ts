@@ -128,7 +128,7 @@ function runsOf(counts: readonly RunCount[], schema: readonly SeenSchemaChange[]
   return changesByRun.size === 0 ? runs : runs.toSorted((a, b) => (a.to < b.to ? 1 : a.to > b.to ? -1 : 0));
 }
 
-/** What the origin calls a table of the journal. */
+/** What the origin calls a table of the history. */
 function originName(reader: Connection, localName: string): string {
   return readTables(reader).find((table) => table.localName === localName)?.name ?? localName;
 }

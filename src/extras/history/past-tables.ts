@@ -12,7 +12,7 @@ import type { Connection } from '../../replica/connection.ts';
 import type { Exact, Version } from '../../replica/history-cells.ts';
 import { checkKnown, lastSeqAt, readKnownTables, type KnownTable } from './known-since.ts';
 import { openKnownRows, type KnownRows } from '../../replica/history-writer.ts';
-import { findJournal } from '../../replica/bookkeeping/history.ts';
+import { findHistory } from '../../replica/bookkeeping/history.ts';
 import { BLOCK_ROWS, queryNumbers, queryRows } from '../../replica/query.ts';
 import type { QueryAnswer, ReplicaReader } from '../../replica/reader.ts';
 import { isStrict } from '../../replica/user-tables.ts';
@@ -49,8 +49,8 @@ function namedTables(reader: ReplicaReader, text: string): readonly { readonly i
 
 /** Makes the connection show one table as it was after an entry. */
 export function showTableAt(reader: ReplicaReader, { id, table }: Pick<KnownTable, 'id' | 'table'>, seq: number): void {
-  const journal = findJournal(reader, id);
-  const rows = journal === null ? null : openKnownRows(reader, journal);
+  const history = findHistory(reader, id);
+  const rows = history === null ? null : openKnownRows(reader, history);
   if (rows === null) {
     throw usageError(
       `There is no table ${table} here now`,

@@ -9,8 +9,8 @@ import type { LostRow } from '../../extra.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { isSameExact, type Exact } from '../../replica/history-cells.ts';
 import { openKnownRows, type KnownRows } from '../../replica/history-writer.ts';
-import { findJournal } from '../../replica/bookkeeping/history.ts';
-import { readTable, type LedgerTable, readEditing } from '../../replica/bookkeeping/tables.ts';
+import { findHistory } from '../../replica/bookkeeping/history.ts';
+import { readTable, type TableRecord, readEditing } from '../../replica/bookkeeping/tables.ts';
 import { queryAny, queryRows, queryText } from '../../replica/query.ts';
 import { baseName, hasBase } from '../../replica/user-tables.ts';
 import { readExactCells, writeCells } from '../shared/sql-client.ts';
@@ -54,12 +54,12 @@ export function undoTable(
   wish: UndoSelection,
   goneKeys: ReadonlySet<string>,
 ): TableUndo {
-  const ledger = readTable(from, id);
-  const isTwoWay = ledger.push === 'on' && hasBase(from, id);
-  const journal = findJournal(from, id);
-  const rows = journal === null ? null : openKnownRows(from, journal);
+  const record = readTable(from, id);
+  const isTwoWay = record.push === 'on' && hasBase(from, id);
+  const history = findHistory(from, id);
+  const rows = history === null ? null : openKnownRows(from, history);
   if (rows === null) return { table, isTwoWay, changeCount: 0, edits: [], withdrawn: [], deleted: [], refusals: [] };
-  const columns = writableColumns(from, ledger, rows);
+  const columns = writableColumns(from, record, rows);
   const refusals: UndoRefusal[] = [];
   const changes = readChanges(from, { id, rows, refusals }, wish);
   const edits: InverseEdit[] = [];
@@ -74,14 +74,14 @@ export function undoTable(
       columns,
       today: rows.standing([rowId]).get(rowId) ?? null,
       isForgotten: isDelete && isForgotten(from, id, rowId),
-      twinId: isDelete && !isOnlyHere ? findTwin(from, change, { ledger, columns }) : null,
+      twinId: isDelete && !isOnlyHere ? findTwin(from, change, { record, columns }) : null,
     });
     if (found.edit?.kind === 'insert' && rowId > 0) {
       if (isOnlyHere && wasSent(from, id, rowId)) {
         refusals.push({ rowId, column: null, why: 'its delete was sent, and may have arrived: push first' });
       } else if (isOnlyHere) {
         withdrawn.push(rowId);
-        refusals.push(...withdrawDelete(from, ledger, { change, columns }));
+        refusals.push(...withdrawDelete(from, record, { change, columns }));
       } else deleted.push(deletedRow(from, id, { change, rows }));
       continue;
     }
@@ -95,9 +95,9 @@ export function undoTable(
       continue;
     }
     edits.push(edit);
-    if (isTwoWay) writeEdit(from, ledger.localName, edit);
+    if (isTwoWay) writeEdit(from, record.localName, edit);
   }
-  return { table: ledger.localName, isTwoWay, changeCount: changes.length, edits, withdrawn, deleted, refusals };
+  return { table: record.localName, isTwoWay, changeCount: changes.length, edits, withdrawn, deleted, refusals };
 }
 
 /** Whether the origin has a row that is deleted here. */
@@ -114,7 +114,7 @@ function wasSent(from: Connection, tableId: number, rowId: number): boolean {
 /** Makes a row that was deleted only here what the origin has; returns the cells that were something else when it was deleted. */
 function withdrawDelete(
   from: Connection,
-  { id, localName }: LedgerTable,
+  { id, localName }: TableRecord,
   { change, columns }: { readonly change: NetChange; readonly columns: readonly WritableColumn[] },
 ): readonly UndoRefusal[] {
   const { rowId, cells } = change;
@@ -167,7 +167,7 @@ function withoutGoneKeys(
   return cells.length === 0 ? null : { ...edit, cells };
 }
 
-function writableColumns(from: Connection, { id }: LedgerTable, { columns }: KnownRows): readonly WritableColumn[] {
+function writableColumns(from: Connection, { id }: TableRecord, { columns }: KnownRows): readonly WritableColumn[] {
   const indexBySeq = new Map(columns.map(({ seq }, index) => [seq, index]));
   return readColumns(from, id).flatMap(({ seq, localName, state, writable, type, kind }) => {
     const index = indexBySeq.get(seq);
@@ -235,10 +235,10 @@ function isForgotten(from: Connection, id: number, rowId: number): boolean {
 function findTwin(
   from: Connection,
   { cells }: NetChange,
-  { ledger, columns }: { readonly ledger: LedgerTable; readonly columns: readonly WritableColumn[] },
+  { record, columns }: { readonly record: TableRecord; readonly columns: readonly WritableColumn[] },
 ): number | null {
   const was = new Map(cells.map(({ index, before }) => [index, before]));
-  const match = columns.find(({ name }) => name === matchName(from, ledger));
+  const match = columns.find(({ name }) => name === matchName(from, record));
   const matched = match === undefined ? null : (was.get(match.index) ?? null);
   const compared =
     match !== undefined && matched !== null
@@ -247,14 +247,14 @@ function findTwin(
   if (compared.length === 0) return null;
   const conditions = allOf(compared.map(({ name }) => sql`${ident(name)} IS ?`));
   const found = from
-    .prepare(sql`SELECT _id FROM ${ident(ledger.localName)} WHERE ${conditions} LIMIT 1`)
+    .prepare(sql`SELECT _id FROM ${ident(record.localName)} WHERE ${conditions} LIMIT 1`)
     .pluck()
     .get(...compared.map(({ index }) => bindable(was.get(index) ?? null)));
   return typeof found === 'number' ? found : null;
 }
 
 /** The column that identifies rows, as it is called here. */
-function matchName(from: Connection, { id }: LedgerTable): string | null {
+function matchName(from: Connection, { id }: TableRecord): string | null {
   const { matchColumn } = readEditing(from, id);
   return readColumns(from, id).find(({ name, state }) => name === matchColumn && state === 'live')?.localName ?? null;
 }

@@ -15,7 +15,7 @@ const BLOCK_MS_MAX = 15_000;
 const HEARTBEAT_MS = 15_000;
 
 export interface FeedView extends Pick<Actions, 'auth' | 'document'> {
-  /** The number of the last entry of the journal. */
+  /** The number of the last entry of the history. */
   lastChange(): number;
   /** Calls when work begins, advances and ends; returns a function that stops the calls. */
   onWork(listener: () => void): () => void;

@@ -38,11 +38,11 @@ export interface TableDay {
 }
 
 export type DaySource =
-  /** The journal of the replica. */
-  | 'journal'
+  /** The history of the replica. */
+  | 'history'
   /** The stamps that the origin puts on rows: the last change of each row only. */
   | 'stamps'
-  /** The journal for the tables that have one, stamps for the others. */
+  /** The history for the tables that have one, stamps for the others. */
   | 'both';
 
 type DayView = ReturnType<typeof readDay>;
@@ -64,7 +64,7 @@ function dayHtml(day: DayView): Html {
 }
 
 const SOURCES: Readonly<Record<DaySource, string>> = {
-  journal: 'From the history: every change that rowsync saw.',
+  history: 'From the history: every change that rowsync saw.',
   stamps:
     'From the stamps of the origin: the last change of each row. With history: true every change is kept, with old and new values.',
   both: 'From the history where a table has one; otherwise from the stamps of the origin, the last change of each row.',
@@ -284,14 +284,14 @@ function readDay(reader: ReplicaReader, nowMs: number) {
   const since = stampFromMs(firstHourMs);
   const deleted = readDeletedCounts(reader, since);
   const journalled = readJournalled(reader);
-  const journal = journalled.size === 0 ? [] : readHistoryHours(reader, since);
+  const history = journalled.size === 0 ? [] : readHistoryHours(reader, since);
   const startedAt = process.hrtime.bigint();
   let unreadCount = 0;
   let unstampedCount = 0;
   const all = readBrowsedTables(reader);
   const tables = all.flatMap((table): readonly TableDay[] => {
     const { name } = table;
-    if (journalled.has(name)) return historyDay(journal, name, firstHourMs);
+    if (journalled.has(name)) return historyDay(history, name, firstHourMs);
     if (Number(process.hrtime.bigint() - startedAt) / 1e6 > COUNT_MS_MAX) {
       unreadCount += 1;
       return [];
@@ -303,7 +303,7 @@ function readDay(reader: ReplicaReader, nowMs: number) {
     return [{ table: name, deletedCount, ...byHourAndPerson(hours ?? [], firstHourMs) }];
   });
   const source: DaySource =
-    journalled.size === 0 ? 'stamps' : all.every(({ name }) => journalled.has(name)) ? 'journal' : 'both';
+    journalled.size === 0 ? 'stamps' : all.every(({ name }) => journalled.has(name)) ? 'history' : 'both';
   return {
     source,
     /** Those with changes, the most first. */
@@ -314,9 +314,9 @@ function readDay(reader: ReplicaReader, nowMs: number) {
   };
 }
 
-/** One table, from the journal; none if nothing changed. */
-function historyDay(journal: readonly HistoryHour[], table: string, firstHourMs: number): readonly TableDay[] {
-  const ofTable = journal.filter((line) => line.table === table);
+/** One table, from the history; none if nothing changed. */
+function historyDay(history: readonly HistoryHour[], table: string, firstHourMs: number): readonly TableDay[] {
+  const ofTable = history.filter((line) => line.table === table);
   if (ofTable.length === 0) return [];
   const changed = ofTable.filter(({ kind }) => kind !== 'delete');
   const deletedCount = sumOf(ofTable.flatMap(({ kind, count }) => (kind === 'delete' ? [count] : [])));

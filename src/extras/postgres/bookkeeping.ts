@@ -118,7 +118,7 @@ export async function beginSeries(
         ON CONFLICT (lock) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, replica = excluded.replica, at = now()`,
     [epoch, seq, replica],
   );
-  // Numbers of journal entries belong to the file that they come from.
+  // Numbers of history entries belong to the file that they come from.
   const history = target.of('sync_history');
   if (await isThere(session, history)) await session.query(sql`DELETE FROM ${history}`);
   for (const { tableId } of await readPlaces(session, target)) await dropSide(session, target, tableId);

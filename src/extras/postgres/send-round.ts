@@ -60,7 +60,7 @@ export class TableFailure extends Error {
 
 /**
  * A round, inside a transaction; `from` is the cursor. Returns the new cursor, how many rows changed or went, and what was true of the rows when they were read: the last entry of the
- * journal, and the proven moment that they are of.
+ * history, and the proven moment that they are of.
  */
 export async function makeRound(
   sending: CopyTarget,
@@ -152,7 +152,7 @@ interface TableChanges {
   readonly gone: readonly number[];
 }
 
-/** The next lines and their rows, the last entry of the journal, and behind the last line the moment, in one snapshot. */
+/** The next lines and their rows, the last entry of the history, and behind the last line the moment, in one snapshot. */
 function readChanges(
   from: Connection,
   given: {

@@ -5,7 +5,7 @@
 import { RowsyncError } from '../../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import { pgName, pgType, planPgTable, type PgColumn } from '../shared/column-shape.ts';
-import type { LedgerColumn } from '../../replica/bookkeeping/columns.ts';
+import type { ColumnRecord } from '../../replica/bookkeeping/columns.ts';
 import type { SinkSource } from '../shared/confirmed-rows.ts';
 import type { PgSession } from './connection.ts';
 import type { SinkSettings } from './context.ts';
@@ -212,13 +212,13 @@ async function describeTable(
     sql`COMMENT ON TABLE ${here} IS ${literal(`Table "${table.name}" of the origin (id ${table.id}), written by rowsync. Edits here are lost.`)}`,
   );
   for (const [index, column] of columns.entries()) {
-    const ledger = source.columns[index];
-    if (ledger === undefined) continue;
-    await session.query(sql`COMMENT ON COLUMN ${here}.${ident(column.name)} IS ${literal(wordsFor(ledger))}`);
+    const record = source.columns[index];
+    if (record === undefined) continue;
+    await session.query(sql`COMMENT ON COLUMN ${here}.${ident(column.name)} IS ${literal(wordsFor(record))}`);
   }
 }
 
-function wordsFor({ name, type, state, kind, mask }: LedgerColumn): string {
+function wordsFor({ name, type, state, kind, mask }: ColumnRecord): string {
   const what = type === 'Duration' ? 'Duration, in seconds' : type;
   const ending = { live: '', removed: '; no longer at the origin', aside: '; as it was before its type changed' }[
     state

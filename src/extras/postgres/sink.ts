@@ -12,8 +12,8 @@ import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readHeldMoment } from '../shared/moments.ts';
 import {
   ensureSinks,
-  forgetAsked,
-  readAsked,
+  forgetRequestedLoad,
+  readRequestedLoad,
   readPlace,
   storePlace,
   storeSinkState,
@@ -90,7 +90,7 @@ export class SinkWriter {
   #sentRows = 0;
   #hasReplaced = false;
   #publicAtMs = -Infinity;
-  /** The last journal entry of the target. */
+  /** The last history entry of the target. */
   #lastEntry = 0;
   /** The moment that the target says; null for none. */
   #momentAt: string | null = null;
@@ -107,7 +107,7 @@ export class SinkWriter {
   isBehind(): boolean {
     const { replica, settings } = this.#context;
     const place = readPlace(replica, settings.name);
-    return place !== null && (readHead(replica) > place.sent || readAsked(replica, settings.name) !== null);
+    return place !== null && (readHead(replica) > place.sent || readRequestedLoad(replica, settings.name) !== null);
   }
 
   /** Brings the target level with the replica. @throws RowsyncError if no table can be sent; problems of single tables are in the report. */
@@ -146,7 +146,7 @@ export class SinkWriter {
 
   async #work(given: SinkChoice): Promise<SinkReport> {
     const { replica, settings } = this.#context;
-    const asked = readAsked(replica, settings.name);
+    const asked = readRequestedLoad(replica, settings.name);
     const choice = asked === null ? given : { agreed: asked.length === 0, load: asked };
     const reader = (this.#reader ??= openSmall(replica.path));
     const isFresh = this.#connection === null || this.#connection.isBroken;
@@ -161,7 +161,7 @@ export class SinkWriter {
       if (this.#context.signal?.aborted === true) throw stoppedError();
       const turn = await this.#turn(sending, reader, again);
       if (asked !== null)
-        await replica.write('Noting that a load is under way', (tx) => forgetAsked(tx, settings.name));
+        await replica.write('Noting that a load is under way', (tx) => forgetRequestedLoad(tx, settings.name));
       if (turn.part === null) {
         const sent = new Set(turn.states.map(({ tableId }) => tableId));
         const left = (await readPlaces(sending.session, sending.target)).filter(({ tableId }) => !sent.has(tableId));

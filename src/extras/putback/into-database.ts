@@ -9,7 +9,7 @@ import { findById } from '../../push/find-rows.ts';
 import { isTakenAs } from '../../reconcile/merge.ts';
 import { fileFromCell } from '../../reconcile/files.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
-import { readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
+import { readTables, type TableRecord } from '../../replica/bookkeeping/tables.ts';
 import { valueFromStored } from '../../replica/rows.ts';
 import type { Row } from '../../wire/schema.ts';
 import { findFiles, nameThere } from './attached-files.ts';
@@ -21,8 +21,8 @@ import { readCells, readRecords, type LineCells, type PutbackRecord } from './re
 import { referencesOf } from './references.ts';
 
 interface SharedTable {
-  readonly here: LedgerTable;
-  readonly there: LedgerTable;
+  readonly here: TableRecord;
+  readonly there: TableRecord;
   /** Ids of columns there, by those here. */
   readonly columnIds: ReadonlyMap<number, number>;
 }
@@ -91,7 +91,7 @@ function translated({ oldId, values }: LostRow, { there, columnIds }: SharedTabl
 /** Describes the tables that are there, too; what is not is added to `missing`. */
 async function shareTables(
   place: PutbackPlace,
-  wanted: readonly LedgerTable[],
+  wanted: readonly TableRecord[],
   { source, into, missing }: { readonly source: LostRows; readonly into: Config; readonly missing: string[] },
 ): Promise<readonly SharedTable[]> {
   const { pull: pulling, push } = place;

@@ -6,8 +6,8 @@ import type { LostRow } from '../../extra.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import { usageError } from '../../base/errors.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
-import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
-import { findTable, readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
+import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
+import { findTable, readTables, type TableRecord } from '../../replica/bookkeeping/tables.ts';
 import type { Stored } from '../../replica/connection.ts';
 import { queryNumbers, queryRows } from '../../replica/query.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
@@ -37,12 +37,12 @@ const stampSql = sql`strftime('%Y-%m-%dT%H:%M:%SZ', h.at, 'unixepoch')`;
 /** The replica, and what was lost from it. Each table is read once. */
 export class LostRows {
   readonly main: ReplicaReader;
-  readonly tables: readonly LedgerTable[];
+  readonly tables: readonly TableRecord[];
   readonly #source: LostSource;
   readonly #format: Extension;
   readonly #lost = new Map<number, readonly LostRow[]>();
   readonly #live = new Map<number, ReadonlySet<string>>();
-  readonly #keys = new Map<number, LedgerColumn | null>();
+  readonly #keys = new Map<number, ColumnRecord | null>();
   readonly #ids = new Map<number, ReadonlyMap<string | null, number>>();
 
   constructor(main: ReplicaReader, source: LostSource, format: Extension) {
@@ -53,7 +53,7 @@ export class LostRows {
   }
 
   /** A table by its name here or at the origin. @throws RowsyncError `usage.invalid`. */
-  table(name: string): LedgerTable {
+  table(name: string): TableRecord {
     const folded = name.toLowerCase();
     const found = this.tables.find((table) =>
       [table.localName, table.name].some((own) => own.toLowerCase() === folded),
@@ -71,7 +71,7 @@ export class LostRows {
   }
 
   /** The key column of a table; null if it is not here. */
-  keyOf(tableId: number): LedgerColumn | null {
+  keyOf(tableId: number): ColumnRecord | null {
     const known = this.#keys.get(tableId);
     if (known !== undefined) return known;
     const name = readTableDescriptor(this.main, tableId, this.#format)?.descriptor.key;
@@ -92,7 +92,7 @@ export class LostRows {
   }
 
   /** Values of a column in the rows that are here, each once, as text. */
-  liveValues({ localName }: LedgerTable, column: LedgerColumn): ReadonlySet<string> {
+  liveValues({ localName }: TableRecord, column: ColumnRecord): ReadonlySet<string> {
     const known = this.#live.get(column.seq);
     if (known !== undefined) return known;
     const name = ident(column.localName);
@@ -125,7 +125,7 @@ export class LostRows {
   }
 
   /** Rows that are here with nothing in a column, the last value that they had in it, and the stamp of when it was emptied; null where the source does not say. */
-  emptied(table: LedgerTable, column: LedgerColumn): readonly EmptiedCell[] {
+  emptied(table: TableRecord, column: ColumnRecord): readonly EmptiedCell[] {
     const source = this.#source;
     if (source.kind === 'all') return [];
     const own = ident(column.localName);
@@ -149,7 +149,7 @@ export class LostRows {
     return emptiedCells(queryRows(reader, text, [])).filter(({ rowId }) => ids.has(rowId));
   }
 
-  #read(table: LedgerTable): readonly LostRow[] {
+  #read(table: TableRecord): readonly LostRow[] {
     const source = this.#source;
     if (source.kind === 'all') return this.#readTable(this.main, table, null);
     if (source.kind === 'given') return source.rows.filter(({ tableId }) => tableId === table.id);
@@ -165,7 +165,7 @@ export class LostRows {
   }
 
   /** Rows of a table in another file, or in the view of a moment, that are not `here`; null for all rows. */
-  #readTable(reader: ReplicaReader, there: LedgerTable, here: LedgerTable | null): readonly LostRow[] {
+  #readTable(reader: ReplicaReader, there: TableRecord, here: TableRecord | null): readonly LostRow[] {
     const columns = readColumns(reader, there.id).filter(({ state }) => state === 'live');
     const ids = here === null ? [] : queryNumbers(this.main, sql`SELECT _id FROM main.${ident(here.localName)}`, []);
     const live = new Set(ids);
@@ -180,7 +180,7 @@ export class LostRows {
   }
 
   /** The evidence of deletes, and in tables with history the deletes of rows that left by an edit here; of a row that left more than once, the last one. */
-  #readDeleted({ id, localName }: LedgerTable): readonly LostRow[] {
+  #readDeleted({ id, localName }: TableRecord): readonly LostRow[] {
     const columns = readColumns(this.main, id);
     const isGone = sql`row_id > 0 AND row_id NOT IN (SELECT _id FROM main.${ident(localName)})`;
     const evidence = sql`SELECT d.row_id, d.deleted_at, j.key, j.value

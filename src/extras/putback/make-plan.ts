@@ -4,8 +4,8 @@
  */
 import type { LostRow } from '../../extra.ts';
 import { usageError } from '../../base/errors.ts';
-import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
-import { readEditing, readTables, type LedgerTable } from '../../replica/bookkeeping/tables.ts';
+import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
+import { readEditing, readTables, type TableRecord } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { valueFromStored } from '../../replica/rows.ts';
 import { hasOption } from '../../wire/schema.ts';
@@ -85,7 +85,7 @@ export function chooseRows(
 
 /** A unique text column in which every row has a value, by which rows are found again if an answer is lost; null for none: then such a row is parked. */
 export function uniqueColumn(
-  columns: readonly LedgerColumn[],
+  columns: readonly ColumnRecord[],
   keyId: number | null,
   rows: readonly LostRow[],
 ): string | null {
@@ -196,7 +196,7 @@ function writableOrphan(
   return [{ ...orphan, links, reason, fate: closed === undefined ? 'create' : 'cannot' }];
 }
 
-function tableOf(lost: LostRows, tableId: number): LedgerTable {
+function tableOf(lost: LostRows, tableId: number): TableRecord {
   const table = lost.tables.find(({ id }) => id === tableId);
   if (table === undefined) throw usageError(`Table ${tableId} is not here`, '');
   return table;

@@ -4,7 +4,7 @@
 import type { LostRow } from '../../extra.ts';
 import { ident, sql } from '../../base/sql.ts';
 import { queryRows } from '../../replica/query.ts';
-import type { LedgerTable } from '../../replica/bookkeeping/tables.ts';
+import type { TableRecord } from '../../replica/bookkeeping/tables.ts';
 import type { LostRows } from './lost-rows.ts';
 import { rowName, type KeyLink, type PlannedPutback } from './plan.ts';
 import type { TableReference } from './references.ts';
@@ -63,7 +63,7 @@ interface OrphanedCell {
 /** Cells that hold a key. A text key comes back as it was, so a reference to it is whole again by itself. */
 function dangling(
   lost: LostRows,
-  { localName }: LedgerTable,
+  { localName }: TableRecord,
   { column, toId }: TableReference,
 ): readonly OrphanedCell[] {
   if (lost.keyOf(toId)?.type !== 'Autonumber') return [];
@@ -77,7 +77,7 @@ function dangling(
   }));
 }
 
-function emptied(lost: LostRows, table: LedgerTable, { column }: TableReference): readonly OrphanedCell[] {
+function emptied(lost: LostRows, table: TableRecord, { column }: TableReference): readonly OrphanedCell[] {
   return lost.emptied(table, column).map(({ rowId, value, emptiedAt }) => ({
     rowId,
     oldKey: value,

@@ -3,14 +3,14 @@
  * the name of a column, and proven by its values: each must be a key of that table, or of one of its lost rows.
  */
 import { RowsyncError } from '../../base/errors.ts';
-import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
-import type { LedgerTable } from '../../replica/bookkeeping/tables.ts';
+import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
+import type { TableRecord } from '../../replica/bookkeeping/tables.ts';
 import type { LostRows } from './lost-rows.ts';
 
 /** A column whose values are keys of a table. */
 export interface TableReference {
   readonly tableId: number;
-  readonly column: LedgerColumn;
+  readonly column: ColumnRecord;
   readonly toId: number;
   /** Whether the configuration says so; else it was guessed, and is shown for consent. */
   readonly isConfigured: boolean;
@@ -29,7 +29,7 @@ export interface ReferenceRules {
 const KEY_TYPES = new Set(['Text', 'Numeric', 'Autonumber', 'EMail', 'Phone', 'URL', 'User']);
 
 /** The references of a table. @throws RowsyncError `config.invalid` for a name that is not there. */
-export function referencesOf(lost: LostRows, table: LedgerTable, rules: ReferenceRules): readonly TableReference[] {
+export function referencesOf(lost: LostRows, table: TableRecord, rules: ReferenceRules): readonly TableReference[] {
   const columns = readColumns(lost.main, table.id).filter(({ state }) => state === 'live');
   const configured = Object.entries(rules.find(table.name)?.options.references ?? {}).map(([from, to]) => {
     const column = columns.find(({ name }) => name.toLowerCase() === from.toLowerCase());
@@ -53,7 +53,7 @@ export function referencesOf(lost: LostRows, table: LedgerTable, rules: Referenc
 }
 
 /** Whether a column is called like a table: Customer, Customer Id, Related Customer; Parent refers to its own table. */
-function isNamedAfter(columnName: string, other: LedgerTable, own: LedgerTable): boolean {
+function isNamedAfter(columnName: string, other: TableRecord, own: TableRecord): boolean {
   const name = folded(columnName).replace(/^(?:related|parent)(?=.)/, '');
   const wanted = folded(other.name);
   return [wanted, `${wanted}id`, `${wanted}key`].includes(name) || (other.id === own.id && name === 'parent');
@@ -65,8 +65,8 @@ function folded(name: string): string {
 
 function isProven(
   lost: LostRows,
-  table: LedgerTable,
-  { column, target }: { readonly column: LedgerColumn; readonly target: LedgerTable },
+  table: TableRecord,
+  { column, target }: { readonly column: ColumnRecord; readonly target: TableRecord },
 ): boolean {
   const key = lost.keyOf(target.id);
   if (key === null) return false;

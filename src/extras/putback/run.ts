@@ -5,7 +5,7 @@
 import { rm } from 'node:fs/promises';
 import { stampFromMs } from '../../base/clock.ts';
 import { must } from '../../base/assert.ts';
-import { apply, applyEvent, readFacts } from '../../capture/writer/apply-outcome.ts';
+import { applyOutcome, applyEvent, readFacts } from '../../capture/writer/apply-outcome.ts';
 import { discardRow } from '../../capture/resolve.ts';
 import type { TwoWayTable } from '../../capture/two-way-table.ts';
 import { storeRemoteRows } from '../../capture/writer/store-origin-rows.ts';
@@ -194,7 +194,7 @@ async function stageRows(
         });
         return decideMadeAgain({ id, base: null, local: null, state: 'edited', questions: [] }, id, cellsHere);
       });
-      apply(tx, table, { outcomes, nowMs: clock.nowMs() });
+      applyOutcome(tx, table, { outcomes, nowMs: clock.nowMs() });
       changeRecords(
         tx,
         staged.map(({ record, id }) => [
@@ -284,7 +284,7 @@ async function stageCells(
       }
       return edited === null ? [] : [edited];
     });
-    apply(tx, table, { outcomes, nowMs });
+    applyOutcome(tx, table, { outcomes, nowMs });
   });
 }
 

@@ -6,7 +6,7 @@ import { rm, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { usageError } from '../../base/errors.ts';
 import { systemFiles } from '../../base/file-system.ts';
-import { type CarryReport, carry, type OnCarried, NOTHING } from '../../files/copy-content.ts';
+import { type CarryReport, copyContent, type OnCarried, NOTHING } from '../../files/copy-content.ts';
 import { fileError, type StoredContent, openStore } from '../../files/store.ts';
 
 export function filesBeside(backup: string): string {
@@ -32,7 +32,7 @@ export async function carryToBackup(
     await rm(partial, { recursive: true, force: true });
     const store = await openStore(partial);
     const { sources, onCarried } = place;
-    const report = await carry(contents, { store, sources, compares: false, onCarried });
+    const report = await copyContent(contents, { store, sources, compares: false, onCarried });
     await store.close();
     await systemFiles.sync(partial);
     await rename(partial, folder);
@@ -54,6 +54,6 @@ export async function carryFromBackup(
   const store = await openStore(folder, place.isShared);
   const missing: StoredContent[] = [];
   for (const content of contents) if ((await store.inspect(content)) !== 'whole') missing.push(content);
-  const report = await carry(missing, { store, sources: [filesBeside(place.backup)], compares: true });
+  const report = await copyContent(missing, { store, sources: [filesBeside(place.backup)], compares: true });
   return { ...report, folder, presentCount: contents.length - missing.length };
 }

@@ -48,7 +48,7 @@ function withoutLast(text: string): string {
 
 /** A column: its identity, and its present or wanted form in PostgreSQL. */
 export interface PgColumn {
-  /** Row of the ledger, and id at the origin: both, since another replica counts its ledger anew. */
+  /** Number in the bookkeeping, and id at the origin: both, since another replica counts anew. */
   readonly seq: number;
   readonly originId: number;
   readonly name: string;
@@ -84,7 +84,7 @@ export function planPgTable(
     }
   };
   settle((one, other) => one.seq === other.seq && one.originId === other.originId);
-  settle((one, other) => one.name === other.name); // of another ledger
+  settle((one, other) => one.name === other.name); // of another replica
   const foreign = new Set(standing.filter((name) => !ours.some((column) => column.name === name)));
   const blocked = wanted.find(({ name }) => foreign.has(name));
   if (blocked !== undefined) return { kind: 'hold', name: blocked.name };

@@ -2,20 +2,20 @@
  * Reads rows as the origin confirmed them: from the base of a two-way table. Each read is short, since a long one
  * keeps the write-ahead log growing.
  */
-import { readColumns, type LedgerColumn } from '../../replica/bookkeeping/columns.ts';
+import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
 import { queryAll, queryNumber, queryRows, queryTexts } from '../../replica/query.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
-import { type LedgerTable, readSelection, readTables, type TableSelection } from '../../replica/bookkeeping/tables.ts';
+import { type TableRecord, readSelection, readTables, type TableSelection } from '../../replica/bookkeeping/tables.ts';
 import { ALL_ROWS } from '../../replica/bookkeeping/changed-rows.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import { baseName, columnList, readPhysicalColumns } from '../../replica/user-tables.ts';
 
 /** A table as a sink sends it; `columns` also has those that the origin does not show any more. */
 export interface SinkSource {
-  readonly table: LedgerTable;
+  readonly table: TableRecord;
   /** The table that holds what the origin confirmed. */
   readonly source: string;
-  readonly columns: readonly LedgerColumn[];
+  readonly columns: readonly ColumnRecord[];
   /** Columns that the configuration leaves out. */
   readonly leftOut: TableSelection['leftOut'];
 }
@@ -113,12 +113,12 @@ export function readView(from: Connection, name: Sql, columns: readonly string[]
     .iterate() as IterableIterator<readonly Stored[]>; // the columns just listed
 }
 
-/** The number of the last entry of the journal; 0 without one. */
+/** The number of the last entry of the history; 0 without one. */
 export function readLastSeq(from: Connection): number {
   return queryNumber(from, sql`SELECT coalesce(max(seq), 0) FROM _rowsync_history`);
 }
 
-/** Entries of the journal behind one, in order, of one table by its name here, or of all for null. */
+/** Entries of the history behind one, in order, of one table by its name here, or of all for null. */
 export function readHistory(
   from: Connection,
   columns: readonly string[],

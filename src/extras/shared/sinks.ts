@@ -153,7 +153,7 @@ function sameProblem(one: Complaint | null, other: Complaint | null): boolean {
 
 /** Every sink by name, with its tables by id; empty where none is configured. */
 export function readSinkStatus(from: Connection): readonly SinkStatus[] {
-  if (!isBookThere(from)) return [];
+  if (!hasSinkTable(from)) return [];
   const text = sql`SELECT name, epoch, problem_code AS code, problem_message AS message, problem_hint AS hint, problem_since AS since,
             (SELECT count(*) FROM _rowsync_touched t WHERE t.seq > s.sent) AS lagRows,
             coalesce((SELECT unixepoch() - t.at FROM _rowsync_touched t WHERE t.seq > s.sent ORDER BY t.seq LIMIT 1), 0) AS lagSeconds
@@ -183,7 +183,7 @@ export function readSinkStatus(from: Connection): readonly SinkStatus[] {
 }
 
 /** A reader has no memory of the schema, and an earlier version of the file no such table. */
-function isBookThere(from: Connection): boolean {
+function hasSinkTable(from: Connection): boolean {
   return queryAny(from, sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_sinks'`);
 }
 
@@ -204,12 +204,12 @@ export function askForLoad(path: string, name: string, tables: readonly string[]
 }
 
 /** What a person asked to load again; null for nothing. */
-export function readAsked(from: Connection, name: string): readonly string[] | null {
+export function readRequestedLoad(from: Connection, name: string): readonly string[] | null {
   if (!hasTable(from, '_rowsync_sinks')) return null;
   const asked = queryText(from, sql`SELECT asked FROM _rowsync_sinks WHERE name = ?`, [name]);
   return asked === null ? null : (JSON.parse(asked) as string[]); // written as such a list
 }
 
-export function forgetAsked(tx: Tx, name: string): void {
+export function forgetRequestedLoad(tx: Tx, name: string): void {
   tx.prepare(sql`UPDATE _rowsync_sinks SET asked = NULL WHERE name = ?`).run(name);
 }

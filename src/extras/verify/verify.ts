@@ -20,7 +20,7 @@ import { pull } from '../../pull/pull.ts';
 import { prepareForReading } from '../../pull/pull-table.ts';
 import { sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { findJournal } from '../../replica/bookkeeping/history.ts';
+import { findHistory } from '../../replica/bookkeeping/history.ts';
 import { blocksAbove, queryRows } from '../../replica/query.ts';
 import { changedIndexes } from '../../reconcile/merge.ts';
 import { pageSkip } from '../../reconcile/windows.ts';
@@ -169,7 +169,7 @@ async function confirmsUnknownEtag({ origin, signal }: PullContext, { address }:
   return (await origin.select(request, { etag: UNKNOWN_ETAG, signal })).kind === 'notModified';
 }
 
-/** The error about contradictions in the journal of a table; null without any, or without a journal. */
+/** The error about contradictions in the history of a table; null without any, or without a history. */
 function brokenError({ replica }: PullContext, { id, localName }: RowTarget): RowsyncError | null {
   const { count, links } = findBrokenLinks(replica, id);
   const [first] = links;
@@ -347,12 +347,12 @@ const BROKEN_LIVES = sql`
     FROM entries)
   WHERE former IS NOT NULL AND (kind = 'insert') <> (former = 'delete')`;
 
-/** The broken places in the journal of a table; none where it has no journal. */
+/** The broken places in the history of a table; none where it has no history. */
 export function findBrokenLinks(
   from: Connection,
   tableId: number,
 ): { readonly count: number; readonly links: readonly BrokenLink[] } {
-  const begunSeq = findJournal(from, tableId)?.begunSeq ?? null;
+  const begunSeq = findHistory(from, tableId)?.begunSeq ?? null;
   if (begunSeq === null) return { count: 0, links: [] };
   const text = sql`WITH entries AS (SELECT seq, row_id, kind, cells FROM _rowsync_history
         WHERE table_id = ? AND seq > ? AND kind IN ('insert', 'update', 'delete'))

@@ -1,6 +1,6 @@
 /**
  * What is on its way to the origin: recorded durably before its request leaves (I11), so that after a crash its rows are looked up instead of sent
- * again. Columns are kept by ledger row, so that a rename in between does not mix them up.
+ * again. Columns are kept by number, so that a rename in between does not mix them up.
  */
 import { must, oneOf } from '../../base/assert.ts';
 import { sql } from '../../base/sql.ts';
@@ -27,7 +27,7 @@ export const BATCHES = sql`
     sent_at TEXT NOT NULL, rows TEXT NOT NULL
   ) STRICT`;
 
-/** A row of a batch as it is kept: id, kind, cells as pairs of ledger row and value, answer. */
+/** A row of a batch as it is kept: id, kind, cells as pairs of column number and value, answer. */
 export type KeptRow = readonly [id: number, kind: string, cells: readonly KeptCell[], answer: KeptAnswer | null];
 
 /** A cell as it is kept; the third part is there if a file was sent in place of the value. */

@@ -34,8 +34,8 @@ export const COLUMNS_VIEW = sql`
          json_extract(c.mask, '$.kind') AS mask
   FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id`;
 
-export interface LedgerColumn {
-  /** Ledger row; tells a column set aside from the one that replaced it. */
+export interface ColumnRecord {
+  /** Its number; tells a column set aside from the one that replaced it. */
   readonly seq: number;
   readonly id: number;
   readonly name: string;
@@ -59,14 +59,14 @@ export interface LedgerColumn {
 }
 
 /** Whether the origin now accepts other values in a column. */
-export function areRulesChanged(known: readonly LedgerColumn[], columns: readonly LedgerColumn[]): boolean {
-  const ruleOf = ({ width, options, writable }: LedgerColumn): string => JSON.stringify([width, options, writable]);
+export function areRulesChanged(known: readonly ColumnRecord[], columns: readonly ColumnRecord[]): boolean {
+  const ruleOf = ({ width, options, writable }: ColumnRecord): string => JSON.stringify([width, options, writable]);
   const before = new Map(known.map((column) => [column.seq, ruleOf(column)]));
   return columns.some((column) => (before.get(column.seq) ?? ruleOf(column)) !== ruleOf(column));
 }
 
 /** What was read of each table, at which `data_version`: it tells of other connections, as `changeColumns` does of this one. */
-const readKnown = oncePerSchema(() => new Map<number, { version: number; columns: readonly LedgerColumn[] }>(), {
+const readKnown = oncePerSchema(() => new Map<number, { version: number; columns: readonly ColumnRecord[] }>(), {
   lasts: true,
 });
 
@@ -77,7 +77,7 @@ export function changeColumns(tx: Tx, text: Sql): ReturnType<Tx['prepare']> {
 }
 
 /** The columns of a table in the order in which they are in it; also those that are no longer described. The same array while nothing changes. */
-export function readColumns(from: Connection, tableId: number): readonly LedgerColumn[] {
+export function readColumns(from: Connection, tableId: number): readonly ColumnRecord[] {
   const [known, version] = [readKnown(from), queryNumber(from, sql`PRAGMA data_version`)];
   const before = known.get(tableId);
   if (before?.version === version) return before.columns;
@@ -87,12 +87,12 @@ export function readColumns(from: Connection, tableId: number): readonly LedgerC
   return columns;
 }
 
-function selectColumns(from: Connection, tableId: number): readonly LedgerColumn[] {
+function selectColumns(from: Connection, tableId: number): readonly ColumnRecord[] {
   const text = sql`SELECT seq, id, name, alias, local_name AS localName, value_form AS type, type AS spelling, state, writable, width, options, kind,
         position, mask
       FROM _rowsync_columns WHERE table_id = +? ORDER BY position, seq`;
   return queryAll(from, text, [tableId]).map((row) => {
-    const column = withFlags(row, 'writable') as Omit<LedgerColumn, 'mask'> & { mask: string | null }; // as selected
+    const column = withFlags(row, 'writable') as Omit<ColumnRecord, 'mask'> & { mask: string | null }; // as selected
     return { ...column, mask: column.mask === null ? null : (JSON.parse(column.mask) as Mask) }; // written as such a one
   });
 }
@@ -160,11 +160,11 @@ function describeColumn(tx: Tx, tableId: number, column: DescribedColumn): void 
   });
 }
 
-export function storeColumnState(tx: Tx, seq: number, state: LedgerColumn['state'], at: string): void {
+export function storeColumnState(tx: Tx, seq: number, state: ColumnRecord['state'], at: string): void {
   changeColumns(tx, sql`UPDATE _rowsync_columns SET state = ?, since = ? WHERE seq = ?`).run(state, at, seq);
 }
 
-/** The largest ledger row of any column, also of one that was pruned: what is kept of it must not become another column's. */
+/** The largest number of any column, also of one that was pruned: what is kept of it must not become another column's. */
 function readLastSeq(from: Connection): number {
   return queryNumber(
     from,

@@ -6,7 +6,7 @@ import type { Tx, Connection } from '../connection.ts';
 import { withFlags } from '../query.ts';
 import { readProblems, type TableProblems } from './table-errors.ts';
 import { readSweep, type SweepState } from './sweeps.ts';
-import { type LedgerTable, readPart } from './tables.ts';
+import { type TableRecord, readPart } from './tables.ts';
 
 /** How far the changes of a table were read. */
 export interface Following {
@@ -52,10 +52,10 @@ export function storeFollowed(
 }
 
 /** Whether only the changes of a table may be read depends on all of this (reconcile/follow.ts). */
-export type FollowableTable = LedgerTable & SweepState & Pick<TableProblems, 'heldCode' | 'pushCode'> & Following;
+export type FollowableTable = TableRecord & SweepState & Pick<TableProblems, 'heldCode' | 'pushCode'> & Following;
 
 /** A table with what decides whether only its changes may be read. */
-export function readFollowable(from: Connection, table: LedgerTable): FollowableTable {
+export function readFollowable(from: Connection, table: TableRecord): FollowableTable {
   const { heldCode, pushCode } = readProblems(from, table.id);
   return { ...table, ...readSweep(from, table.id), heldCode, pushCode, ...readFollowing(from, table.id) };
 }

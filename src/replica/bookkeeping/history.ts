@@ -9,7 +9,7 @@ import type { Cause } from '../history-interval.ts';
 import { queryAll, queryAny, queryFirst } from '../query.ts';
 
 /**
- * One entry per change of a row here, and per fact about the journal of a table; in the order in which they happened here.
+ * One entry per change of a row here, and per fact about the history of a table; in the order in which they happened here.
  *
  *    row_id       null where the entry is about a whole table
  *    kind         insert · update · delete; of tables: begin · end · pruned · restored · schema; forgotten (of a row or a table)
@@ -22,7 +22,7 @@ import { queryAll, queryAny, queryFirst } from '../query.ts';
  *    cause        pull · push · edit (by SQL, here) · decision (of a person) · schema · restore
  *    run_id       the run that wrote it, null where none was under way
  *    was_id       the `_id` that an inserted row had before
- *    cells        JSON text, which SQLite reads since 3.37: [ledger row of the column, before, after], …; 0 stands for _allow.
+ *    cells        JSON text, which SQLite reads since 3.37: [number of the column, before, after], …; 0 stands for _allow.
  *                 Of an insert the cells that are not null, of a delete those that were not. What JSON cannot hold is {"blob": hex} or {"raw": hex} (text that is
  *                 no UTF-8). Of an entry about a table an object that says more
  */
@@ -46,7 +46,7 @@ const HISTORY_BY_TIME = sql`CREATE INDEX _rowsync_history_by_time ON _rowsync_hi
 /**
  * Tables whose changes are kept.
  *
- *    begun_seq     the entry with which the journal began; null until the table was read whole once
+ *    begun_seq     the entry with which the history began; null until the table was read whole once
  *    proven_at     when the last finished sweep began: every row was equal to the origin then or later, but for those below
  *    captured_at   when edits were last looked for
  *    bytes         what the entries take, about
@@ -65,9 +65,9 @@ const HISTORY_DOUBTS = sql`
   ) STRICT, WITHOUT ROWID`;
 
 /**
- * Rows of two-way tables that the journal knows to differ from their base: what it last said of them. Other rows it knows as their base.
+ * Rows of two-way tables that the history knows to differ from their base: what it last said of them. Other rows it knows as their base.
  *
- *    cells   JSONB, since no view shows it: [ledger row of the column, value] of the cells that differ; null where the row is deleted here
+ *    cells   JSONB, since no view shows it: [number of the column, value] of the cells that differ; null where the row is deleted here
  */
 const HISTORY_EDITS = sql`
   CREATE TABLE _rowsync_history_edits (
@@ -126,8 +126,8 @@ export const HISTORY_PARTS = [
   HISTORY_NAMES,
 ];
 
-/** The journal of a table; times are seconds since 1970. */
-export interface TableJournal {
+/** The history of a table; times are seconds since 1970. */
+export interface TableHistory {
   readonly tableId: number;
   /** The entry with which it began; null until the table was read whole once. */
   readonly begunSeq: number | null;
@@ -139,21 +139,21 @@ export interface TableJournal {
   readonly pruningHeld: string | null;
 }
 
-const JOURNAL_COLUMNS = sql`table_id AS tableId, begun_seq AS begunSeq, proven_at AS provenAt, captured_at AS capturedAt,
+const HISTORY_COLUMNS = sql`table_id AS tableId, begun_seq AS begunSeq, proven_at AS provenAt, captured_at AS capturedAt,
   bytes, oldest_at AS oldestAt, pruning_held AS pruningHeld`;
 
-/** The journal of a table, or null where its changes are not kept. */
-export function findJournal(from: Connection, tableId: number): TableJournal | null {
-  return queryFirst(from, sql`SELECT ${JOURNAL_COLUMNS} FROM _rowsync_history_tables WHERE table_id = ?`, [
+/** The history of a table, or null where its changes are not kept. */
+export function findHistory(from: Connection, tableId: number): TableHistory | null {
+  return queryFirst(from, sql`SELECT ${HISTORY_COLUMNS} FROM _rowsync_history_tables WHERE table_id = ?`, [
     tableId,
-  ]) as TableJournal | null;
+  ]) as TableHistory | null;
 }
 
-export function readJournals(from: Connection): readonly TableJournal[] {
+export function readHistories(from: Connection): readonly TableHistory[] {
   return queryAll(
     from,
-    sql`SELECT ${JOURNAL_COLUMNS} FROM _rowsync_history_tables ORDER BY table_id`,
-  ) as TableJournal[];
+    sql`SELECT ${HISTORY_COLUMNS} FROM _rowsync_history_tables ORDER BY table_id`,
+  ) as TableHistory[];
 }
 
 /** Notes why old entries are not removed, or with null that nothing keeps them. */
@@ -161,7 +161,7 @@ export function holdPruning(tx: Tx, tableId: number, why: string | null): void {
   tx.prepare(sql`UPDATE _rowsync_history_tables SET pruning_held = ? WHERE table_id = ?`).run(why, tableId);
 }
 
-/** What may be said of the journal of a table, or of all. */
+/** What may be said of the history of a table, or of all. */
 export type MarkKind = 'begin' | 'end' | 'pruned' | 'restored' | 'schema' | 'forgotten';
 
 /** Seconds since 1970 of a stamp. */
@@ -170,7 +170,7 @@ export function secondsOf(stamp: string): number {
 }
 
 /** Adds an entry about a table, one of its rows, or about all with null; returns its number. */
-export function markJournal(
+export function markHistory(
   tx: Tx,
   tableId: number | null,
   mark: {
@@ -206,18 +206,18 @@ function causeOf({ kind, rowId }: { readonly kind: MarkKind; readonly rowId?: nu
   return kind === 'schema' ? 'schema' : null;
 }
 
-/** Brings a journal in line with the configuration. It begins at once where the table was read whole, else with the end of the first sweep. */
-export function wantJournal(tx: Tx, tableId: number, { isWanted, at }: { isWanted: boolean; at: string }): void {
-  const known = findJournal(tx, tableId);
+/** Brings a history in line with the configuration. It begins at once where the table was read whole, else with the end of the first sweep. */
+export function configureHistory(tx: Tx, tableId: number, { isWanted, at }: { isWanted: boolean; at: string }): void {
+  const known = findHistory(tx, tableId);
   if (!isWanted) {
-    if (known !== null) endJournal(tx, tableId, { at, why: 'history is switched off' });
+    if (known !== null) endHistory(tx, tableId, { at, why: 'history is switched off' });
     return;
   }
   // One that is there has begun, or waits for the end of a sweep: after another program dropped a column, no earlier one tells what was in it.
   if (known !== null) return;
   tx.prepare(sql`INSERT INTO _rowsync_history_tables (table_id) VALUES (?)`).run(tableId);
   const whole = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND swept_at IS NOT NULL AND state = 'steady'`;
-  if (queryAny(tx, whole, [tableId])) beginJournal(tx, tableId, at);
+  if (queryAny(tx, whole, [tableId])) beginHistory(tx, tableId, at);
 }
 
 /** Rows of a table that its last sweep did not prove: one with an edit on its way takes what the origin says only once that is settled. */
@@ -225,8 +225,8 @@ const UNPROVEN = sql`(SELECT row_id FROM _rowsync_suspects WHERE table_id = @tab
     UNION SELECT row_id FROM _rowsync_unreadable WHERE table_id = @tableId
     UNION SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId)`;
 
-function beginJournal(tx: Tx, tableId: number, at: string): void {
-  const seq = markJournal(tx, tableId, { kind: 'begin', at });
+function beginHistory(tx: Tx, tableId: number, at: string): void {
+  const seq = markHistory(tx, tableId, { kind: 'begin', at });
   tx.prepare(
     sql`UPDATE _rowsync_history_tables SET begun_seq = @seq, captured_at = NULL,
           proven_at = (SELECT unixepoch(sweep_started_at) FROM _rowsync_tables WHERE id = @tableId AND sweep_open = 0),
@@ -235,19 +235,19 @@ function beginJournal(tx: Tx, tableId: number, at: string): void {
   ).run({ tableId, seq, at: secondsOf(at) });
   const doubt = sql`INSERT OR IGNORE INTO _rowsync_history_doubts (table_id, row_id) SELECT @tableId, row_id FROM ${UNPROVEN}`;
   tx.prepare(doubt).run({ tableId });
-  tx.journal.forget(tableId);
+  tx.history.forget(tableId);
 }
 
-/** Ends the journal of a table: what happens from now on is not kept. `isAgain`: it begins anew with the next finished sweep. */
-export function endJournal(
+/** Ends the history of a table: what happens from now on is not kept. `isAgain`: it begins anew with the next finished sweep. */
+export function endHistory(
   tx: Tx,
   tableId: number,
   { at, why, isAgain = false }: { readonly at: string; readonly why: string; readonly isAgain?: boolean },
 ): void {
-  const known = findJournal(tx, tableId);
+  const known = findHistory(tx, tableId);
   if (known === null) return;
-  tx.journal.flush();
-  if (known.begunSeq !== null) markJournal(tx, tableId, { kind: 'end', at, note: { why } });
+  tx.history.flush();
+  if (known.begunSeq !== null) markHistory(tx, tableId, { kind: 'end', at, note: { why } });
   const clear = [
     sql`DELETE FROM _rowsync_history_edits WHERE table_id = ?`,
     sql`DELETE FROM _rowsync_history_doubts WHERE table_id = ?`,
@@ -256,14 +256,14 @@ export function endJournal(
       : sql`DELETE FROM _rowsync_history_tables WHERE table_id = ?`,
   ];
   for (const text of clear) tx.prepare(text).run(tableId);
-  tx.journal.forget(tableId);
+  tx.history.forget(tableId);
 }
 
-/** Notes what a finished sweep proved: every row but suspects and unreadable ones. A journal that waits for the first sweep begins. */
-export function vouchJournal(tx: Tx, tableId: number, at: string): void {
-  const known = findJournal(tx, tableId);
+/** Notes what a finished sweep proved: every row but suspects and unreadable ones. A history that waits for the first sweep begins. */
+export function proveHistory(tx: Tx, tableId: number, at: string): void {
+  const known = findHistory(tx, tableId);
   if (known === null) return;
-  if (known.begunSeq === null) beginJournal(tx, tableId, at);
+  if (known.begunSeq === null) beginHistory(tx, tableId, at);
   for (const text of [
     sql`DELETE FROM _rowsync_history_doubts WHERE table_id = @tableId AND row_id NOT IN ${UNPROVEN}`,
     sql`INSERT OR IGNORE INTO _rowsync_history_doubts (table_id, row_id, proven_at)
@@ -282,7 +282,7 @@ export function noteCaptured(tx: Tx, tableId: number, at: string): void {
   tx.prepare(text).run(secondsOf(at), tableId);
 }
 
-/** Keeps what a table, or columns of it (by ledger row), was called, before these are dropped: entries name columns by ledger row. */
+/** Keeps what a table, or columns of it (by number), was called, before these are dropped: entries name columns by number. */
 export function keepNames(tx: Tx, tableId: number, seqs: readonly number[] | 'all'): void {
   if (tx.prepare(sql`SELECT 1 FROM _rowsync_history LIMIT 1`).get() === undefined) return;
   tx.prepare(

@@ -3,7 +3,7 @@
  * (tables.ts).
  */
 import { sql } from '../../base/sql.ts';
-import { vouchJournal } from './history.ts';
+import { proveHistory } from './history.ts';
 import { readProblems, storePushProblem } from './table-errors.ts';
 import { touchTable } from './changed-rows.ts';
 import { queryNumber, withFlags } from '../query.ts';
@@ -57,7 +57,7 @@ export function closeSweep(
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
   ).run({ at, watermark, filter, tableId });
   if (readProblems(tx, tableId).pushCode === 'push.shape') storePushProblem(tx, tableId, null);
-  vouchJournal(tx, tableId, at);
+  proveHistory(tx, tableId, at);
 }
 
 /** Deletes of every table wait once after a change of identity, and no sweep continues. */

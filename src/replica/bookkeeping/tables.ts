@@ -98,7 +98,7 @@ export const STATUS_VIEW = sql`
   FROM _rowsync_tables t`;
 
 /** A replicated table: what nearly everything that works on it needs. */
-export interface LedgerTable {
+export interface TableRecord {
   readonly id: number;
   readonly name: string;
   readonly alias: string;
@@ -114,12 +114,12 @@ export interface LedgerTable {
 const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, push, row_colors AS rowColors`;
 
 /** Every table that was ever replicated and not pruned, by origin id. */
-export function readTables(from: Connection): readonly LedgerTable[] {
-  return queryAll(from, sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables ORDER BY id`) as LedgerTable[];
+export function readTables(from: Connection): readonly TableRecord[] {
+  return queryAll(from, sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables ORDER BY id`) as TableRecord[];
 }
 
 /** The table that people mean by a name: the name here wins over the one at the origin, and an exact name over another case. */
-export function tableNamed<T extends Pick<LedgerTable, 'name' | 'localName'>>(
+export function tableNamed<T extends Pick<TableRecord, 'name' | 'localName'>>(
   tables: readonly T[],
   name: string,
 ): T | undefined {
@@ -133,7 +133,7 @@ export function tableNamed<T extends Pick<LedgerTable, 'name' | 'localName'>>(
 }
 
 /** Those that people mean by some names, among all that there are; all for no name. */
-export function tablesNamed<T extends Pick<LedgerTable, 'name' | 'localName'>>(
+export function tablesNamed<T extends Pick<TableRecord, 'name' | 'localName'>>(
   tables: readonly T[],
   names: readonly string[],
 ): readonly T[] {
@@ -143,7 +143,7 @@ export function tablesNamed<T extends Pick<LedgerTable, 'name' | 'localName'>>(
 }
 
 /** The named tables, or all for no name. @throws RowsyncError `usage.invalid` for a name that the replica does not have. */
-export function chooseTables(from: Connection, names: readonly string[]): readonly LedgerTable[] {
+export function chooseTables(from: Connection, names: readonly string[]): readonly TableRecord[] {
   const tables = readTables(from);
   const unknown = names.filter((name) => tableNamed(tables, name) === undefined);
   if (unknown.length > 0) {
@@ -157,21 +157,21 @@ export function chooseTables(from: Connection, names: readonly string[]): readon
 }
 
 /** One table, or null where it is not known. */
-export function findTable(from: Connection, tableId: number): LedgerTable | null {
+export function findTable(from: Connection, tableId: number): TableRecord | null {
   return queryFirst(from, sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables WHERE id = ?`, [
     tableId,
-  ]) as LedgerTable | null;
+  ]) as TableRecord | null;
 }
 
 /** One table; it must exist. */
-export function readTable(from: Connection, tableId: number): LedgerTable {
-  return must(findTable(from, tableId), 'a table that is worked on is in the ledger');
+export function readTable(from: Connection, tableId: number): TableRecord {
+  return must(findTable(from, tableId), 'a table that is worked on is in the bookkeeping');
 }
 
 /** One row of the columns that `columns` selects; the table must exist. */
 export function readPart(from: Connection, tableId: number, columns: Sql): unknown {
   const row = from.prepare(sql`SELECT ${columns} FROM _rowsync_tables WHERE id = ?`).get(tableId);
-  return must(row, 'a table that is worked on is in the ledger');
+  return must(row, 'a table that is worked on is in the bookkeeping');
 }
 
 export interface TableSelection {
@@ -179,7 +179,7 @@ export interface TableSelection {
   readonly rowsFilter: string | null;
   /** Columns that the configuration leaves out, by origin id, and by which pattern; null where none included them. */
   readonly leftOut: readonly { readonly id: number; readonly pattern: string | null }[];
-  /** Ledger rows of writable columns that vanished at the origin: nothing of the table is read or sent; empty for none. */
+  /** Numbers (`seq`) of writable columns that vanished at the origin: nothing of the table is read or sent; empty for none. */
   readonly missingColumns: readonly number[];
 }
 
@@ -207,7 +207,7 @@ export function readEditing(from: Connection, tableId: number): TableEditing {
 /** Facts of a table that are stored one by one, each in the column that `TABLES` explains; a list as JSON, null for an empty one. */
 type StoredFacts = Partial<{
   local_name: string;
-  push: LedgerTable['push'];
+  push: TableRecord['push'];
   row_colors: 'seen' | 'kept';
   rows_filter: string | null;
   missing_columns: readonly number[];
@@ -282,7 +282,7 @@ export function addToRowCount(tx: Tx, tableId: number, by: number): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET row_count = row_count + ? WHERE id = ?`).run(by, tableId);
 }
 
-export type TableNames = Pick<LedgerTable, 'id' | 'name' | 'alias' | 'localName'>;
+export type TableNames = Pick<TableRecord, 'id' | 'name' | 'alias' | 'localName'>;
 
 export function storeTableName(tx: Tx, { id, name, alias, localName }: TableNames): void {
   const text = sql`UPDATE _rowsync_tables SET name = ?, alias = ?, local_name = ? WHERE id = ?`;

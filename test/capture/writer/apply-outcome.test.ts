@@ -1,7 +1,7 @@
 /** The one function that writes what was decided of rows: every table that a change may touch. */
 import { expect, test } from 'vitest';
 import { must } from '../../../src/base/assert.ts';
-import { apply, readFacts } from '../../../src/capture/writer/apply-outcome.ts';
+import { applyOutcome, readFacts } from '../../../src/capture/writer/apply-outcome.ts';
 import { decideDiscarded, decideRemote, type RowOutcome } from '../../../src/reconcile/row-outcome.ts';
 import type { Fixture } from '../../support/replica.ts';
 import { AT, capture, rowOf, startTwoWay, twoWayTable } from '../../support/two-way.ts';
@@ -21,7 +21,7 @@ async function applied(
       state: facts.state,
       ...decide(facts.id),
     }));
-    apply(tx, table, { outcomes, nowMs: NOW });
+    applyOutcome(tx, table, { outcomes, nowMs: NOW });
   });
 }
 
@@ -63,7 +63,10 @@ test('only cells that differ are written', async () => {
       table.columns.findIndex(({ localName }) => localName === 'Title'),
       'other',
     );
-    apply(tx, table, { outcomes: [{ ...same(1), state: facts.state, local: { ...local, values } }], nowMs: NOW });
+    applyOutcome(tx, table, {
+      outcomes: [{ ...same(1), state: facts.state, local: { ...local, values } }],
+      nowMs: NOW,
+    });
   });
 
   expect(fixture.rows('SELECT "Title", hex("Body") AS body FROM "Note" WHERE _id = 1')).toEqual([
@@ -113,7 +116,7 @@ test('what was decided of a row is the same when it is decided again', async () 
       const outcomes = readFacts(tx, table, [1, 2]).map((facts, index) =>
         decideRemote(facts, theirs[index] ?? null, rules),
       );
-      return apply(tx, table, { outcomes, nowMs: NOW });
+      return applyOutcome(tx, table, { outcomes, nowMs: NOW });
     });
   const tables = (): unknown =>
     ['"Note"', '_rowsync_rows', '_rowsync_conflicts'].map((name) =>
@@ -139,7 +142,7 @@ test('a row that was deleted here comes back from its base', async () => {
   await fixture.replica.write('Discarding', (tx) => {
     const table = twoWayTable(fixture);
     const outcomes = readFacts(tx, table, [3]).map((facts) => decideDiscarded(facts, { columns: [], sent: null }));
-    apply(tx, table, { outcomes, nowMs: NOW });
+    applyOutcome(tx, table, { outcomes, nowMs: NOW });
   });
 
   expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id = 3')).toEqual([{ Title: 'title 3' }]);
@@ -150,7 +153,7 @@ test('two outcomes for one row are a defect', async () => {
   await using fixture = await startTwoWay();
 
   const twice = fixture.replica.write('Applying', (tx) =>
-    apply(tx, twoWayTable(fixture), { outcomes: [same(1), same(1)], nowMs: NOW }),
+    applyOutcome(tx, twoWayTable(fixture), { outcomes: [same(1), same(1)], nowMs: NOW }),
   );
 
   await expect(twice).rejects.toThrow('a row has one outcome');

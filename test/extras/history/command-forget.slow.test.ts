@@ -72,7 +72,7 @@ test('of a forgotten row no byte is left in any table, its entries stay without 
   world.execute('VACUUM'); // what is in no table goes
 
   expect(had).toBe(true);
-  expect(text.stdout).toContain('Note 1: forgotten in 2 changes of the journal, 1 line of sync_deleted\n');
+  expect(text.stdout).toContain('Note 1: forgotten in 2 changes of the history, 1 line of sync_deleted\n');
   expect(text.stdout).toContain('backups that were made by hand are not known');
   for (const ending of ['', '-wal'].filter((end) => existsSync(world.path + end)))
     expect(readFileSync(world.path + ending).includes(SECRET)).toBe(false);

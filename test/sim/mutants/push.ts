@@ -90,8 +90,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/round.ts',
-        find: 'turn.isStopped() ? NOT_SENT : await send(',
-        replace: 'NOT_SENT.stop ?? await send(',
+        find: 'turn.isStopped() ? NOT_SENT : await sendBatch(',
+        replace: 'NOT_SENT.stop ?? await sendBatch(',
       },
     ],
   },
@@ -231,7 +231,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/push-table.ts',
-        find: 'for (const batch of batches)\n    await settleFound(run, batch, asks ? await askAbout(run, batch, { isAtOnce: false }) : NO_NEWS);',
+        find: 'for (const batch of batches)\n    await settleBatch(run, batch, asks ? await readBackBatch(run, batch, { isAtOnce: false }) : NO_NEWS);',
         replace: `await context.replica.write('Forgetting batches', (tx) => { for (const { rows } of batches) applyEvent(tx, table.id, rows.map(({ id }) => id), { event: 'notApplied', at: stampFromMs(context.clock.nowMs()) }); tx.prepare('DELETE FROM _rowsync_batches WHERE table_id = ?').run(table.id); });`,
       },
     ],
