@@ -5,6 +5,7 @@ import type { Extra } from './extra.ts';
 import { BACKUP } from './extras/backup/extra.ts';
 import { CHECK } from './extras/check/extra.ts';
 import { CONTRACTS } from './extras/contracts/extra.ts';
+import { DEMO } from './extras/demo/extra.ts';
 import { DOORBELL } from './extras/doorbell/extra.ts';
 import { EXPORT } from './extras/export/extra.ts';
 import { FRESH } from './extras/fresh/extra.ts';
@@ -26,6 +27,7 @@ import { VERIFY } from './extras/verify/extra.ts';
 export const EXTRAS: readonly Extra[] = [
   VERIFY,
   SCHEMA,
+  DEMO,
   SETUP,
   CHECK,
   HISTORY,

@@ -69,7 +69,7 @@ describe('imports', () => {
     ['a file outside of src', 'src/cli/a.ts', "import x from '../../package.json';", 'outside of the layers'],
     [
       'the sandbox, from the command line',
-      'src/extras/setup/a.ts',
+      'src/extras/shared/a.ts',
       "import { x } from '../../sandbox/b.ts';",
       'other than by import()',
     ],
@@ -118,7 +118,7 @@ describe('imports', () => {
       "await import('../../sandbox/main.ts');",
     ];
 
-    expect(importProblems(planted('src/extras/setup/a.ts', ...lines))).toEqual([]);
+    expect(importProblems(planted('src/extras/shared/a.ts', ...lines))).toEqual([]);
   });
 
   test('of every dependency have an owner, and every owner is a folder of the flow', () => {

@@ -2,7 +2,7 @@
  * The text of a terminal as an SVG picture. Input: lines. Output: the picture, which has a background of its own and so is readable on light
  * and dark pages. Pure.
  */
-import { LINE_STYLES } from '../../src/extras/setup/demo-command.ts';
+import { LINE_STYLES } from '../../src/extras/demo/command.ts';
 
 const CHARACTER_WIDTH = 8.4;
 const LINE_HEIGHT = 19;

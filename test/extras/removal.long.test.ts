@@ -74,6 +74,20 @@ function commandsOnlyOf(names: readonly string[]): readonly string[] {
   return names.flatMap(commandsOf).filter((command) => !EXTENDED.has(command) && !kept.has(command));
 }
 
+test('few extras build on others', () => {
+  const dependents = EXTRAS.map(({ name }) => [name, withDependents(name).slice(1).toSorted()] as const);
+
+  expect(Object.fromEntries(dependents.filter(([, others]) => others.length > 0))).toEqual({
+    verify: ['demo'],
+    check: ['setup'],
+    backup: ['rehearse'],
+    history: ['doorbell', 'http', 'mcp', 'page', 'putback'],
+    putback: ['doorbell', 'http', 'page'],
+    page: ['doorbell', 'http'],
+    http: ['doorbell'],
+  });
+});
+
 test.each(EXTRAS.map(({ name }) => name))('%s can be removed', { timeout: RUN_MS_MAX }, (name) => {
   const removed = withDependents(name);
 

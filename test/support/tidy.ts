@@ -139,7 +139,7 @@ function importProblem(
     if (target === undefined) return `imports ${specifier}, outside of the layers`;
     if (target === layer) return undefined;
     if (target.startsWith('extras/') && !layer.startsWith('extras/')) return `the core may not import ${target}/`;
-    if (target === 'sandbox' && layer === 'extras/setup')
+    if (target === 'sandbox' && layer === 'extras/shared')
       return isLazy ? undefined : 'imports sandbox/ other than by import()';
     if (allowed.includes(target)) return undefined;
     return `${layer}/ may not import ${target}/`;

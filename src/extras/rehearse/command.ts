@@ -25,8 +25,7 @@ import type { Connection } from '../../replica/connection.ts';
 import { openReplica } from '../../replica/database.ts';
 import { type FailureLine, openReader } from '../../replica/reader.ts';
 import { backUp } from '../backup/replica-copy.ts';
-import { limitsText } from '../setup/sandbox-command.ts';
-import { startSandbox, type RunningSandbox } from '../setup/sandbox.ts';
+import { limitsText, startSandbox, type RunningSandbox } from '../shared/sandbox.ts';
 
 const EXAMPLES = `
 The sandbox knows of your database what the replica knows, and lists what it does not. Rows that a colleague changed since the

@@ -9,7 +9,7 @@ import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { parseYaml } from '../../config/yaml.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
-import { startSandbox, type RunningSandbox, type TlsFiles } from './sandbox.ts';
+import { limitsText, startSandbox, type RunningSandbox, type TlsFiles } from '../shared/sandbox.ts';
 import { printable } from '../../base/text.ts';
 import { isCheckout, ROWSYNC } from '../../cli/runtime/installation.ts';
 
@@ -170,18 +170,6 @@ function tlsFiles([certPath, keyPath, ...others]: readonly string[]): TlsFiles {
     '--tls takes two files',
     'Name the certificate first and then its key: --tls cert.pem key.pem',
     'sandbox.option',
-  );
-}
-
-/** What a rehearsal on a replica cannot show, and what is known of the rules of its origin. */
-export function limitsText({ unknown, rules }: Pick<RunningSandbox, 'unknown' | 'rules'>): string {
-  const list = (title: string, lines: readonly string[]): string =>
-    lines.length === 0 ? '' : `\n${title}\n${lines.map((line) => `  ${printable(line)}\n`).join('')}`;
-  return (
-    list('Not known here, and so not as at the origin:', [
-      'defaults, formulas, validation, workflow rules, filters and order of views, rights of other users',
-      ...unknown,
-    ]) + list('Refusals that were seen:', rules)
   );
 }
 

@@ -9,7 +9,7 @@ import { run } from '../../cli/program.ts';
 import { openReader } from '../../replica/reader.ts';
 import { outputTo, type Session } from '../../cli/terminal/session.ts';
 import type { Invocation } from '../../extra.ts';
-import type { RunningSandbox } from './sandbox.ts';
+import type { RunningSandbox } from '../shared/sandbox.ts';
 
 /** What the colleague edits: a row of a table that is large enough to be followed. */
 const [TABLE, ROW, COLUMN, VALUE] = ['Order', 7, 'Comment', 'rings'] as const;

@@ -2,6 +2,8 @@
  * The one way from the command line into the sandbox: loaded when a command needs it, so that a program that replicates
  * production carries no server in memory.
  */
+import { printable } from '../../base/text.ts';
+
 const loadSandbox = () => import('../../sandbox/main.ts');
 
 type Start = Awaited<ReturnType<typeof loadSandbox>>['startSandbox'];
@@ -14,4 +16,16 @@ export type TlsFiles = NonNullable<Parameters<Start>[0]['tls']>;
 export async function startSandbox(options: Parameters<Start>[0]): Promise<RunningSandbox> {
   const sandbox = await loadSandbox();
   return sandbox.startSandbox(options);
+}
+
+/** What a rehearsal on a replica cannot show, and what is known of the rules of its origin. */
+export function limitsText({ unknown, rules }: Pick<RunningSandbox, 'unknown' | 'rules'>): string {
+  const list = (title: string, lines: readonly string[]): string =>
+    lines.length === 0 ? '' : `\n${title}\n${lines.map((line) => `  ${printable(line)}\n`).join('')}`;
+  return (
+    list('Not known here, and so not as at the origin:', [
+      'defaults, formulas, validation, workflow rules, filters and order of views, rights of other users',
+      ...unknown,
+    ]) + list('Refusals that were seen:', rules)
+  );
 }
