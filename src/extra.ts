@@ -128,7 +128,7 @@ export interface Extra extends DaemonExtra {
   /** Answers a query as of a time that a person typed. */
   readonly queryAt?: (reader: ReplicaReader, text: string, at: string, nowMs: number) => Promise<QueryAnswer>;
   /**
-   * Leaves a reader in a transaction in which a question may be answered as its options want it; returns what the answer says of that, null for no such
+   * Leaves a reader in a transaction in which a question may be answered as its options want it. Returns what the answer says of that, null for no such
    * option. @throws RowsyncError `fresh.stale`, `fresh.moved`, `usage.invalid`.
    */
   readonly hold?: (invocation: Invocation, config: Config, question: HeldQuestion) => Promise<object | null>;

@@ -1,6 +1,6 @@
 /**
  * Patterns of names, in which `*` matches any text and everything else itself, compared in NFC. Each piece between two stars is
- * looked for once, from left to right: one expression for the whole pattern would try every way to share a long name among the stars. Pure.
+ * looked for once, from left to right. One expression for the whole pattern would try every way to share a long name among the stars. Pure.
  */
 
 /** Whether a name is what a pattern says, or is the pattern itself. `ignoreCase`: for names in which case does not count. */

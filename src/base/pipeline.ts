@@ -1,5 +1,5 @@
 /**
- * Runs items through stages that overlap. A lane is a stage that one item enters at a time, in the order of the items; an item may also wait until all
+ * Runs items through stages that overlap. A lane is a stage that one item enters at a time, in the order of the items. An item may also wait until all
  * before it have ended. Knows nothing of what the items are.
  */
 

@@ -1,6 +1,6 @@
 /**
  * The triggers of a two-way table. They mark rows that a user edits, give new rows a negative `_id`, and refuse at once what
- * cannot be pushed, so that a person learns it before the origin says so hours later. They do nothing while rowsync writes. Marks are hints only: the comparison with base is the truth.
+ * cannot be pushed. So a person learns it before the origin says so hours later. They do nothing while rowsync writes. Marks are hints only: the comparison with base is the truth.
  *
  * Ids of new rows: only a BEFORE trigger knows whether a statement gives an `_id` (it sees -1 if not). Only an AFTER trigger may renumber the row.
  * The first leaves a note for the second. A negative id is never reused, because its row may still be on its way to the origin. No trigger uses an OR

@@ -1,6 +1,6 @@
 /**
  * Decides when to try again what failed. One circuit breaker stops all tables when the origin is down, refuses the
- * credentials, or the replica cannot be written; a table that fails alone has its own backoff. Times are monotonic
+ * credentials, or the replica cannot be written. A table that fails alone has its own backoff. Times are monotonic
  * milliseconds.
  *
  * Nothing is ever given up: the longest wait is bounded, and a success forgets all failures. Deletes need no rule: a

@@ -1,5 +1,5 @@
 /**
- * Says in a sentence how each table is kept up to date, for `rowsync status`, the page and the log: when it is followed
+ * Says in a sentence how each table is kept up to date, for `rowsync status`, the page and the log. It says when it is followed
  * and swept, or why it is only swept.
  */
 import type { Logger } from '../base/log.ts';

@@ -1,5 +1,5 @@
 /**
- * The jobs of a configuration and when each is due: one per kind of work for all tables, and one per pattern of tables
+ * The jobs of a configuration and when each is due. There is one per kind of work for all tables, and one per pattern of tables
  * with a schedule of its own. A table belongs to one job of each kind.
  */
 import type { Config } from '../config/load.ts';

@@ -1,6 +1,6 @@
 /**
- * What leaves the history: entries that are too old, or take too much space (reconcile/history-bounds.ts decides), and the values of a column that the
- * configuration now leaves out or masks. Deleted rows name columns as they were called then: a value under a name that no column has now may belong
+ * What leaves the history: entries that are too old, or take too much space (reconcile/history-bounds.ts decides). Also the values of a column that the
+ * configuration now leaves out or masks. Deleted rows name columns as they were called then. A value under a name that no column has now may belong
  * to the column that goes, so it is removed too.
  */
 import { stampFromMs, type Clock } from '../base/clock.ts';
@@ -94,7 +94,7 @@ function pruneChunk(
 }
 
 /**
- * Forgets a column in the transaction that drops it, before the drop; no row of the table may be on its way to the origin, or wait with an edit of the column. Returns the contents of its files, which
+ * Forgets a column in the transaction that drops it, before the drop. No row of the table may be on its way to the origin, or wait with an edit of the column. Returns the contents of its files, which
  * other files may share.
  */
 export function forgetColumn(tx: Tx, tableId: number, column: ColumnRecord, at: string): readonly string[] {

@@ -93,7 +93,7 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
 const CONCURRENCY_DEFAULT = 4;
 
 /**
- * Opens the origin; nothing is sent yet. `transport` takes the place of connections to `url`. `before` is the client that this one replaces: for
+ * Opens the origin; nothing is sent yet. `transport` takes the place of connections to `url`. `before` is the client that this one replaces. For
  * as long as its origin asked to be left alone, this one asks nothing either.
  * @throws RowsyncError `config.invalid` or `config.secret`.
  */

@@ -1,5 +1,5 @@
 /**
- * The methods that read rows: Select on a table or a view, Retrieve, and Updated and Deleted for a range of time (specification 4.4 and 4.5; origin
+ * The methods that read rows: Select on a table or a view, Retrieve, Updated and Deleted (specification 4.4 and 4.5; origin
  * facts 1.1, 1.3 and 1.4). Rows come in the order of the origin, values in the order of the columns that the request gives.
  */
 import { RowsyncError } from '../base/errors.ts';

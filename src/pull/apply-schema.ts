@@ -1,5 +1,5 @@
 /**
- * Brings one replica table to the shape that the origin describes, before its rows are read. reconcile/schema-plan.ts decides; this file reads the
+ * Brings one replica table to the shape that the origin describes, before its rows are read. reconcile/schema-plan.ts decides. This file reads the
  * bookkeeping, calls it, and writes, all in one transaction. Any change of shape forgets the ETags of the table, so that the next sweep fills new columns.
  */
 import { isDeepStrictEqual } from 'node:util';

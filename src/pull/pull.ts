@@ -48,7 +48,7 @@ const IDENTITY_NOTE = {
 };
 const GONE_HINT = 'If a right got lost, give it back; if the table is really gone, rowsync schema prune drops it here.';
 
-/** Brings the replica up to date; a table that fails stops no other, and the name of no table is the error of the report. @throws RowsyncError of the replica. */
+/** Brings the replica up to date; a table that fails stops no other. The name of no table is the error of the report. @throws RowsyncError of the replica. */
 export async function pull(around: PullContext, options: PullOptions): Promise<PullReport> {
   const { clock, replica, origin } = around;
   const startedMs = clock.monotonicMs();

@@ -1,7 +1,7 @@
 /**
  * Settles rows that left their page and were seen on no other one. Absence is never taken for a delete (I5). The origin is asked for each row by id.
  * Only rows that it does not return are deleted, with their last values kept. A returned row stays a suspect until a page shows it: if it were
- * deleted before that, no page would miss it. reconcile/guards.ts decides how many rows may be deleted without a person.
+ * deleted before that, no page would miss it. The guards (reconcile/guards.ts) decide how many rows may be deleted without a person.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { storeMissingRows, confirmedRows, storeOutside, storeAnswer } from '../capture/writer/store-origin-rows.ts';

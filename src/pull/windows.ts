@@ -1,6 +1,6 @@
 /**
  * Whether a table is read by windows or as one, and in pages of how many rows. Decided from its columns and its page map, noted with the start of a
- * sweep. Windows are given up if the origin does not keep their order or filter; pages whose rows are too large for one answer are halved, and stay so
+ * sweep. Windows are given up if the origin does not keep their order or filter. Pages whose rows are too large for one answer are halved, and stay so
  * until `resync`.
  */
 import { RowsyncError } from '../base/errors.ts';

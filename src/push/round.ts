@@ -1,5 +1,5 @@
 /**
- * One round of the push of a table: its edited rows, kind after kind and a block at a time, so that memory does not grow with the number of edits. The
+ * One round of the push of a table: its edited rows, kind after kind and a block at a time. So memory does not grow with the number of edits. The
  * edits at the beginning of a round bound its requests. The process may end between any two steps of a batch: stored batches are settled later.
  */
 import type { RowsyncError } from '../base/errors.ts';

@@ -1,5 +1,5 @@
 /**
- * What may be removed because it is older than it is to be kept. Only a clock that the origin confirms counts, and only a share goes at once: a machine
+ * What may be removed because it is older than it is to be kept. Only a clock that the origin confirms counts, and only a share goes at once. A machine
  * whose clock is ahead must not remove years of history in one run. Pure.
  */
 import { plural } from '../base/text.ts';

@@ -1,6 +1,6 @@
 /**
- * Which key of the configuration applies to each table of the origin. What is under a table's name binds to its id when it first matches, so
- * that a rename at the origin brings nothing here that was to stay out. The binding ends when a person changes the configuration. Pure.
+ * Which key of the configuration applies to each table of the origin. What is under a table's name binds to its id when it first matches. So
+ * a rename at the origin brings nothing here that was to stay out. The binding ends when a person changes the configuration. Pure.
  */
 import { printable } from '../base/text.ts';
 import type { Misnamed } from './account/facts.ts';

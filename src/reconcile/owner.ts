@@ -1,5 +1,5 @@
 /**
- * Who root becomes before it works on a replica. It is decided from the folders that lead to the file: a file in a shared folder can be exchanged
+ * Who root becomes before it works on a replica. It is decided from the folders that lead to the file. A file in a shared folder can be exchanged
  * by everyone who may write there, the folder itself only by its owner. Pure.
  */
 

@@ -1,7 +1,7 @@
 /**
  * What an answer to a write means, row by row and as a whole. HTTP 200 proves nothing about a row, so every status is judged by the intended change.
  * A 200 for an insert means that a colleague added the row before. Without an answer about its rows (a firewall's page, a cut connection), they are
- * looked up first, and what did not arrive is sent again in smaller requests; a row that also fails alone is parked.
+ * looked up first, and what did not arrive is sent again in smaller requests. A row that also fails alone is parked.
  *
  * Sources: specification 2.6, 4.6, 4.7 and 7; origin facts 4.1 and 4.2. Pure.
  */

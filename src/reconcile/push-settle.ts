@@ -1,6 +1,6 @@
 /**
  * What becomes of rows that were sent, once the origin was asked about them. They get a base with which the one merge (merge.ts) settles exactly the
- * cells that still hold what was sent (I12); an edit made while the row was in flight stays a change. Rows have the table's columns in order. Pure.
+ * cells that still hold what was sent (I12). An edit made while the row was in flight stays a change. Rows have the table's columns in order. Pure.
  */
 import { must } from '../base/assert.ts';
 import type { Row, UnreadableRow, Value } from '../wire/schema.ts';
@@ -180,7 +180,7 @@ export function decideSettled(
   rules: SettleRules,
 ): { readonly outcome: RowOutcome; readonly limit: RowLimit | null } {
   const { outcome, limit } = decideRow(facts, settled, rules);
-  // No page vouches for a row that cannot be read: should it become what its page showed before, the page's ETag would hide that it can be read again.
+  // No page vouches for a row that cannot be read. Should it become what its page showed before, the page's ETag would hide that it can be read again.
   const isOffPage = outcome.isOffPage || settled.news.unreadable !== undefined;
   return { outcome: { ...outcome, isOffPage }, limit };
 }
@@ -239,7 +239,7 @@ function remoteAndBase(
 }
 
 /**
- * The origin merged a new row into a known one, because a colleague gave that one its match value a moment before, or the origin takes both values for
+ * The origin merged a new row into a known one. Either a colleague gave that one its match value a moment before, or the origin takes both values for
  * one. What it overwrote there is kept as conflicts; the new row is removed, and kept if it is not as it was sent.
  */
 export function decideMergedInto(

@@ -1,5 +1,5 @@
 /**
- * What becomes of a row of a two-way table, as plain data: the decisions build it from what is known of the row, and one function carries it out
+ * What becomes of a row of a two-way table, as plain data. The decisions build it from what is known of the row, and one function carries it out
  * (capture/writer/apply-outcome.ts). A decision gives the final values, the final state and every line that is kept for a person. Pure.
  */
 import type { Row, Value } from '../wire/schema.ts';
@@ -178,7 +178,7 @@ function withQuestions(
 }
 
 /**
- * A person gives the edits of a row up: they are kept, and the row is as its base. `columns` are the indexes of the edited ones; `sent` is the
+ * A person gives the edits of a row up: they are kept, and the row is as its base. `columns` are the indexes of the edited ones. `sent` is the
  * text of what was sent, the only record of a new row that was deleted here while in doubt. A row in flight keeps its state.
  */
 export function decideDiscarded(

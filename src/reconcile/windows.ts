@@ -1,6 +1,6 @@
 /**
  * Windows: half-open ranges of the creation time that tile a table. A window is named by the stamp with which it begins and ends where the next one
- * begins; the first begins with the first row and the last has no end. Creation times never change, so a row that comes or goes shifts the pages of
+ * begins. The first begins with the first row and the last has no end. Creation times never change, so a row that comes or goes shifts the pages of
  * its own window only. Pages of a window are requested from its beginning, without an upper bound, and end with the first page that reaches the next
  * window. So a new window invalidates no earlier page.
  *

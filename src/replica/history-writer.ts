@@ -1,6 +1,6 @@
 /**
- * Writes the history: changes of rows in tables with `history`, one entry for each row and transaction, written by the transaction that
- * changes the row. rows.ts says which rows are about to be written. Their former state is read then, and compared with their state at the end. So the
+ * Writes the history: changes of rows in tables with `history`, one entry for each row and transaction. The transaction that changes the
+ * row writes it. rows.ts says which rows are about to be written. Their former state is read then, and compared with their state at the end. So the
  * entries of every transaction lead from one state to the next.
  *
  * Of a two-way table the history knows a row as its base, or as `_rowsync_history_edits` says. A differing state was edited by another client, and

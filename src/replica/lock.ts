@@ -52,7 +52,7 @@ function makeEmpty(path: string, mode: number): void {
 /** Where a SQLite file says whose it is (the SQLite file format, 1.3). */
 const APPLICATION_ID_AT = 68;
 
-/** Whether a file is empty or a replica: a user who may write to the folder could put another file of this user there to get access to it. */
+/** Whether a file is empty or a replica. A user who may write to the folder could put another file of this user there to get access to it. */
 function mayBeOpenedUp(path: string): boolean {
   const place = lstatSync(path);
   if (place.isSymbolicLink() && place.uid !== 0 && place.uid !== process.geteuid?.()) return false;

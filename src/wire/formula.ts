@@ -19,7 +19,7 @@ export function textLiteral(text: string): string {
 }
 
 /**
- * A number in plain digits; a negative one in parentheses, because literals have no sign of their own.
+ * A number in plain digits; a negative one in parentheses.
  * @throws RowsyncError `usage.invalid` for a text that is not a number, and for NaN and infinities.
  */
 export function numberLiteral(value: Numeric): string {

@@ -1,6 +1,6 @@
 /**
  * What a JSON text may cost before it is parsed. Some kilobytes of gzip can unpack to millions of brackets or numbers, which the parser
- * turns into hundreds of megabytes, so that the process runs out of memory before anyone sees a row.
+ * turns into hundreds of megabytes. So the process runs out of memory before anyone sees a row.
  */
 
 /** Levels of nesting; the deepest document of the specification has five. */

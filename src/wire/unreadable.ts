@@ -1,5 +1,5 @@
 /**
- * Rows with values that have no meaning for the type of their column: which column, and what is wrong, in words that lead a person to the value at the
+ * Rows with values that have no meaning for the type of their column. They name which column, and what is wrong, in words that lead a person to the value at the
  * origin. The words never hold the value (I16).
  */
 import type { Row, UnreadableRow } from './schema.ts';

@@ -5,8 +5,8 @@
  *
  * Invariant: `nameFromElement(elementFromName(name)) === name` for every name. XML allows a colon in a name, so the rule does not
  * escape it, but readers that know namespaces take what comes before it for a prefix. Both forms are read; the client
- * writes the escape, which no reader of the rule mistakes. .NET, whose XmlConvert the rule describes, writes eight digits for
- * characters outside the BMP: read here, never written. Character classes: https://www.w3.org/TR/2006/REC-xml-20060816/,
+ * writes the escape, which no reader of the rule mistakes. Yet .NET, whose XmlConvert the rule describes, writes eight digits for
+ * characters outside the BMP. They are read here, never written. Character classes: https://www.w3.org/TR/2006/REC-xml-20060816/,
  * appendix B.
  */
 import { BASE_CHAR, COMBINING_CHAR, DIGIT, EXTENDER, IDEOGRAPHIC } from 'xmlchars/xml/1.0/ed4.js';

@@ -1,9 +1,9 @@
 /**
- * XML documents of the Records API: answers read, rows of a write written (specification 2.4 to 2.8, 4.5 to 4.8; origin facts 2.5):
+ * XML documents of the Records API: answers read, rows of a write written (specification 2.4 to 2.8, 4.5 to 4.8; origin facts 2.5).
  * `<Response>` with `<row>` or `<attachment>` elements directly below it, descriptors with plural wrappers around singular
- * items (`<tables><table>`), `<Error>` as the root when the whole request failed, any names in the rows of a write.
+ * items (`<tables><table>`), `<Error>` as the root when the whole request failed. Rows of a write have any names.
  *
- * Descriptors, statuses and attachments are brought into the fields of the JSON form and read there, so that each field is
+ * Descriptors, statuses and attachments are brought into the fields of the JSON form and read there. So each field is
  * described once, and a number or a boolean may be its text (json.ts, writes.ts, attachments.ts). Rows go straight to and from `Value`s.
  */
 import { XMLBuilder } from 'fast-xml-parser';

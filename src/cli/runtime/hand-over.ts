@@ -1,5 +1,5 @@
 /**
- * `pull`, `push`, `sync` and `verify` beside a daemon: it does the work at once, and this process shows its progress; what a person agreed to with
+ * `pull`, `push`, `sync` and `verify` beside a daemon: it does the work at once, and this process shows its progress. What a person agreed to with
  * `--confirm` is left in the replica for the daemon's next run. Only the process that holds the lock writes to a replica.
  */
 import { asRowsyncError, errorFromWords, EXIT, RowsyncError } from '../../base/errors.ts';

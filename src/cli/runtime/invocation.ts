@@ -32,7 +32,7 @@ interface ConfigNeeds {
 }
 
 /**
- * Loads the configuration that the command line names, and prints its warnings. From then on a process of root is the owner of the replica; secrets
+ * Loads the configuration that the command line names, and prints its warnings. From then on a process of root is the owner of the replica. Secrets
  * are read before, since root alone may read them, and after it is known who that is. @throws RowsyncError of the configuration, `replica.path`.
  */
 export async function loadNamedConfig(invocation: Invocation, needs: ConfigNeeds): Promise<Config> {

@@ -1,5 +1,5 @@
 /**
- * Proves that a backup can be used, without touching it: SQLite reads it whole, its rows are counted against its own record and against the history
+ * Proves that a backup can be used, without touching it. SQLite reads it whole, its rows are counted against its own record and against the history
  * since, and some of its files are hashed. The last result is a small file beside the backups, so a restart of the daemon does not forget a bad one.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * The tables and views of a replica, copied into memory without rows. Queries are compiled there and never run, also as if a table or a column were
- * missing: that tells which ones a query reads, which SQLite says in no other way.
+ * missing. That tells which ones a query reads, which SQLite says in no other way.
  */
 import Database from 'better-sqlite3';
 import { foldIdent, ident, sql } from '../../base/sql.ts';

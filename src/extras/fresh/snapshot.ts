@@ -1,5 +1,5 @@
 /**
- * Leaves a reader in a transaction in which a question may be answered: with young tables (`--fresh`), or while the tables are as they all were at one
+ * Leaves a reader in a transaction in which a question may be answered. That is so with young tables (`--fresh`), or while the tables are as they all were at one
  * moment (`--moment`). Older tables are read first, by the daemon or, where none runs, by this command; an older answer is never given.
  */
 import { RowsyncError, asRowsyncError, usageError } from '../../base/errors.ts';

@@ -1,5 +1,5 @@
 /**
- * Shows entries of the history as lines that are safe on a terminal: what, who, why, when as exactly as it is known,
+ * Shows entries of the history as lines that are safe on a terminal. They say what, who, why, when as exactly as it is known,
  * and each cell from old to new.
  */
 import { printable, truncate } from '../../base/text.ts';

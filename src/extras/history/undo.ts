@@ -46,7 +46,7 @@ export interface TableUndo {
 
 /**
  * Takes changes of a table back, except where cells changed since. A row whose delete has not reached the origin is here again, as the origin has it.
- * `goneKeys`: keys that none of the deleted rows gets again, so that no cell may refer to them. @throws what SQLite or a trigger says against an edit; the caller then takes the transaction back.
+ * `goneKeys`: keys that none of the deleted rows gets again, so that no cell may refer to them. @throws what SQLite or a trigger says against an edit. The caller then takes the transaction back.
  */
 export function undoTable(
   from: Connection,

@@ -52,7 +52,7 @@ export function makeKeyFile(
 
 /**
  * An existing key, which is then closed to others than its readers; null if there is none. A key that some readers may not read is replaced, and
- * never opened up: a person who may write to the folder can put another file of this user there, or a link to one.
+ * never opened up. A person who may write to the folder can put another file of this user there, or a link to one.
  */
 function keepKey(path: string, mode: number): string | null {
   const found = lstatSync(path, { throwIfNoEntry: false });

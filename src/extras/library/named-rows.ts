@@ -72,7 +72,7 @@ export type RemoveOptions = Pick<WriteOptions, 'workflow' | 'signal'> & {
 
 /**
  * One table. Each method that changes rows sends one request, of at most 500 rows, and gives one status for each row in their
- * order: look at every one, because a refused row is a status and no error.
+ * order. Look at every one, because a refused row is a status and no error.
  */
 export interface NamedTable {
   readonly description: TableDescriptor;

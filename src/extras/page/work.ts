@@ -1,5 +1,5 @@
 /**
- * The page about the daemon's work: current and next work with buttons to begin it now, then recent work with what it
+ * The page about the daemon's work: current and next work with buttons to begin it now. Then comes recent work with what it
  * did to which table, and a chart of the last runs.
  */
 import { stampFromMs } from '../../base/clock.ts';
@@ -101,7 +101,7 @@ export function answerWork(desk: PageInput): AnswerChunks {
   return framed(desk, { title: 'Work · rowsync', place: 'Work', liveSeconds: 15, refreshSeconds }, body);
 }
 
-/** Lines of the list: one a day for runs that only looked, and for each kind of work that moved rows; what failed has a line of its own. */
+/** Lines of the list: one a day for runs that only looked, and for each kind of work that moved rows. What failed has a line of its own. */
 const LISTED_MAX = 40;
 /** Runs that are read for the list; more do not keep what they did to each table. */
 const RUNS_READ_MAX = 1_000;

@@ -59,7 +59,7 @@ export class TableFailure extends Error {
 }
 
 /**
- * A round, inside a transaction; `from` is the cursor. Returns the new cursor, how many rows changed or went, and what was true of the rows when they were read: the last entry of the
+ * A round, inside a transaction; `from` is the cursor. Returns the new cursor, how many rows changed or went, and what was true when they were read. That is the last entry of the
  * history, and the proven moment that they are of.
  */
 export async function makeRound(

@@ -15,7 +15,7 @@ import { UPLOAD_PREFIX } from '../../wire/column-types.ts';
 import { isHeaderText } from '../../wire/mime.ts';
 import type { PlannedFile } from './plan.ts';
 
-/** Finds the file that a cell names, and with `revisions` those before it, the oldest first; none if the content of the newest is not in one of the folders. */
+/** Finds the file that a cell names, and with `revisions` those before it, the oldest first. None if the content of the newest is not in one of the folders. */
 export function findFiles(
   from: readonly Connection[],
   folders: readonly string[],

@@ -124,7 +124,7 @@ export class LostRows {
     return ids.get(rowName(tableId, key)) ?? null;
   }
 
-  /** Rows that are here with nothing in a column, the last value that they had in it, and the stamp of when it was emptied; null where the source does not say. */
+  /** Rows that are here with nothing in a column, the last value that they had in it, and the stamp of when it was emptied. Null where the source does not say. */
   emptied(table: TableRecord, column: ColumnRecord): readonly EmptiedCell[] {
     const source = this.#source;
     if (source.kind === 'all') return [];
@@ -179,7 +179,7 @@ export class LostRows {
     });
   }
 
-  /** The evidence of deletes, and in tables with history the deletes of rows that left by an edit here; of a row that left more than once, the last one. */
+  /** The evidence of deletes, and in tables with history the deletes of rows that left by an edit here. Of a row that left more than once, the last one. */
   #readDeleted({ id, localName }: TableRecord): readonly LostRow[] {
     const columns = readColumns(this.main, id);
     const isGone = sql`row_id > 0 AND row_id NOT IN (SELECT _id FROM main.${ident(localName)})`;

@@ -83,7 +83,7 @@ export function chooseRows(
   return { rows: [...chosen.values()], references };
 }
 
-/** A unique text column in which every row has a value, by which rows are found again if an answer is lost; null for none: then such a row is parked. */
+/** A unique text column in which every row has a value, by which rows are found again if an answer is lost. Null for none: then such a row is parked. */
 export function uniqueColumn(
   columns: readonly ColumnRecord[],
   keyId: number | null,

@@ -1,6 +1,6 @@
 /**
  * The small replica in which rows are put back: `<replica>.putback`, with empty two-way tables as the origin describes them now. Its rows are the ones
- * that are put back, so an ordinary push sends them, with its intents, look-ups and parking, also where the table is a mirror in the replica.
+ * that are put back, so an ordinary push sends them, with its intents, look-ups and parking. It does so also where the table is a mirror in the replica.
  */
 import { RowsyncError, usageError } from '../../base/errors.ts';
 import { readTwoWayTable, type TwoWayTable } from '../../capture/two-way-table.ts';

@@ -1,6 +1,6 @@
 /**
  * `sync_putback`, in the file of what is put back: each row that was lost, the row that came of it, and how far it is. A row keeps the id that it has
- * in this file until the push gives it the origin's; the history of the file tells that one, also after a crash.
+ * in this file until the push gives it the origin's. The history of the file tells that one, also after a crash.
  */
 import { oneOf } from '../../base/assert.ts';
 import { sql } from '../../base/sql.ts';

@@ -220,7 +220,7 @@ function withSent(files: readonly PlannedFile[], sent: readonly PlannedFile[]): 
   return files.map((file) => (sent.includes(file) ? { ...file, sent: true } : file));
 }
 
-/** Fills in what had to wait until rows are there: references of rows in a circle and of rows that stayed at the origin, and newer revisions of files. */
+/** Fills in what had to wait until rows are there. These are references of rows in a circle and of rows that stayed at the origin, and newer revisions of files. */
 async function finishRows(place: PutbackPlace): Promise<void> {
   for (let round = 1; round <= REVISIONS_MAX; round += 1) {
     const records = readRecords(place.push.replica);

@@ -154,7 +154,7 @@ export function findRunFile(path: string, database: string): RunFile | null {
   );
 }
 
-/** Whole lines of a file that nobody else can have written; a last one that was cut, before its request left or after its answer came, is taken off. */
+/** Whole lines of a file that nobody else can have written. A last one that was cut, before its request left or after its answer came, is taken off. */
 function readOwnLines(path: string): readonly unknown[] {
   try {
     const file = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -224,8 +224,8 @@ export interface CleanUp {
 }
 
 /**
- * Deletes the rows of a run, past the recycle bin, and the run file with the last of them. Only rows that were just read with the marker of the run are
- * deleted, whatever ids the origin named. @throws RowsyncError of the origin, or any error for an answer that it cannot read.
+ * Deletes the rows of a run, past the recycle bin, and the run file with the last of them. Deletes only rows that were just read with the marker of the
+ * run. @throws RowsyncError of the origin, or any error for an answer that it cannot read.
  */
 export async function cleanUp(runFile: RunFile, origin: Pick<Server, 'call'>, nowMs: number): Promise<CleanUp> {
   const { table, column, marker } = runFile.head;

@@ -1,5 +1,5 @@
 /**
- * A child process that answers questions, as extras/shared/child-pool.ts starts it: one question at a time on the channel to its parent, and the answer chunk
+ * A child process that answers questions, as extras/shared/child-pool.ts starts it: one question at a time on the channel to its parent. The answer goes chunk
  * by chunk, each as the parent takes it. It ends with the channel.
  *
  * SQLite blocks the main thread during a query, so a second thread ends the process when it takes too much memory, or when its parent is gone.

@@ -120,6 +120,6 @@ export interface AccountFacts {
   readonly remade: readonly RemadeWithEdits[];
   /** The newest of the last days; null for none. */
   readonly putBack: PutBack | null;
-  /** Who keeps the tables up to date: a daemon that answers, a process that holds the lock or that systemd says is up, one of them that should be there, or nobody. */
+  /** Who keeps the tables up to date. It is a daemon that answers, a process that holds the lock or that systemd says is up, one of them that should be there, or nobody. */
   readonly keeper: 'daemon' | 'service' | 'silent' | 'nobody';
 }

@@ -1,5 +1,5 @@
 /**
- * What is on its way to the origin: recorded durably before its request leaves (I11), so that after a crash its rows are looked up instead of sent
+ * What is on its way to the origin: recorded durably before its request leaves (I11). So after a crash its rows are looked up instead of sent
  * again. Columns are kept by number, so that a rename in between does not mix them up.
  */
 import { must, oneOf } from '../../base/assert.ts';

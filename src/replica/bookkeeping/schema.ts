@@ -1,6 +1,6 @@
 /**
  * The tables that rowsync keeps for itself inside the replica, `_rowsync_…`, and the views that people read, `sync_…`: one list, one version. Each table
- * has a file with the reason why it exists, most of them in this folder; those of sinks exist while one is configured, and `sync_changes` is in
+ * has a file with the reason why it exists, most of them in this folder. Those of sinks exist while one is configured, and `sync_changes` is in
  * capture/changes-view.ts. They share one file with the rows, so that one transaction keeps them true together. Views
  * change only with a line in the changelog. All stamps are UTC text, `YYYY-MM-DDThh:mm:ssZ`.
  */

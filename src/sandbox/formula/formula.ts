@@ -5,7 +5,7 @@
  * Parsing and evaluating never throw, and end in bounded time and stack, whatever the text. Its length, depth and arguments are
  * bounded, and evaluation visits every part of it at most once per row.
  *
- * A value that does not exist is null rather than an error of the request: a division by zero, a number of more than
+ * A value that does not exist is null rather than an error of the request. This concerns a division by zero, a number of more than
  * 1,100 digits, an invalid date. What the origin does there is not documented, and null matches nothing. Pure: time,
  * user and row come from the caller.
  */

@@ -13,8 +13,8 @@ interface NumberField {
 }
 
 /**
- * Every fault with its fields. delay waits and continues. All others end the request, and the first rule that fires wins. tooMany
- * (429), unavailable (503) and failure (500) answer in place of the method, which does not run. So do html (a page with status
+ * Every fault with its fields. delay waits and continues. All others end the request, and the first rule that fires wins. Of
+ * these, tooMany (429), unavailable (503) and failure (500) answer in place of the method, which does not run. So do html (a page with status
  * 200), gzipBomb, resetBefore, and notModified: 304 to every request with If-None-Match, whatever changed. The others run the
  * method first. resetAfter cuts the connection instead of answering, and truncated closes it in the middle of the body.
  * wrongLength announces `bytes` too few. staleEtag repeats the request's If-None-Match as the ETag of content that changed. drip

@@ -42,8 +42,8 @@ export interface ColumnSpec {
   /** `Updatable` unless given or computed. `column=*` covers Updatable, Key and RecordOwner. */
   readonly kind?: string | undefined;
   /**
-   * `dataOptions`: Required, Unique, AllowFind, AllowAddSimilar; of attachments AllowSeeRevisionHistory, and (our name)
-   * PublicAttachment, whose files can be fetched by guid alone; of texts (our name too) RowColor, which says the color of the row.
+   * `dataOptions`: Required, Unique, AllowFind, AllowAddSimilar. Of attachments AllowSeeRevisionHistory, and (our name)
+   * PublicAttachment, whose files can be fetched by guid alone. Of texts (our name too) RowColor, which says the color of the row.
    */
   readonly options?: readonly string[] | undefined;
   /** `displayOptions`; `ShowInViews` unless given. */

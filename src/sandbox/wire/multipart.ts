@@ -2,8 +2,8 @@
  * Reads bodies of type multipart/related (specification 4.6, origin facts 7.4; RFC 2046, 5.1; RFC 2387). It takes chunks as they arrive, and buffers
  * at most one delimiter.
  *
- * Why not a package: busboy and @fastify/busboy refuse any subtype but form-data, and drop parts without a field name. formidable gives no
- * Content-ID; multiparty takes only a request object. @remix-run/multipart-parser 0.16.3 reads the vendor's bytes. But it silently loses a part after
+ * Why not a package: busboy and @fastify/busboy refuse any subtype but form-data, and drop parts without a field name. And formidable gives
+ * no Content-ID. The package multiparty takes only a request object; @remix-run/multipart-parser 0.16.3 reads the vendor's bytes. But it silently loses a part after
  * one without headers, takes any two bytes for the line end after a delimiter, and refuses a preamble. A body that is read wrongly becomes invented
  * rows.
  *

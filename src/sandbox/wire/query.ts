@@ -1,5 +1,5 @@
 /**
- * What a server reads from a request besides its body, and the headers of its answers: paths and query strings (specification 2.1 and 4; origin facts
+ * What a server reads from a request besides its body, and the headers of its answers. These are paths and query strings (specification 2.1 and 4; origin facts
  * 7.2 and 7.3), If-None-Match, Content-Disposition.
  */
 import { extendedParameter, NOT_PLAIN } from '../../wire/mime.ts';

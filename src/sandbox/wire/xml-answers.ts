@@ -1,5 +1,5 @@
 /**
- * Answers of the Records API in XML, as the sandbox writes them: the fields of the JSON form as elements, rows straight from their values
+ * Answers of the Records API in XML, as the sandbox writes them. They have the fields of the JSON form as elements, rows straight from their values
  * (specification 2.4 to 2.8; origin facts 2.5).
  */
 import type { AttachmentInfo } from '../../wire/attachments.ts';
