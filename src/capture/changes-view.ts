@@ -29,7 +29,7 @@ export function changesView(tables: readonly TwoWayTable[]): Sql {
 /** Columns in a block. SQLite tries the branches of a CASE in turn, so a wide row would cost the square of its columns without blocks. */
 const BLOCK_COLUMNS = 32;
 
-/** One line per changed cell; a line without a column stands for a row that is inserted or deleted as a whole. */
+/** One line per changed cell; a line without a column means a row that is inserted or deleted as a whole. */
 function changesOf(table: TwoWayTable): Sql {
   const names = table.columns.map(({ localName }) => localName);
   const cells = joinSql([sql`(-1, NULL)`, ...names.map((name, index) => sql`(${index}, ${literal(name)})`)]);

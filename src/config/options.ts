@@ -238,7 +238,7 @@ export interface OptionSection {
   readonly schema?: z.ZodType;
   /** Kinds of scheduled work, each an option under `schedule`. */
   readonly jobs?: Readonly<Record<string, AddedJob>>;
-  /** Whether a text is a secret, or stands for one, by its path in the file. */
+  /** Whether a text is a secret, or means one, by its path in the file. */
   readonly isSecret?: (path: OptionPath) => boolean;
   /** Makes the settings of valid options; `needsSecrets` is false for commands that never use them. */
   readonly read?: (

@@ -31,7 +31,7 @@ const VARIABLE = /\$(\$)?\{([^}]*)\}/g;
 
 /**
  * Replaces `${NAME}` in every text of the file by the environment variable, or by the text after `:-` if the variable is not set, as in a shell.
- * `$${` stands for a plain `${`. Keys are left as they are. A variable that is not set and has nothing behind it is a problem.
+ * `$${` means a plain `${`. Keys are left as they are. A variable that is not set and has nothing behind it is a problem.
  */
 export function expandVariables(
   values: unknown,

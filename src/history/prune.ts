@@ -114,7 +114,7 @@ export function forgetColumn(tx: Tx, tableId: number, column: ColumnRecord, at: 
 /** The cells of a column in entries of rows, and in the edits that the history knows. The author of the last change is a column too. */
 function forgetEntries(tx: Tx, tableId: number, { seq, kind }: ColumnRecord): number {
   const others = readColumns(tx, tableId).flatMap((column) => (column.seq === seq ? [] : [column.seq]));
-  // 0 stands for `_allow`. A number that is gone may be this column's, from before another program dropped the table.
+  // 0 means `_allow`. A number that is gone may be this column's, from before another program dropped the table.
   const values = { tableId, kept: JSON.stringify([0, ...others]) };
   const isOther = sql`c.value ->> 0 IN (SELECT k.value FROM json_each(@kept) k)`;
   const has = sql`EXISTS (SELECT 1 FROM json_each(cells) c WHERE NOT ${isOther})`;

@@ -102,7 +102,7 @@ export interface RowMethods {
   readonly selectView: ReadMethod<[request: SelectViewRequest], RowPage>;
   /** Rows by id or key, in any order, without those that do not exist (4.5); at most one of `idBatches` or `keyBatches`. */
   readonly retrieve: ReadMethod<[request: RetrieveRequest], RowPage>;
-  /** The names that `column=*` stands for, from one row whose values are dropped unread; null if the caller is shown no row. */
+  /** The names that `column=*` means, from one row whose values are dropped unread; null if the caller is shown no row. */
   updateableColumns(table: Address, options?: Pick<ReadOptions, 'signal'>): Promise<ReadonlySet<string> | null>;
   /** How many rows the caller is shown (origin facts 1.2); null where the origin refuses to count. */
   count(request: CountRequest, options?: Pick<ReadOptions, 'signal'>): Promise<number | null>;

@@ -47,7 +47,7 @@ export async function describeTable(
   return withKnownRights(replica, news?.value ?? value);
 }
 
-/** Asks what `*` stands for, then describes again: a column hidden in between would seem read-only. Null without a row. @throws `origin.moving`. */
+/** Asks what `*` means, then describes again: a column hidden in between would seem read-only. Null without a row. @throws `origin.moving`. */
 async function askRights(
   { origin, signal }: PullContext,
   address: Address,

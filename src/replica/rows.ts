@@ -59,7 +59,7 @@ function storedInteger(value: bigint): Stored {
   return value >= INT64_MIN && value <= INT64_MAX ? value : value.toString();
 }
 
-/** The value that a stored one stands for, however a user spelled it; read with safe integers, so every INTEGER is a bigint. */
+/** The value that a stored one means, however a user spelled it; read with safe integers, so every INTEGER is a bigint. */
 export function valueFromStored(stored: Stored, type: ColumnType): Value {
   if (typeof stored === 'string') return TYPE_RULES[type].valueFromText(stored);
   if (typeof stored !== 'bigint') {

@@ -87,7 +87,7 @@ export interface Sandbox {
   readonly user: { readonly email: string; readonly password: string };
   /** Everybody who may call, with the rights that their role has; the first is `user`, with `token`. */
   readonly users: readonly SandboxUser[];
-  /** A cookie, `name=value`, that stands for this user behind the minus sign: `{url}/secure/api/v2/{database}/-/…`. */
+  /** A cookie, `name=value`, that means this user behind the minus sign: `{url}/secure/api/v2/{database}/-/…`. */
   readonly session: string;
   readonly store: Store;
   readonly requests: RequestLog;
@@ -97,7 +97,7 @@ export interface Sandbox {
   readonly rules: readonly string[];
   /** Plays `count` edits, inserts and deletes at once; which ones depends on the seed alone. */
   playActivity(count: number): ActivityCounts;
-  /** Calls an address from now on when rows change; {table} in it stands for the name. */
+  /** Calls an address from now on when rows change; {table} in it means the name. */
   ringAt(url: string): void;
   /** Ends the server and the colleagues, and removes the store if it is a temporary file. May be called twice. */
   stop(): Promise<void>;

@@ -61,7 +61,7 @@ function hasLongRun(text: string): boolean {
   return false;
 }
 
-/** False for the NaN that stands for the place before the first and behind the last character. */
+/** False for the NaN that means the place before the first and behind the last character. */
 function isDigitOrPoint(code: number): boolean {
   return (code >= 0x30 && code <= 0x39) || code === 0x2e;
 }

@@ -341,7 +341,7 @@ export function readColor(color: unknown): Pick<Row, 'color'> {
   return typeof color === 'string' && color !== '' ? { color } : NO_COLOR;
 }
 
-/** Reads rows that stand for others (origin facts 1.2). @throws RowsyncError `origin.unexpected`. */
+/** Reads rows that sum up others (origin facts 1.2). @throws RowsyncError `origin.unexpected`. */
 export function readRollups(json: unknown, columns: readonly RollupShape[], what: string): readonly Rollup[] {
   if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
   return (json as unknown[]).map((item, index) => {

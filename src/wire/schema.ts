@@ -74,7 +74,7 @@ export interface TableDescriptor extends TableSummary {
   readonly key: string;
   readonly columns: readonly ColumnDescriptor[];
   readonly views: readonly ViewDescriptor[];
-  /** Each column is asked for by its name, since `*` may stand for others (reconcile/column-selection.ts, rights.ts). */
+  /** Each column is asked for by its name, since `*` may mean others (reconcile/column-selection.ts, rights.ts). */
   readonly asksByName?: boolean | undefined;
 }
 
@@ -183,13 +183,13 @@ export interface Row {
   readonly values: readonly Value[];
 }
 
-/** A column of rows that stand for others. */
+/** A column of rows that sum up others. */
 export interface RollupShape extends ColumnShape {
   /** Of a group: how it is called as well, since sources differ on whether its suffix is kept. The row of everything has no group. */
   readonly otherName?: string | undefined;
 }
 
-/** A row that stands for others (origin facts 1.2): a group of them, or all (`Grand`). */
+/** A row that sums up others (origin facts 1.2): a group of them, or all (`Grand`). */
 export interface Rollup {
   /** `@row.type`; null for a group. */
   readonly type: string | null;

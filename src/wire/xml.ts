@@ -154,7 +154,7 @@ export function readXmlColumnNames(text: string, what: string): ReadonlySet<stri
   return first === undefined ? null : new Set(first.children.map(({ name }) => name));
 }
 
-/** Reads rows that stand for others (origin facts 1.2). @throws RowsyncError `origin.unexpected`. */
+/** Reads rows that sum up others (origin facts 1.2). @throws RowsyncError `origin.unexpected`. */
 export function readXmlRollups(text: string, columns: readonly RollupShape[], what: string): readonly Rollup[] {
   return readResponse(text, what).children.map((row, index) => {
     const byName = cellByName(row);

@@ -77,7 +77,7 @@ function readIndexes(from: Connection, table: string, column: string): readonly 
   return queryTexts(from, text, [{ table, column }]);
 }
 
-/** Drops the old names that are one of these names, or stand for what is called so. */
+/** Drops the old names that are one of these names, or mean what is called so. */
 export function freeOldNames(tx: Tx, table: string | null, names: readonly string[]): void {
   if (names.length === 0) return;
   const wanted = new Set(names.map(foldIdent));

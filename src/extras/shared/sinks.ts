@@ -44,7 +44,7 @@ export interface SinkPlace {
   readonly pending: number | null;
 }
 
-/** What stands in the way of a table, or how far it is. */
+/** What keeps a table back, or how far it is. */
 export interface SinkTableState {
   readonly tableId: number;
   readonly tableName: string;

@@ -57,7 +57,7 @@ export function storeMoment(tx: Tx, { at, tables, notCovered }: ProvenMoment): v
   );
 }
 
-/** The row id of the line that stands for every row. */
+/** The row id of the line that means every row. */
 export const ALL_ROWS = 0;
 
 function areTouchesNoted(from: Connection): boolean {

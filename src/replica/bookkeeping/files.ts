@@ -138,7 +138,7 @@ export interface Content {
   readonly bytes: number;
 }
 
-/** The content that a guid stands for, if it is here: a guid names one revision permanently. */
+/** The content that a guid names, if it is here: a guid names one revision permanently. */
 export function readContentOfGuid(from: Connection, guid: string): Content | null {
   return queryFirst(from, sql`SELECT sha256, bytes FROM _rowsync_files WHERE guid = ? AND state = 'here' LIMIT 1`, [
     guid,

@@ -22,7 +22,7 @@ import { queryAll, queryAny, queryFirst } from '../query.ts';
  *    cause        pull · push · edit (by SQL, here) · decision (of a person) · schema · restore
  *    run_id       the run that wrote it, null where none was under way
  *    was_id       the `_id` that an inserted row had before
- *    cells        JSON text, which SQLite reads since 3.37: [number of the column, before, after], …; 0 stands for _allow.
+ *    cells        JSON text, which SQLite reads since 3.37: [number of the column, before, after], …; 0 means _allow.
  *                 Of an insert the cells that are not null, of a delete those that were not. What JSON cannot hold is {"blob": hex} or {"raw": hex} (text that is
  *                 no UTF-8). Of an entry about a table an object that says more
  */
@@ -74,7 +74,7 @@ const HISTORY_EDITS = sql`
     table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, cells BLOB, PRIMARY KEY (table_id, row_id)
   ) STRICT, WITHOUT ROWID`;
 
-/** What tables and columns were called that were pruned since; column_seq 0 stands for the table. */
+/** What tables and columns were called that were pruned since; column_seq 0 means the table. */
 const HISTORY_NAMES = sql`
   CREATE TABLE _rowsync_history_names (
     table_id INTEGER NOT NULL, column_seq INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (table_id, column_seq)

@@ -20,7 +20,7 @@ interface Decimal {
 
 /** Negative, zero or positive as `a` is less than, equal to or greater than `b`; exact. */
 export function compareNumeric(a: Numeric, b: Numeric): number {
-  // Two doubles that stand for decimals exactly are ordered like those decimals.
+  // Two doubles that are decimals exactly are ordered like those decimals.
   if (typeof a === 'number' && typeof b === 'number') return a < b ? -1 : a > b ? 1 : 0;
   const { left, right } = aligned(a, b);
   return left < right ? -1 : left > right ? 1 : 0;

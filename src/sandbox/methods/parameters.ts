@@ -33,7 +33,7 @@ export function findColumn(table: Table, role: Role, name: string): StoreColumn 
   return role.hiddenColumnIds.includes(column.id) ? hiddenColumn(name) : column;
 }
 
-/** The columns to return; `*` stands for those that can be written by someone. Each comes once, at its first mention. */
+/** The columns to return; `*` means those that can be written by someone. Each comes once, at its first mention. */
 export function readColumns(table: Table, role: Role, pairs: Pairs): readonly StoreColumn[] | MethodRefusal {
   const names = valuesOf(pairs, 'column');
   const columns = new Set<StoreColumn>();

@@ -56,9 +56,9 @@ export interface Route {
   readonly method: Method;
   /** Of the answer. */
   readonly format: ServerFormat;
-  /** Names that the table segment may stand for, likeliest first; null for methods of the database. */
+  /** Names that the table segment may mean, likeliest first; null for methods of the database. */
   readonly tableNames: readonly string[] | null;
-  /** Names that the segment below the table may stand for, likeliest first; null where there is none. */
+  /** Names that the segment below the table may mean, likeliest first; null where there is none. */
   readonly innerNames: readonly string[] | null;
   /** The segment behind `attachment`; null where there is none. */
   readonly guid: string | null;

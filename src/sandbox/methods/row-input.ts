@@ -151,7 +151,7 @@ function userFromCell(catalog: Catalog, column: StoreColumn, value: string): Cel
 const WIDE_TYPES: ReadonlySet<string> = new Set(['Text', 'Phone', 'EMail', 'URL', 'Autonumber', 'Unknown']);
 
 /**
- * What is wrong with cells that are about to be written: empty, too long, or taken by another row than `rowId`. Null stands for a
+ * What is wrong with cells that are about to be written: empty, too long, or taken by another row than `rowId`. Null means a
  * row that is created, whose columns without a cell get their defaults.
  */
 export function cellProblems(

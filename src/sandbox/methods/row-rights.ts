@@ -13,7 +13,7 @@ function ownerColumn(table: Table): StoreColumn | undefined {
   return table.columns.find((column) => column.kind === 'RecordOwner' && column.sqlName !== null);
 }
 
-/** Whether the caller may edit and delete a row with this owner; `undefined` stands for a table without owners. */
+/** Whether the caller may edit and delete a row with this owner; `undefined` means a table without owners. */
 function mayEdit({ role, user }: Pick<MethodCall, 'role' | 'user'>, owner: Value | undefined): boolean {
   if (!role.canWrite) return false;
   if (!role.editOwnOnly || owner === undefined) return true;
@@ -33,7 +33,7 @@ export function mayDo(
   return mayEdit(call, owner === undefined ? undefined : writer.read(table, [owner], row.id)?.[0]);
 }
 
-/** The column that stands for the formula of the table by which its rows have colors. Also for callers who do not see it. */
+/** The column that means the formula of the table by which its rows have colors. Also for callers who do not see it. */
 function colorColumn(table: Table): StoreColumn | undefined {
   return table.columns.find(({ options }) => hasOption(options, 'RowColor'));
 }

@@ -20,6 +20,6 @@ export interface ServerRules {
   readonly widthsOfTextOnly: boolean;
   /** Whether dates and timestamps are also taken as Unix seconds and with slashes, as some texts about the service show them. */
   readonly lenientDates: boolean;
-  /** `name=value` of the one session cookie; it stands for the sandbox's own user. */
+  /** `name=value` of the one session cookie; it means the sandbox's own user. */
   readonly session: string;
 }

@@ -17,7 +17,7 @@ import type { ColumnOrder } from '../store/rows.ts';
 /** Names that the automatic view has beside its own. */
 const AUTOMATIC_NAMES: ReadonlySet<string> = new Set(['default view', 'list all']);
 
-/** Select on the view that one of the names stands for. */
+/** Select on the view that one of the names means. */
 export function selectView(call: MethodCall, table: Table, names: readonly string[]): MethodAnswer | MethodRefusal {
   const views = visibleViews(table, call.role);
   const isAutomatic = names.some((name) => AUTOMATIC_NAMES.has(name.toLowerCase()));

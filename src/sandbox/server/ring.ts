@@ -6,7 +6,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Store } from '../store/store.ts';
 
-/** An address to call for one table, or for every table (null); {table} in it stands for the name. */
+/** An address to call for one table, or for every table (null); {table} in it means the name. */
 export interface Ring {
   readonly table: string | null;
   readonly url: string;

@@ -120,7 +120,7 @@ export class Matching {
     return this.#rows.ids(table, sort, this.#passing(table, filters, this.#candidates(table, filters)));
   }
 
-  /** The rows in the span of a filter, if these are few; null stands for all rows. */
+  /** The rows in the span of a filter, if these are few; null means all rows. */
   #candidates(table: Table, filters: readonly RowFilter[]): readonly number[] | null {
     const range = filters.map((filter) => filter.range).find((found) => found !== null);
     if (range === undefined) return null;

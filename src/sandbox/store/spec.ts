@@ -79,7 +79,7 @@ export interface KnownRow {
   /** What the caller may do with it, as `@row.allow` says; null leaves it to the role. */
   readonly allow: string | null;
   readonly color: string | null;
-  /** Epoch milliseconds; null stands for the moment of insertion. */
+  /** Epoch milliseconds; null means the moment of insertion. */
   readonly createdMs: number | null;
   readonly modifiedMs: number | null;
 }

@@ -429,7 +429,7 @@ export class Store {
       .get(user.id);
   }
 
-  /** The user that a token stands for; undefined when it is unknown or revoked. */
+  /** The user that a token belongs to; undefined when it is unknown or revoked. */
   userOfToken(token: string): User | undefined {
     const id = this.#findToken.get(token.toLowerCase());
     return id === undefined ? undefined : this.catalog.users.find((user) => user.id === id);

@@ -29,7 +29,7 @@ export interface ServerFormat extends Pick<WireFormat, 'extension' | 'contentTyp
   writeUser(user: UserDescriptor): string;
   /** A writer of pages of rows, prepared once for their columns. */
   rowsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Row[]) => string;
-  /** A writer of rows that stand for others (origin facts 1.2). */
+  /** A writer of rows that sum up others (origin facts 1.2). */
   rollupsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Rollup[]) => string;
   writeStatuses(statuses: readonly StatusDescriptor[]): string;
   writeDeleteStatuses(statuses: readonly StatusDescriptor[]): string;

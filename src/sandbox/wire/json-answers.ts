@@ -36,7 +36,7 @@ export function rowsWriter(columns: readonly ColumnShape[], zone: string): (rows
   };
 }
 
-/** Writes rows that stand for others, for a user in `zone`. */
+/** Writes rows that sum up others, for a user in `zone`. */
 export function rollupsWriter(columns: readonly ColumnShape[], zone: string): (rows: readonly Rollup[]) => string {
   const cells = columns.map(({ name, type }) => ({ name: JSON.stringify(name), write: writeOutput(type, zone) }));
   return (rows) => {

@@ -9,7 +9,7 @@ import type { SortKey } from '../../wire/query.ts';
 export const CACHEABLE = 'private, must-revalidate, max-age=0';
 
 /**
- * The names that a path segment may stand for, likeliest first: decoded once, then with the vendor clients' inner
+ * The names that a path segment may mean, likeliest first: decoded once, then with the vendor clients' inner
  * escapes undone. Undefined when the percent-encoding is broken.
  */
 export function namesFromSegment(segment: string): readonly string[] | undefined {

@@ -133,7 +133,7 @@ export function xmlRowsWriter(
   };
 }
 
-/** Writes rows that stand for others, for a user in `zone`. */
+/** Writes rows that sum up others, for a user in `zone`. */
 export function xmlRollupsWriter(
   columns: readonly ColumnShape[],
   zone: string,
