@@ -63,7 +63,7 @@ export function detectOlderCopy(
       sql`INSERT INTO _rowsync_sent (lock, file_id, batch_count) VALUES (1, @fileId, @batchCount)
           ON CONFLICT (lock) DO UPDATE SET file_id = excluded.file_id`,
     ).run({ ...count, batchCount: BigInt(count.batchCount) });
-    if (!isFirst) distrust(db, file.clock.nowMs());
+    if (!isFirst) distrust(db, { nowMs: file.clock.nowMs(), isOrdered: beside?.fileId === RESTORED });
   }).immediate();
   db.pragma('synchronous = NORMAL');
   writeBeside(file.path, count);
@@ -120,29 +120,39 @@ export function publishCount(replica: Connection & { readonly path: string }): v
   if (count !== null) writeBeside(replica.path, count);
 }
 
-/** Makes the next file that is opened under this path count as a copy that was put back. */
+const RESTORED = 'restored';
+
+/** Makes the next file that is opened under this path count as a copy that was put back, as a person ordered. */
 export function disownFile(path: string): void {
-  writeBeside(path, { fileId: 'restored', batchCount: 0 });
+  writeBeside(path, { fileId: RESTORED, batchCount: 0 });
 }
 
 /** The history continues from an older state. Its numbers go on from the microseconds since 1970, which no earlier file has reached. */
 const MARK_RESTORED = sql`
   INSERT INTO _rowsync_history (seq, kind, at, not_before, not_after, cause, cells)
   SELECT max(coalesce(max(seq), 0) + 1, @number), 'restored', @at, @at, @at, 'restore',
-         json_object('knownUntil', (SELECT max(coalesce(finished_at, started_at)) FROM _rowsync_runs))
+         json_object('knownUntil', (SELECT max(coalesce(finished_at, started_at)) FROM _rowsync_runs), 'isOrdered', @isOrdered)
   FROM _rowsync_history`;
 
-/** The last time since a stamp that an older copy was put back; null for none. */
+/** The last time since a stamp that an older copy was put back; null for none, and once every table was read anew after a restore that a person ordered. */
 export function readPutBack(from: Connection, since: string): PutBack | null {
   // Only the few entries that are about no row are looked at.
   const text = sql`SELECT strftime('%Y-%m-%dT%H:%M:%SZ', at, 'unixepoch') AS since, cells ->> 'knownUntil' AS knownUntil
-    FROM _rowsync_history WHERE row_id IS NULL AND kind = 'restored' AND at >= unixepoch(?) ORDER BY seq DESC LIMIT 1`;
+    FROM _rowsync_history h WHERE row_id IS NULL AND kind = 'restored' AND at >= unixepoch(?)
+      AND (cells ->> 'isOrdered' IS NOT 1
+        OR EXISTS (SELECT 1 FROM _rowsync_tables t
+          WHERE t.state <> 'gone' AND t.end_proven = 0 AND coalesce(unixepoch(t.swept_at), 0) <= h.at))
+    ORDER BY seq DESC LIMIT 1`;
   return (from.prepare(text).get(since) as PutBack | undefined) ?? null; // as selected
 }
 
 /** The next pull asks for everything anew; what is here edited now waits for a person (capture/older-copy.ts). */
-function distrust(db: Database.Database, nowMs: number): void {
-  db.prepare(MARK_RESTORED).run({ number: BigInt(Math.floor(nowMs)) * 1000n, at: BigInt(Math.floor(nowMs / 1000)) });
+function distrust(db: Database.Database, { nowMs, isOrdered }: Readonly<{ nowMs: number; isOrdered: boolean }>): void {
+  db.prepare(MARK_RESTORED).run({
+    isOrdered: isOrdered ? 1n : 0n,
+    number: BigInt(Math.floor(nowMs)) * 1000n,
+    at: BigInt(Math.floor(nowMs / 1000)),
+  });
   db.exec(sql`UPDATE _rowsync_pages SET etag = NULL`);
   db.exec(sql`DELETE FROM _rowsync_descriptors`);
   // What a person let through, or decided, when the copy was made was used up since.

@@ -114,7 +114,7 @@ export const CATALOGUE = [
   {
     code: 'replica.putBack',
     severity: 'notice',
-    why: 'In the last seven days an older copy of the replica was put in its place, or the file was moved without its count (.sent). It is brought up to date; edits in it wait for a person.',
+    why: 'An older copy of the replica was put in its place, or the file was moved without its count (.sent). It is brought up to date; edits in it wait for a person. The notice ends after seven days; after rowsync restore, once every table was read anew.',
     find: ofOne(
       ({ putBack }) =>
         putBack && {

@@ -201,7 +201,13 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
   {
     name: 'copy-not-noticed',
     without: 'An older copy of the replica that was put back is trusted like the file that it replaces.',
-    edits: [{ file: 'replica/older-copy.ts', find: 'if (!isFirst) distrust(db, file.clock.nowMs());', replace: '' }],
+    edits: [
+      {
+        file: 'replica/older-copy.ts',
+        find: 'if (!isFirst) distrust(db, { nowMs: file.clock.nowMs(), isOrdered: beside?.fileId === RESTORED });',
+        replace: '',
+      },
+    ],
   },
   {
     name: 'creates-not-counted',
