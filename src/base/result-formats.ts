@@ -1,6 +1,6 @@
 /**
- * Query results as programs read them: JSON, CSV or fields between tabs, in chunks, so that a result of any length streams; complete, and JSON and CSV
- * exact.
+ * Query results as programs read them: JSON, JSON Lines, CSV, Markdown or fields between tabs, in chunks, so that a result of any length streams;
+ * complete, and JSON and CSV exact.
  */
 import { stringify as csvText } from 'csv-stringify/sync';
 import { printable, printableJson } from './text.ts';
@@ -35,17 +35,30 @@ function infinityText(value: number): string {
  * occurred before gets a number, so that no value is lost.
  */
 export function* answerAsJson(answer: ResultTable): Generator<string> {
-  const names = uniqueNames(answer.columns).map((name) => JSON.stringify(name));
   let before = '[';
-  for (const chunk of chunks(answer.rows)) {
-    let text = '';
-    for (const row of chunk) {
-      text += `${before}{${row.map((value, index) => `${names[index] ?? '""'}:${jsonText(value)}`).join(',')}}`;
-      before = ',\n';
-    }
-    yield printableJson(text);
+  for (const chunk of answerAsJsonLines(answer)) {
+    yield before + chunk.slice(0, -1).replaceAll('\n', ',\n');
+    before = ',\n';
   }
   yield before === '[' ? '[]\n' : ']\n';
+}
+
+/** An answer as JSON Lines: an object a row, as in `answerAsJson`. */
+export function* answerAsJsonLines(answer: ResultTable): Generator<string> {
+  const names = uniqueNames(answer.columns).map((name) => JSON.stringify(name));
+  const objectText = (row: readonly unknown[]): string =>
+    `{${row.map((value, index) => `${names[index] ?? '""'}:${jsonText(value)}`).join(',')}}\n`;
+  for (const chunk of chunks(answer.rows)) yield printableJson(chunk.map(objectText).join(''));
+}
+
+/** An answer as a table in Markdown (GitHub's), whole. NULL is nothing. */
+export function* answerAsMarkdown(answer: ResultTable): Generator<string> {
+  const line = (row: readonly unknown[]): string => {
+    const cells = row.map((value) => (value === null ? '' : plainText(value)));
+    return `| ${cells.map((text) => printable(text).replaceAll(/[\\`*_~<&|[]/g, String.raw`\$&`)).join(' | ')} |\n`;
+  };
+  yield `${line(answer.columns)}|${' --- |'.repeat(answer.columns.length)}\n`;
+  for (const chunk of chunks(answer.rows)) yield chunk.map(line).join('');
 }
 
 function jsonText(value: unknown): string {

@@ -84,7 +84,7 @@ test.each([
   { args: ['pul'], says: "unknown command 'pul' (Did you mean pull?)" },
   { args: ['pull', '--confrim'], says: "unknown option '--confrim' (Did you mean --confirm?)" },
   { args: ['resync'], says: "missing required argument 'table'" },
-  { args: ['sql', '--format', 'xml', 'x'], says: 'Allowed choices are table, tsv, json, csv.' },
+  { args: ['sql', '--format', 'xml', 'x'], says: 'Allowed choices are table, tsv, json, jsonl, csv, markdown.' },
   { args: ['sql', 'SELECT 1', 'SELECT 2'], says: 'too many arguments' },
   { args: ['sandbox', '--port', '99999'], says: 'It must be a whole number from 0 to 65535.' },
   { args: ['sandbox', '--activity', 'some'], says: 'It must be a whole number from 0 to 1000.' },

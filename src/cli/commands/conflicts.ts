@@ -125,8 +125,8 @@ function boxText(conflicts: readonly ConflictLine[], { width, nameOf }: ListForm
     line.table,
     String(line.rowId),
     nameOf(line.table, line.rowId),
-    line.column ?? (width === null ? line.kind : (ROW_CONFLICT_TEXTS[line.kind] ?? line.kind)),
-    ...(line.kind === 'cell' || width === null
+    line.column ?? ROW_CONFLICT_TEXTS[line.kind] ?? line.kind,
+    ...(line.kind === 'cell'
       ? [line.base, line.local, line.remote].map((value) => (value === null ? 'NULL' : String(value)))
       : [line.base === null ? '' : 'the row', rowText(line.local, line.base), rowText(line.remote, line.base)]),
     line.winner,

@@ -2,7 +2,14 @@
  * `rowsync sql`: one read-only query on the replica, also while a pull is running.
  */
 import { Option, type Command } from 'commander';
-import { answerAsCsv, answerAsJson, answerAsTsv, type ResultTable } from '../../base/result-formats.ts';
+import {
+  answerAsCsv,
+  answerAsJson,
+  answerAsJsonLines,
+  answerAsMarkdown,
+  answerAsTsv,
+  type ResultTable,
+} from '../../base/result-formats.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
@@ -24,7 +31,7 @@ Examples:
   rowsync sql 'SELECT "Status", "Shipping Fee" FROM "Order"' | sort | head
 
 On a terminal the answer is a table of at most 1,000 rows. In a pipe it is complete, with tabs between the fields (tsv): NULL is nothing there, and
-a tab or line break in a value is written as \\t or \\n. JSON and CSV are complete and exact. In CSV, NULL is nothing and an empty text is "";
+a tab or line break in a value is written as \\t or \\n. JSON, JSON Lines (jsonl) and CSV are complete and exact. In CSV, NULL is nothing and an empty text is "";
 in an answer of one column both are "", since many readers skip a blank line.
 Any other SQLite client can read the replica as well, at any time.`;
 
@@ -97,13 +104,25 @@ function formatted(
 ): Iterable<string> {
   const { stdout } = invocation.session;
   const format = options.format ?? (invocation.isJson ? 'json' : stdout.isTerminal ? 'table' : 'tsv');
-  if (format === 'json') return options.held === null ? answerAsJson(answer) : heldJson(options.held, answer);
-  if (format === 'table') return answerAsTable(answer, stdout.width());
-  if (format === 'tsv') return answerAsTsv(answer);
-  return answerAsCsv(answer, {
-    escapeFormulas: options.escapeFormulas === true,
-    forTerminal: stdout.isTerminal,
-  });
+  switch (format) {
+    case 'json':
+      return options.held === null ? answerAsJson(answer) : heldJson(options.held, answer);
+    case 'jsonl':
+      return answerAsJsonLines(answer);
+    case 'table':
+      return answerAsTable(answer, stdout.width());
+    case 'tsv':
+      return answerAsTsv(answer);
+    case 'markdown':
+      return answerAsMarkdown(answer);
+    case 'csv':
+      return answerAsCsv(answer, {
+        escapeFormulas: options.escapeFormulas === true,
+        forTerminal: stdout.isTerminal,
+      });
+    default:
+      return format satisfies never;
+  }
 }
 
 function* heldJson(held: object, answer: ResultTable): Iterable<string> {

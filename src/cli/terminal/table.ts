@@ -6,7 +6,7 @@ import { getBorderCharacters, table as boxText } from 'table';
 import { answerAsTsv, isNumber, plainText, type ResultTable, tsvLine } from '../../base/result-formats.ts';
 import { displayWidth, plural, printable, truncate, wrap } from '../../base/text.ts';
 
-export const OUTPUT_FORMATS = ['table', 'tsv', 'json', 'csv'] as const;
+export const OUTPUT_FORMATS = ['table', 'tsv', 'json', 'jsonl', 'csv', 'markdown'] as const;
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 

@@ -56,7 +56,7 @@ test('lists an open conflict, and says with the exit code that somebody is neede
   });
 });
 
-test('a row whose key is its _id has no name beside it, and a pipe keeps the column', async () => {
+test('a row whose key says no more than its _id is named by its first text', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   using workspace = await startConflict(sandbox);
 
@@ -64,9 +64,13 @@ test('a row whose key is its _id has no name beside it, and a pipe keeps the col
   const records = await runCli(['conflicts'], { ...workspace, width: 60 });
   const piped = await runCli(['conflicts'], workspace);
 
-  expect(box.stdout).not.toContain('row name');
-  expect(records.stdout).toContain('row    │ 1\nwhat   │ Title\n');
-  expect(piped.stdout).toContain('1\tNote\t1\t\tTitle\t');
+  execute(workspace, `DELETE FROM "Note" WHERE _id = 1`);
+  const gone = await runCli(['conflicts'], { ...workspace, width: 200 });
+
+  expect(box.stdout).toContain('│ 1   │ mine     │ Title │');
+  expect(records.stdout).toContain('row      │ 1\nrow name │ mine\nwhat     │ Title\n');
+  expect(piped.stdout).toContain('1\tNote\t1\tmine\tTitle\t');
+  expect(gone.stdout).not.toContain('row name');
 });
 
 test.each([
@@ -112,7 +116,7 @@ test.each([
   expect(stderr).toContain(says);
 });
 
-test('shows on a terminal what the other side changed of a row that was deleted, and pipes the versions', async () => {
+test('says what the other side changed of a row that was deleted, on a terminal and in a pipe', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   using workspace = makeWorkspace(sandbox, CONFIG);
   await runCli(['pull'], workspace);
@@ -131,8 +135,8 @@ test('shows on a terminal what the other side changed of a row that was deleted,
   expect(lines).toContainEqual(
     expect.stringContaining('deleted at the origin | the row | Title: "title 2" -> "mine", Count: 2 -> 7 | deleted |'),
   );
-  expect(shown.stdout).not.toContain('{');
-  expect(piped.stdout).toContain('{"');
+  expect(piped.stdout).toContain('\tdeleted here\tthe row\tdeleted\tTitle: "title 1" -> "theirs", Date Modified: ');
+  expect(shown.stdout + piped.stdout).not.toContain('{');
 });
 
 test('discarding in a mirror says what a mirror is, as a push does', async () => {

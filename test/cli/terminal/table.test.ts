@@ -2,7 +2,14 @@
  * Answers as a table, JSON and CSV.
  */
 import { describe, expect, test } from 'vitest';
-import { answerAsCsv, answerAsJson, answerAsTsv, type ResultTable } from '../../../src/base/result-formats.ts';
+import {
+  answerAsCsv,
+  answerAsJson,
+  answerAsJsonLines,
+  answerAsMarkdown,
+  answerAsTsv,
+  type ResultTable,
+} from '../../../src/base/result-formats.ts';
 import { answerAsList, answerAsTable, boxTable, listTable, TABLE_ROWS_MAX } from '../../../src/cli/terminal/table.ts';
 import { displayWidth } from '../../../src/base/text.ts';
 
@@ -84,6 +91,38 @@ test('an answer between tabs is whole, a line a row, with a line of names', () =
   expect(lines[2]).toBe(`\t${'x'.repeat(20_000)}\tx'01'`);
   expect(lines).toHaveLength(TABLE_ROWS_MAX + 3);
   expect(join(answerAsList(given, null)).trimEnd().split('\n')).toEqual(lines);
+});
+
+test('JSON Lines have an object a row, and JSON the same in an array', () => {
+  const rows = Array.from({ length: 600 }, (_, index) => [index, 'a\nb', null]);
+  const given = { columns: ['n', 'n', 'x'], rows };
+
+  const lines = join(answerAsJsonLines(given)).trimEnd().split('\n');
+
+  expect(lines[1]).toBe(String.raw`{"n":1,"n:2":"a\nb","x":null}`);
+  expect(lines).toHaveLength(600);
+  expect(JSON.parse(join(answerAsJson(given)))).toEqual(lines.map((line) => JSON.parse(line) as unknown));
+  expect(join(answerAsJsonLines({ columns: ['n'], rows: [] }))).toBe('');
+});
+
+test('in Markdown a value is shown as it is, on one line', () => {
+  const text = join(
+    answerAsMarkdown({
+      columns: ['a|b', 'n'],
+      rows: [
+        ['<b>*x*</b>\ny', 1],
+        [null, 12345678901234567890n],
+      ],
+    }),
+  );
+
+  expect(text).toBe(
+    String.raw`| a\|b | n |
+| --- | --- |
+| \<b>\*x\*\</b>\\ny | 1 |
+|  | 12345678901234567890 |
+`,
+  );
 });
 
 test('keeps a table to one line per row whatever the values hold', () => {
