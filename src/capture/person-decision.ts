@@ -85,7 +85,7 @@ export function carryOutDecision(
 ): Promise<DecisionOutcome> {
   return replica.writeDurably(
     'Carrying out a decision',
-    (tx) => carryOut(tx.because('decision'), decision, at),
+    (tx) => carryOut(tx.because(decision.kind === 'discard' ? 'discard' : 'decision'), decision, at),
     signal,
   );
 }

@@ -4,7 +4,7 @@
  * are whole seconds since 1970; both ends belong to the interval. Pure.
  */
 
-export type Cause = 'pull' | 'push' | 'edit' | 'decision' | 'filter' | 'schema' | 'restore';
+export type Cause = 'pull' | 'push' | 'edit' | 'decision' | 'discard' | 'filter' | 'schema' | 'restore';
 
 export interface ChangeTimes {
   readonly cause: Cause;
@@ -30,7 +30,7 @@ export function intervalOf(times: ChangeTimes): Interval {
   const { cause, at, provenAt, capturedAt, followedAt, stampedAt } = times;
   if (cause === 'edit') return { notBefore: atMost(capturedAt, at), notAfter: at };
   if (cause === 'schema' || cause === 'filter') return { notBefore: null, notAfter: at };
-  if (cause === 'decision' || cause === 'restore') return { notBefore: at, notAfter: at };
+  if (cause === 'decision' || cause === 'discard' || cause === 'restore') return { notBefore: at, notAfter: at };
   const notBefore = atMost(provenAt, at);
   const isInside = stampedAt !== null && stampedAt <= at && (notBefore === null || stampedAt >= notBefore);
   if (!isInside) return { notBefore, notAfter: at };

@@ -86,7 +86,15 @@ export function readRowEntries(from: Connection, table: string, rowId: number): 
 }
 
 /** Deletes of the number that a new row had here until the origin gave it its own; nothing else was deleted. */
-export const IS_RENUMBERING = sql`(kind = 'delete' AND cause = 'push' AND row_id < 0)`;
+const IS_RENUMBERING = sql`(kind = 'delete' AND cause = 'push' AND row_id < 0)`;
+
+/** Edits that a person discarded before they were sent, and the discards: together they changed nothing. */
+const IS_DISCARDED = sql`(cause = 'discard' OR cause = 'edit' AND 'discard' IS (
+    SELECT n.cause FROM _rowsync_history e JOIN _rowsync_history n ON n.table_id = e.table_id AND n.row_id = e.row_id
+    WHERE e.seq = sync_history.id AND n.seq > e.seq AND n.cause <> 'edit' ORDER BY n.seq LIMIT 1))`;
+
+/** What happened as people count it. */
+export const IS_COUNTED = sql`NOT ${IS_RENUMBERING} AND NOT ${IS_DISCARDED}`;
 
 /** As `IS_RENUMBERING`. */
 export function isRenumbering({ kind, cause, rowId }: Pick<HistoryEntry, 'kind' | 'cause' | 'rowId'>): boolean {
@@ -99,8 +107,7 @@ export function readNewestEntries(
   row: { readonly table: string; readonly id: number } | null,
   countMax: number,
 ): readonly HistoryEntry[] {
-  const which =
-    row === null ? sql`row_id IS NOT NULL AND NOT ${IS_RENUMBERING}` : sql`row_id = @id AND "table" = @table`;
+  const which = row === null ? sql`row_id IS NOT NULL AND ${IS_COUNTED}` : sql`row_id = @id AND "table" = @table`;
   const text = sql`SELECT ${COLUMNS} FROM sync_history WHERE ${which} ORDER BY id DESC LIMIT ${countMax}`;
   return queryAll(from, text, [{ ...row }]) as HistoryEntry[]; // the columns just listed
 }
@@ -181,6 +188,7 @@ export const CAUSE_WORDS: Readonly<Record<string, string>> = {
   push: 'by a push',
   edit: 'edited here with SQL',
   decision: 'decided by a person here',
+  discard: 'an edit discarded by a person here',
   filter: 'by the filter of the table (rows)',
   schema: 'by a change of the columns',
   restore: 'by a restore',

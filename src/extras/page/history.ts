@@ -2,7 +2,7 @@
  * Shows entries of the history as people read them: who, when, why, and each cell with its old and its new value.
  */
 import { ageText, plural } from '../../base/text.ts';
-import { CAUSE_WORDS, IS_RENUMBERING, type HistoryEntry } from '../history/entries.ts';
+import { CAUSE_WORDS, IS_COUNTED, type HistoryEntry } from '../history/entries.ts';
 import { kindText } from '../history/history-text.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
@@ -104,6 +104,6 @@ export function readJournalled(from: Connection): ReadonlySet<string> {
 export function readHistoryHours(from: Connection, since: string): readonly HistoryHour[] {
   const text = sql`SELECT "table", substr(at, 1, 13) AS hour,
         CASE cause WHEN 'edit' THEN 'edited here' WHEN 'decision' THEN 'decided here' ELSE origin_by END AS "by", kind, count(*) AS count
-      FROM sync_history WHERE at >= ? AND kind IN ('insert', 'update', 'delete') AND NOT ${IS_RENUMBERING} GROUP BY 1, 2, 3, 4`;
+      FROM sync_history WHERE at >= ? AND kind IN ('insert', 'update', 'delete') AND ${IS_COUNTED} GROUP BY 1, 2, 3, 4`;
   return queryAll(from, text, [since]) as HistoryHour[]; // the columns just listed
 }

@@ -1,10 +1,15 @@
 /** What is done with a journal as a whole: it proves itself, and it never grows beyond its bounds. */
 import { expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../../src/base/clock.ts';
+import { must } from '../../../src/base/assert.ts';
+import { carryOutDecision } from '../../../src/capture/person-decision.ts';
+import { readNewestEntries } from '../../../src/extras/history/entries.ts';
+import { readHistoryHours } from '../../../src/extras/page/history.ts';
+import { pull } from '../../../src/pull/pull.ts';
 import { findBrokenLinks, verify } from '../../../src/extras/verify/verify.ts';
 import { HISTORY } from '../../support/history.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
-import { NOTE } from '../../support/two-way.ts';
+import { AT, capture, NOTE, startTwoWay, twoWaySettings } from '../../support/two-way.ts';
 
 function kept(bounds: Partial<typeof HISTORY> = {}): { readonly settings: object } {
   return { settings: { tableOptions: () => ({ sort: null, history: { ...HISTORY, ...bounds } }) } };
@@ -108,4 +113,36 @@ test('a clock that the origin does not confirm removes nothing, and the account 
   expect(count()).toEqual(before);
   expect(ahead).toEqual([{ pruning_held: 'the clock of this machine is 500 days ahead of that of the origin' }]);
   expect(held()).toEqual([{ pruning_held: null }]);
+});
+
+test('edits that were discarded before they were sent count as no change', async () => {
+  const editing = { sort: null, history: HISTORY };
+  await using fixture = await startTwoWay();
+  const settings = twoWaySettings();
+  const context = fixture.context({
+    ...settings,
+    tableOptions: (name: string) => ({ ...must(settings.tableOptions(name), 'it is two-way'), ...editing }),
+  });
+  await pull(context, { tables: [], confirm: false });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine'; INSERT INTO "Note" ("Title") VALUES ('new')`);
+  await capture(fixture);
+  fixture.execute(`UPDATE "Note" SET "Count" = 70 WHERE _id = 2; UPDATE "Note" SET "Title" = 'kept' WHERE _id = 1`);
+  await capture(fixture);
+  const rows = fixture.rows(`SELECT _id AS id FROM "Note" WHERE _id <> 1`) as { id: number }[];
+  for (const { id: rowId } of rows) {
+    const outcome = await carryOutDecision(fixture.replica, { kind: 'discard', table: 'Note', rowId }, AT);
+    expect(outcome.kind).toBe('done');
+  }
+
+  const changes = readNewestEntries(fixture.replica, null, 50).map(({ rowId, cause }) => `${rowId} ${cause}`);
+  const counts = readHistoryHours(fixture.replica, '2020-01-01T00:00:00Z').map(({ by, kind, count }) => [
+    by,
+    kind,
+    count,
+  ]);
+  const ofRow = readNewestEntries(fixture.replica, { table: 'Note', id: 2 }, 50).map(({ cause }) => cause);
+
+  expect(changes).toEqual(['1 edit', '1 edit']);
+  expect(counts).toEqual([['edited here', 'update', 2]]);
+  expect(ofRow).toEqual(['discard', 'edit', 'edit']);
 });
