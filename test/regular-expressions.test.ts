@@ -17,7 +17,7 @@ const BOUNDED: readonly (readonly [file: string, expression: string, reason: str
   ['config/options.ts', String.raw`/\d+$/`, 'an address of the configuration'],
   ['config/secrets.ts', String.raw`/(?:\r?\n)+$/`, 'a file with a secret of ours'],
   [
-    'extras/contracts/correction.ts',
+    'extras/contracts/query-correction.ts',
     String.raw`/'(?:[^']|'')*'|--[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"]|"")*"|\[[^\]]*\]|~(?:[^~]|~~)*~|[\p{L}_][\p{L}\p{N}_$]*/gu`.replaceAll(
       '~',
       '`',

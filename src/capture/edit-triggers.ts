@@ -8,13 +8,13 @@
  */
 import { NO_INSERTS } from '../reconcile/push-plan.ts';
 import { nextRowState, ROW_STATES } from '../reconcile/row-state.ts';
-import { onceFor } from '../base/once.ts';
+import { onceFor } from '../base/memoize.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName } from '../replica/user-tables.ts';
 import { NOT_OURS, type Trigger } from '../replica/triggers.ts';
 import type { TwoWayColumn, TwoWayTable } from './two-way-table.ts';
 import { isTextType, TYPE_RULES, UPLOAD_PREFIX } from '../wire/column-types.ts';
-import { UNKNOWN_KIND } from '../wire/rights.ts';
+import { UNKNOWN_KIND } from '../wire/write-rights.ts';
 import type { Mask } from '../wire/schema.ts';
 
 /** Our ids count downwards from the lowest one that a user gave, and must stay exact as doubles. */

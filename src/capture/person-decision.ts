@@ -23,7 +23,7 @@ import { editVersion, readRowState, readRowStates, type EditedRow } from '../rep
 import { readWaiting, type WaitingRow } from '../replica/bookkeeping/refusals.ts';
 import { agreeToPull } from '../replica/bookkeeping/runs.ts';
 import { captureChanges, diffRows, type RowChange } from './find-edits.ts';
-import { discardAll, discardRow, resolveConflict } from './resolve.ts';
+import { discardAll, discardRow, resolveConflict } from './resolve-conflict.ts';
 import { MIRROR_HINT, readTwoWayTable, readTwoWayTables } from './two-way-table.ts';
 import { retryRows } from './writer/apply-outcome.ts';
 

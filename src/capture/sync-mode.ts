@@ -10,7 +10,7 @@ import { markDiffering } from '../replica/base-comparison.ts';
 import { readProblems, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
 import { forgetDroppedFiles } from '../replica/bookkeeping/files.ts';
-import { renameInKeptRows } from '../replica/kept-rows.ts';
+import { renameInKeptRows } from '../replica/rows-as-json.ts';
 import { type TableRecord, readSelection, readTable, readTables, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { hasTable } from '../replica/schema-objects.ts';
 import { forgetEtags, readPages, distrustRows } from '../replica/bookkeeping/pages.ts';

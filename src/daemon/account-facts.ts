@@ -14,7 +14,7 @@ import type { AccountFacts, FoundComplaint } from '../reconcile/account/facts.ts
 import { accountOf, type Problem } from '../reconcile/account/account.ts';
 import { misnamedIn } from '../reconcile/option-bindings.ts';
 import { misnamedColumns } from '../reconcile/column-selection.ts';
-import { readComplaints, readFirstUnreadable } from '../replica/complaints.ts';
+import { readComplaints, readFirstUnreadable } from '../replica/stored-errors.ts';
 import type { Connection } from '../replica/connection.ts';
 import { boundNameOf, readDescribed } from '../replica/bookkeeping/described-tables.ts';
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';

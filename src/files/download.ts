@@ -26,7 +26,7 @@ import {
 import { hasFilesFailed, recordFilesRun } from '../replica/bookkeeping/runs.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import type { FilesContext, FilesReport, FilesTally } from './context.ts';
-import { openReplicaStore } from './replica-store.ts';
+import { openReplicaStore } from './open-store.ts';
 import { listRevisions, type WantedColumn } from './list-revisions.ts';
 import { OutageWatch } from './outage.ts';
 import { Quota } from './quota.ts';

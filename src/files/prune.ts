@@ -4,7 +4,7 @@
  */
 import type { Connection } from '../replica/connection.ts';
 import { readContents } from '../replica/bookkeeping/files.ts';
-import { requireStore } from './replica-store.ts';
+import { requireStore } from './open-store.ts';
 import { FileStore, openStore } from './store.ts';
 
 export interface PruneReport {

@@ -7,7 +7,7 @@ import { piecesOf, systemFiles, type FileSystem } from '../base/file-system.ts';
 import { judgeFile, type SentFile } from '../reconcile/files.ts';
 import { readStoredBytes, readStoreFolder, storeStoreFolder } from '../replica/bookkeeping/files.ts';
 import type { FilesContext } from './context.ts';
-import { requireStore } from './replica-store.ts';
+import { requireStore } from './open-store.ts';
 import { Quota } from './quota.ts';
 import { openStore, type FileStore, fileError } from './store.ts';
 

@@ -15,7 +15,7 @@ import {
   type QueryPair,
   type Records,
   type SelectParameters,
-} from '../wire/query.ts';
+} from '../wire/request-paths.ts';
 
 /** How a table, a view or a column is addressed. */
 export interface Address {

@@ -7,7 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { WIRE_FORMATS, type Extension, type WireFormat } from '../wire/format.ts';
 import { isCacheable, mediaType, readEtag, readRetryAfterMs } from '../wire/headers.ts';
 import type { ErrorDescriptor } from '../wire/json.ts';
-import { fileNameFromDisposition, readHeaderValue } from '../wire/mime.ts';
+import { fileNameFromDisposition, readHeaderValue } from '../wire/header-parameters.ts';
 import {
   damagedFailure,
   descriptorText,

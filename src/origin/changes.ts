@@ -9,7 +9,7 @@
  */
 import { WIRE_FORMATS, type WireFormat } from '../wire/format.ts';
 import { unexpected } from '../wire/json.ts';
-import { KEYS_MAX, type Records } from '../wire/query.ts';
+import { KEYS_MAX, type Records } from '../wire/request-paths.ts';
 import { writeWriteBody, type OutgoingFile } from '../wire/write-body.ts';
 import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
 import { deletePath, writePath, type Address } from './address.ts';

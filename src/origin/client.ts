@@ -10,8 +10,8 @@ import { secretScrubber, type Logger } from '../base/log.ts';
 import { WIRE_FORMATS, type Extension, type WireFormat } from '../wire/format.ts';
 import { mediaType } from '../wire/headers.ts';
 import { maskKeyDigest } from '../wire/mask.ts';
-import type { SelectParameters } from '../wire/query.ts';
-import { leavesRightsOpen, withRights } from '../wire/rights.ts';
+import type { SelectParameters } from '../wire/request-paths.ts';
+import { leavesRightsOpen, withRights } from '../wire/write-rights.ts';
 import type { DatabaseDescriptor, TableDescriptor, UserDescriptor } from '../wire/schema.ts';
 import {
   attachmentsPath,

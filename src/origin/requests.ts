@@ -14,7 +14,7 @@ import type { Logger } from '../base/log.ts';
 import type { WireFormat } from '../wire/format.ts';
 import { clockAheadMs, readEtag } from '../wire/headers.ts';
 import type { OutgoingBody } from '../wire/multipart.ts';
-import { KEYS_MAX, QUERY_BYTES_MAX } from '../wire/query.ts';
+import { KEYS_MAX, QUERY_BYTES_MAX } from '../wire/request-paths.ts';
 import {
   descriptorOf,
   isFile,

@@ -5,7 +5,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import type { WireFormat } from '../wire/format.ts';
 import { unexpected } from '../wire/json.ts';
-import { TOP_MAX, type Records, type SelectParameters } from '../wire/query.ts';
+import { TOP_MAX, type Records, type SelectParameters } from '../wire/request-paths.ts';
 import type { ColumnShape, Rollup, RowPage, Value } from '../wire/schema.ts';
 import { changesPath, retrievePath, selectPath, viewPath, type Address } from './address.ts';
 import type { Answer, Etag } from './answers.ts';

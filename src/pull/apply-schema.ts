@@ -17,7 +17,7 @@ import { planSelection } from '../reconcile/column-selection.ts';
 import { isSameShape } from '../reconcile/renamed-columns.ts';
 import { captureChanges, readAllChanges, markBatchesInDoubt } from '../capture/find-edits.ts';
 import { ensureCapture, isTampered, noteOpenness, discardChanges, switchMode } from '../capture/sync-mode.ts';
-import { carryOutRequests, refuseRequests } from '../capture/resolve.ts';
+import { carryOutRequests, refuseRequests } from '../capture/resolve-conflict.ts';
 import {
   findTwoWayTable,
   missingColumnsError,
@@ -46,7 +46,7 @@ import {
   storeFacts,
 } from '../replica/bookkeeping/tables.ts';
 import { configureHistory } from '../replica/bookkeeping/history.ts';
-import { renameInKeptRows } from '../replica/kept-rows.ts';
+import { renameInKeptRows } from '../replica/rows-as-json.ts';
 import { hasTable, schemaWatch } from '../replica/schema-objects.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';

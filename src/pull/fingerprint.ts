@@ -21,7 +21,7 @@ import { readIdentity } from '../replica/bookkeeping/identity.ts';
 import { readFollowing } from '../replica/bookkeeping/following.ts';
 import { readMeasured } from '../replica/rows.ts';
 import { readPagedWindows } from '../replica/bookkeeping/pages.ts';
-import { TOP_MAX } from '../wire/query.ts';
+import { TOP_MAX } from '../wire/request-paths.ts';
 import { isZone } from '../wire/time-zones.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import type { SweepCounts } from './report.ts';

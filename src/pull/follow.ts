@@ -44,7 +44,7 @@ import {
 } from '../replica/bookkeeping/pages.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
-import { TOP_MAX } from '../wire/query.ts';
+import { TOP_MAX } from '../wire/request-paths.ts';
 import type { RowPage, TableSummary } from '../wire/schema.ts';
 import type { LocalShape, PreparedTable, PullContext, TableSettings } from './context.ts';
 import { describeTable, storedDescription, writeInShape } from './table-description.ts';

@@ -7,7 +7,7 @@ import { RowsyncError, usageError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { withFacts } from '../base/log.ts';
 import { printable, someOf } from '../base/text.ts';
-import { refuseRequests } from '../capture/resolve.ts';
+import { refuseRequests } from '../capture/resolve-conflict.ts';
 import { pruneHistories } from '../history/prune.ts';
 import { guessText } from '../reconcile/option-bindings.ts';
 import { isMassRemoval, identityOf } from '../reconcile/guards.ts';

@@ -6,7 +6,7 @@
  * that entered has changed, so its page is read anew. Requests: one per batch of ids, and one per filter of their keys.
  */
 import { must } from '../base/assert.ts';
-import { TOP_MAX } from '../wire/query.ts';
+import { TOP_MAX } from '../wire/request-paths.ts';
 import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { filterOfValue, filterRoom, joinClauses } from '../reconcile/match-values.ts';

@@ -38,7 +38,7 @@ import {
   type PagePlace,
 } from '../replica/bookkeeping/pages.ts';
 import { suspectsCreated } from '../replica/bookkeeping/suspects.ts';
-import type { SelectParameters } from '../wire/query.ts';
+import type { SelectParameters } from '../wire/request-paths.ts';
 import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { writeInShape } from './table-description.ts';

@@ -14,7 +14,7 @@ import type { Connection, Tx } from '../replica/connection.ts';
 import { readTableDescriptor, storeDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { readRowsById, type RowTarget } from '../replica/rows.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
-import { leavesRightsOpen, withRights } from '../wire/rights.ts';
+import { leavesRightsOpen, withRights } from '../wire/write-rights.ts';
 import type { RowPage, TableDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { unlikeRows } from '../reconcile/merge.ts';

@@ -18,7 +18,7 @@ import {
   type SentCell,
   type UnsendableRow,
 } from '../reconcile/push-plan.ts';
-import { isHeaderText } from '../wire/mime.ts';
+import { isHeaderText } from '../wire/header-parameters.ts';
 import type { StreamedBytes } from '../wire/multipart.ts';
 import { UPLOAD_PREFIX } from '../wire/column-types.ts';
 import type { Row } from '../wire/schema.ts';

@@ -6,7 +6,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError } from '../base/errors.ts';
 import { baseTarget } from '../replica/base-comparison.ts';
 import { readHighestId, readRowsById } from '../replica/rows.ts';
-import { TOP_MAX } from '../wire/query.ts';
+import { TOP_MAX } from '../wire/request-paths.ts';
 import type { ColumnType, Row, UnreadableRow, Value } from '../wire/schema.ts';
 import { type TablePush, step, type IdBlock } from './context.ts';
 import type { ChangeKind } from '../reconcile/push-plan.ts';

@@ -7,7 +7,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { countText, shellWord } from '../base/text.ts';
 import { captureChanges } from '../capture/find-edits.ts';
 import { judgeOlderCopy, letOlderCopyGo } from '../capture/older-copy.ts';
-import { carryOutRequests } from '../capture/resolve.ts';
+import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/two-way-table.ts';
 import { applyEvent, retryDue } from '../capture/writer/apply-outcome.ts';
 import { judgePush } from '../reconcile/guards.ts';

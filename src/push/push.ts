@@ -11,7 +11,7 @@ import { MIRROR_HINT, readTwoWayTables, type TwoWayTable } from '../capture/two-
 import { Outage } from '../origin/outage.ts';
 import { guessText } from '../reconcile/option-bindings.ts';
 import type { Connection } from '../replica/connection.ts';
-import { readDropped } from '../replica/complaints.ts';
+import { readDropped } from '../replica/stored-errors.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { readTables, tableNamed, tablesNamed } from '../replica/bookkeeping/tables.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';

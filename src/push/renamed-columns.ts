@@ -17,7 +17,7 @@ import { readSelection } from '../replica/bookkeeping/tables.ts';
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { etagFor } from '../wire/headers.ts';
-import { withRights } from '../wire/rights.ts';
+import { withRights } from '../wire/write-rights.ts';
 import type { Row, TableDescriptor } from '../wire/schema.ts';
 import type { PushContext, TablePush } from './context.ts';
 import type { Batch } from '../replica/bookkeeping/batches.ts';

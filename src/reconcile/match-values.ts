@@ -4,7 +4,7 @@
  */
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { columnReference } from '../wire/formula.ts';
-import { QUERY_BYTES_MAX, retrieveQuery } from '../wire/query.ts';
+import { QUERY_BYTES_MAX, retrieveQuery } from '../wire/request-paths.ts';
 import type { ColumnShape, Value, ColumnType } from '../wire/schema.ts';
 import { isSameValue } from './merge.ts';
 

@@ -5,7 +5,7 @@
  */
 import type { Connection, Tx } from './connection.ts';
 import { readRowsById, type RowTarget } from './rows.ts';
-import { onceFor } from '../base/once.ts';
+import { onceFor } from '../base/memoize.ts';
 import { ident, sql, type Sql } from '../base/sql.ts';
 import { baseName, rowsDiffer } from './user-tables.ts';
 import { addRowStates, forgetRowStatesBut } from './bookkeeping/row-states.ts';

@@ -3,7 +3,7 @@
  * rows that leaves unchanged rows alone (I9), deleting keeps the last values as evidence.
  */
 import { must } from '../base/assert.ts';
-import { onceFor } from '../base/once.ts';
+import { onceFor } from '../base/memoize.ts';
 import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import { readColumns } from './bookkeeping/columns.ts';
 import { addToRowCount, readTable, storeFacts } from './bookkeeping/tables.ts';

@@ -2,7 +2,7 @@
  * Writes bodies of type multipart/related (specification 4.6, origin facts 7.4; RFC 2046, 5.1; RFC 2387). Lines end with CR LF (RFC 9110, 8.3.3).
  */
 import { assert } from '../base/assert.ts';
-import { isHeaderText } from './mime.ts';
+import { isHeaderText } from './header-parameters.ts';
 
 const CR_LF = Buffer.from('\r\n');
 

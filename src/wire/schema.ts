@@ -74,7 +74,7 @@ export interface TableDescriptor extends TableSummary {
   readonly key: string;
   readonly columns: readonly ColumnDescriptor[];
   readonly views: readonly ViewDescriptor[];
-  /** Each column is asked for by its name, since `*` may mean others (reconcile/column-selection.ts, rights.ts). */
+  /** Each column is asked for by its name, since `*` may mean others (reconcile/column-selection.ts, write-rights.ts). */
   readonly asksByName?: boolean | undefined;
 }
 
@@ -127,7 +127,7 @@ export function columnType(type: string): ColumnType {
 /** Kinds that `column=*` covers and that a caller may write. */
 const WRITABLE_KINDS: ReadonlySet<string> = new Set(['Updatable', 'Key', 'RecordOwner']);
 
-/** Whether the caller may write the column. A description that says neither `kind` nor `readOnly` is completed first (rights.ts). */
+/** Whether the caller may write the column. A description that says neither `kind` nor `readOnly` is completed first (write-rights.ts). */
 export function isWritable({ kind, readOnly }: Pick<ColumnDescriptor, 'kind' | 'readOnly'>): boolean {
   return kind === null ? readOnly === false : WRITABLE_KINDS.has(kind) && readOnly !== true;
 }

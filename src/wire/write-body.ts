@@ -5,7 +5,7 @@
 import { assert } from '../base/assert.ts';
 import { RowsyncError } from '../base/errors.ts';
 import type { WireFormat } from './format.ts';
-import { fileNameParameter, isHeaderText } from './mime.ts';
+import { fileNameParameter, isHeaderText } from './header-parameters.ts';
 import { writeMultipart, type OutgoingBody, type OutgoingBytes } from './multipart.ts';
 import type { OutgoingRow } from './writes.ts';
 

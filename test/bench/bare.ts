@@ -6,7 +6,7 @@
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { Pool } from 'undici';
-import { selectQuery } from '../../src/wire/query.ts';
+import { selectQuery } from '../../src/wire/request-paths.ts';
 import { TABLE } from './data.ts';
 import type { BenchOrigin } from './origin.ts';
 import { CONCURRENCY, PAGE_ROWS } from './ours.ts';

@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { prune } from '../../src/capture/sync-mode.ts';
-import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve.ts';
+import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve-conflict.ts';
 import { pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, captured, startTwoWay, twoWayTable } from '../support/two-way.ts';

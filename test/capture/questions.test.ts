@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { carryOutDecision } from '../../src/capture/person-decision.ts';
-import { resolveConflict } from '../../src/capture/resolve.ts';
+import { resolveConflict } from '../../src/capture/resolve-conflict.ts';
 import { atOrigin, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, capture, captured, startTwoWay, twoWaySettings } from '../support/two-way.ts';

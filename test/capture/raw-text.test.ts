@@ -2,7 +2,7 @@
  * Texts that a client in another encoding wrote: they wait with the reason, byte by byte as they are, whatever else happens to their row.
  */
 import { expect, test } from 'vitest';
-import { resolveConflict } from '../../src/capture/resolve.ts';
+import { resolveConflict } from '../../src/capture/resolve-conflict.ts';
 import { atOrigin, codesOf, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, startTwoWay } from '../support/two-way.ts';

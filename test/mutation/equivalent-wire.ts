@@ -179,7 +179,7 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
     'what is missing is asked for again below',
   ],
   [
-    'src/wire/mime.ts',
+    'src/wire/header-parameters.ts',
     "const match = /^([A-Za-z0-9-]+)'[A-Za-z0-9-]*'(.*)$/s.exec(text);",
     "/^([A-Za-z0-9-]+)'[A-Za-z0-9-]*'(.*)$/s",
     "/^([A-Za-z0-9-]+)'[A-Za-z0-9-]*'(.*)/s",

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { RowsyncError } from '../../src/base/errors.ts';
 import { idBatches, originAddress, retrievePath, selectPath, segment } from '../../src/origin/address.ts';
-import { KEYS_MAX, QUERY_BYTES_MAX, retrieveQuery } from '../../src/wire/query.ts';
+import { KEYS_MAX, QUERY_BYTES_MAX, retrieveQuery } from '../../src/wire/request-paths.ts';
 
 /** What a call throws. */
 function thrownBy(action: () => unknown): unknown {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { previewPush } from '../../src/push/preview.ts';
+import { previewPush } from '../../src/push/plan-preview.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { FaultName } from '../../src/sandbox/server/faults.ts';
 import { at, revisionsAt, startAlbum } from '../support/album.ts';

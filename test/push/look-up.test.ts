@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { readTwoWayTables } from '../../src/capture/two-way-table.ts';
-import { previewPush } from '../../src/push/preview.ts';
+import { previewPush } from '../../src/push/plan-preview.ts';
 import { atOrigin, changesSent, codesOf, countsOf, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import type { RawAnswer } from '../support/sandbox.ts';

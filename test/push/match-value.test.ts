@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { readTwoWayTables } from '../../src/capture/two-way-table.ts';
-import { previewPush } from '../../src/push/preview.ts';
+import { previewPush } from '../../src/push/plan-preview.ts';
 import type { Fixture } from '../support/replica.ts';
 import { atOrigin, countsOf, here, pushNow, setFaults } from '../support/push.ts';
 import { captured, startTwoWay, twoWaySettings } from '../support/two-way.ts';

@@ -7,7 +7,7 @@ import {
   joinClauses,
   matchKey,
 } from '../../src/reconcile/match-values.ts';
-import { QUERY_BYTES_MAX, selectQuery } from '../../src/wire/query.ts';
+import { QUERY_BYTES_MAX, selectQuery } from '../../src/wire/request-paths.ts';
 
 test.each([
   ['Müller', 'MULLER'],

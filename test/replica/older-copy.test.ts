@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { carryOutDecision } from '../../src/capture/person-decision.ts';
-import { previewPush } from '../../src/push/preview.ts';
+import { previewPush } from '../../src/push/plan-preview.ts';
 import { backUp, restore } from '../../src/extras/backup/replica-copy.ts';
 import { confirmHeld } from '../../src/replica/confirmation.ts';
 import { disownFile } from '../../src/replica/older-copy.ts';

@@ -8,7 +8,7 @@ import type { Config } from '../../config/load.ts';
 import { pushSettings } from '../../config/settings.ts';
 import { withBoundNames } from '../../config/table-patterns.ts';
 import { brokenAmong, chooseTables, push, type PushOptions } from '../../push/push.ts';
-import { previewPush, type TablePreview } from '../../push/preview.ts';
+import { previewPush, type TablePreview } from '../../push/plan-preview.ts';
 import type { PushReport } from '../../push/report.ts';
 import { type ConflictLine, readLostSince, readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
 import { openForRehearsal, type Rehearsal } from '../../replica/database.ts';

@@ -4,7 +4,7 @@
  */
 import { diffWordsWithSpace } from 'diff';
 import { displayWidth, hanging, printable } from '../../base/text.ts';
-import type { PreviewCell, PreviewRow, TablePreview } from '../../push/preview.ts';
+import type { PreviewCell, PreviewRow, TablePreview } from '../../push/plan-preview.ts';
 import type { Value } from '../../wire/schema.ts';
 import { FATE_WORDS, tableHead } from './push-report.ts';
 

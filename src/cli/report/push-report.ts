@@ -4,7 +4,7 @@
 import { EXIT, type RowsyncError } from '../../base/errors.ts';
 import { sumOf } from '../../base/sum.ts';
 import { countText, durationText, plural, printable, truncate, withoutName } from '../../base/text.ts';
-import type { PreviewCell, PreviewRow, TablePreview } from '../../push/preview.ts';
+import type { PreviewCell, PreviewRow, TablePreview } from '../../push/plan-preview.ts';
 import type { PushReport, TablePushReport } from '../../push/report.ts';
 import { EDIT_FATES, sumOfAccounts, type EditFate } from '../../reconcile/account/push-account.ts';
 import { CHANGE_KINDS } from '../../reconcile/push-plan.ts';

@@ -25,12 +25,12 @@ import { systemCode } from '../../config/secrets.ts';
 import { filesSettings } from '../../config/settings.ts';
 import { describeWithRights, type Origin } from '../../origin/client.ts';
 import { judgeMatch } from '../../reconcile/match-column.ts';
-import { mayOthersWrite } from '../../reconcile/owner.ts';
+import { mayOthersWrite } from '../../reconcile/process-owner.ts';
 import { checkIntegrity } from '../../replica/integrity-check.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readForeignTriggers } from './replica-facts.ts';
 import { sqliteVersion } from '../shared/sql-client.ts';
-import { areRightsUnknown } from '../../wire/rights.ts';
+import { areRightsUnknown } from '../../wire/write-rights.ts';
 import {
   columnType,
   hasOption,

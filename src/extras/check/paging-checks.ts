@@ -27,7 +27,7 @@ import type { Address } from '../../origin/address.ts';
 import type { Origin } from '../../origin/client.ts';
 import { compareDays, DayTally, planMeasures, readMeasures, type MeasurePlan } from '../../reconcile/fingerprint.ts';
 import { columnReference, timestampLiteral } from '../../wire/formula.ts';
-import { TOP_MAX } from '../../wire/query.ts';
+import { TOP_MAX } from '../../wire/request-paths.ts';
 import { isZone } from '../../wire/time-zones.ts';
 import type { Schedule } from '../../config/cron-times.ts';
 import { jobsOf } from '../../daemon/jobs.ts';

@@ -6,7 +6,7 @@ import { EXIT } from '../../base/errors.ts';
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
-import type { JudgedContract } from './judge.ts';
+import type { JudgedContract } from './judge-queries.ts';
 import { readOldNames, type OldName } from './old-names.ts';
 import { judgeAll } from './watch.ts';
 

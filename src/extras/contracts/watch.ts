@@ -16,9 +16,16 @@ import type { Connection, Tx } from '../../replica/connection.ts';
 import type { Replica } from '../../replica/database.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
 import { readSchemaVersion, watchSchema, type SchemaWatch } from '../../replica/schema-objects.ts';
-import { changesSince, lookBefore } from './compare.ts';
+import { changesSince, lookBefore } from './compare-queries.ts';
 import { runChecks, type CheckRows } from './check-process.ts';
-import { announceEnds, complainOfUnwanted, judge, readContracts, type Contract, type JudgedContract } from './judge.ts';
+import {
+  announceEnds,
+  complainOfUnwanted,
+  judge,
+  readContracts,
+  type Contract,
+  type JudgedContract,
+} from './judge-queries.ts';
 import {
   dropOldNames,
   followTables,

@@ -4,7 +4,7 @@
 import { printable } from '../../base/text.ts';
 import type { InverseCell, InverseEdit } from './undo-plan.ts';
 import type { TableUndo } from './undo.ts';
-import type { PreviewCell, PreviewRow, TablePreview } from '../../push/preview.ts';
+import type { PreviewCell, PreviewRow, TablePreview } from '../../push/plan-preview.ts';
 import type { Exact } from '../../replica/history-cells.ts';
 import type { Value } from '../../wire/schema.ts';
 import { planCellsJson } from '../../cli/report/push-report.ts';

@@ -6,7 +6,7 @@ import { usageError } from '../../base/errors.ts';
 import { ident, joinSql, sql } from '../../base/sql.ts';
 import { keptSentence, missingRule } from '../../capture/edit-triggers.ts';
 import type { TwoWayColumn, TwoWayTable } from '../../capture/two-way-table.ts';
-import type { PreviewRow } from '../../push/preview.ts';
+import type { PreviewRow } from '../../push/plan-preview.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { sqliteCode } from '../../replica/sqlite-errors.ts';
 import { storedFromValue, valueFromStored } from '../../replica/rows.ts';

@@ -54,7 +54,7 @@ export {
   timestampLiteral,
 } from '../../wire/formula.ts';
 export type { ErrorDescriptor } from '../../wire/json.ts';
-export type { Records, SelectParameters, SortKey } from '../../wire/query.ts';
+export type { Records, SelectParameters, SortKey } from '../../wire/request-paths.ts';
 export {
   columnType,
   type ColumnDescriptor,

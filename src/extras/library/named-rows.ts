@@ -3,7 +3,7 @@
  * table's description. It asks for that description, and for the calling user's time zone, once.
  */
 import { RowsyncError, usageError } from '../../base/errors.ts';
-import { KEYS_MAX, TOP_MAX, type SortKey } from '../../wire/query.ts';
+import { KEYS_MAX, TOP_MAX, type SortKey } from '../../wire/request-paths.ts';
 import {
   columnType,
   type ColumnDescriptor,

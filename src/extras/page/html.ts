@@ -4,7 +4,7 @@
  * written out (base/text.ts).
  */
 import { assert } from '../../base/assert.ts';
-import { onceFor } from '../../base/once.ts';
+import { onceFor } from '../../base/memoize.ts';
 import { printableLines } from '../../base/text.ts';
 
 /** A piece of finished HTML; only `html` makes one. */

@@ -12,8 +12,8 @@ import { fileFromCell } from '../../reconcile/files.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { queryRows } from '../../replica/query.ts';
 import { UPLOAD_PREFIX } from '../../wire/column-types.ts';
-import { isHeaderText } from '../../wire/mime.ts';
-import type { PlannedFile } from './plan.ts';
+import { isHeaderText } from '../../wire/header-parameters.ts';
+import type { PlannedFile } from './lost-row-outcome.ts';
 
 /** Finds the file that a cell names, and with `revisions` those before it, the oldest first. None if the content of the newest is not in one of the folders. */
 export function findFiles(

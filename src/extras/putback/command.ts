@@ -19,8 +19,8 @@ import { LostRows, type LostSource } from './lost-rows.ts';
 import { chooseRows, makePlan, type PutbackPlan, type PutbackChoice } from './make-plan.ts';
 import { describeAgain, putbackPath, withPutback, type PutbackPlace } from './putback-file.ts';
 import { planJson, planText, statusJson, statusText } from './putback-text.ts';
-import { needsPerson, readRecordsOf } from './records.ts';
-import { carryOut } from './run.ts';
+import { needsPerson, readRecordsOf } from './putback-records.ts';
+import { carryOut } from './put-rows-back.ts';
 
 const EXAMPLES = `
 Rows come back with new ids, and with new keys where the origin numbers them; references to them are rewritten. A row that is at the origin

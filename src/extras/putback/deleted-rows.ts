@@ -8,9 +8,9 @@ import { LostRows } from './lost-rows.ts';
 import { makePlan } from './make-plan.ts';
 import { withPutback } from './putback-file.ts';
 import { planJson, planText, statusJson, statusText } from './putback-text.ts';
-import { needsPerson, readRecords } from './records.ts';
+import { needsPerson, readRecords } from './putback-records.ts';
 import { referencesOf } from './references.ts';
-import { carryOut } from './run.ts';
+import { carryOut } from './put-rows-back.ts';
 
 /** Plans rows, and puts them back if a person agrees. @throws RowsyncError of the origin. */
 export async function putBackDeleted(

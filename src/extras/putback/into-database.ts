@@ -15,9 +15,9 @@ import type { Row } from '../../wire/schema.ts';
 import { findFiles, nameThere } from './attached-files.ts';
 import type { LostRows } from './lost-rows.ts';
 import { knownMatch, planRows, uniqueColumn, type PutbackPlan } from './make-plan.ts';
-import { rowName } from './plan.ts';
+import { rowName } from './lost-row-outcome.ts';
 import { describeTables, keyColumnOf, lookAt, type PutbackPlace, type PutbackTable } from './putback-file.ts';
-import { readCells, readRecords, type LineCells, type PutbackRecord } from './records.ts';
+import { readCells, readRecords, type LineCells, type PutbackRecord } from './putback-records.ts';
 import { referencesOf } from './references.ts';
 
 interface SharedTable {

@@ -9,7 +9,7 @@ import { hasOption } from '../../wire/schema.ts';
 import { findFiles } from './attached-files.ts';
 import { LostRows } from './lost-rows.ts';
 import { findOrphans } from './orphans.ts';
-import { planPutback, type PlanTable } from './plan.ts';
+import { planPutback, type PlanTable } from './lost-row-outcome.ts';
 import { chooseRows } from './make-plan.ts';
 import { planText } from './putback-text.ts';
 

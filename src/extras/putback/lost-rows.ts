@@ -12,7 +12,7 @@ import type { Stored } from '../../replica/connection.ts';
 import { queryNumbers, queryRows } from '../../replica/query.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import type { Extension } from '../../wire/format.ts';
-import { rowName } from './plan.ts';
+import { rowName } from './lost-row-outcome.ts';
 import { checkKnown, lastSeqAt, readKnownTables } from '../history/known-since.ts';
 import { showTableAt } from '../history/past-tables.ts';
 

@@ -12,11 +12,18 @@ import { hasOption } from '../../wire/schema.ts';
 import { findFiles } from './attached-files.ts';
 import type { LostRows } from './lost-rows.ts';
 import { findOrphans } from './orphans.ts';
-import { planPutback, rowName, type PlanFacts, type PlannedPutback, type PlanTable, type ThereRow } from './plan.ts';
+import {
+  planPutback,
+  rowName,
+  type PlanFacts,
+  type PlannedPutback,
+  type PlanTable,
+  type ThereRow,
+} from './lost-row-outcome.ts';
 import { describeTables, keyColumnOf, requiredColumnsOf, stagedTable, type PutbackPlace } from './putback-file.ts';
-import { readRecords } from './records.ts';
+import { readRecords } from './putback-records.ts';
 import { referencesOf, type ReferenceRules, type TableReference } from './references.ts';
-import { findThere } from './run.ts';
+import { findThere } from './put-rows-back.ts';
 
 export interface PutbackChoice {
   readonly table: string;

@@ -6,7 +6,7 @@ import { ident, sql } from '../../base/sql.ts';
 import { queryRows } from '../../replica/query.ts';
 import type { TableRecord } from '../../replica/bookkeeping/tables.ts';
 import type { LostRows } from './lost-rows.ts';
-import { rowName, type KeyLink, type PlannedPutback } from './plan.ts';
+import { rowName, type KeyLink, type PlannedPutback } from './lost-row-outcome.ts';
 import type { TableReference } from './references.ts';
 
 /** A delete may be held for a person for days; a reference that was emptied longer before it was emptied for another reason. */

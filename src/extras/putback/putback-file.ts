@@ -22,7 +22,7 @@ import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { findTable, readEditing, readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { hasOption } from '../../wire/schema.ts';
-import { changeRecords, createRecords, lacksKey, noteSent, readRecords } from './records.ts';
+import { changeRecords, createRecords, lacksKey, noteSent, readRecords } from './putback-records.ts';
 
 /** A filter that no row satisfies: the tables are described, and stay empty. */
 const NO_ROWS = 'false';

@@ -2,10 +2,10 @@
  * What `rowsync putback` prints: the plan as a tree, and how far it is.
  */
 import { bytesText, linesText, plural } from '../../base/text.ts';
-import { rowName, type PlannedPutback } from './plan.ts';
+import { rowName, type PlannedPutback } from './lost-row-outcome.ts';
 import type { PutbackPlace } from './putback-file.ts';
 import type { PutbackPlan } from './make-plan.ts';
-import { needsPerson, type PutbackRecord } from './records.ts';
+import { needsPerson, type PutbackRecord } from './putback-records.ts';
 
 /** Lines of a tree; the rest is counted. */
 const TREE_LINES_MAX = 60;

@@ -14,7 +14,7 @@ import type { Config } from '../../config/load.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { originAddress } from '../../origin/address.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
-import { pathSegment } from '../../wire/query.ts';
+import { pathSegment } from '../../wire/request-paths.ts';
 import type { TableSummary } from '../../wire/schema.ts';
 import { checkNewFile, writeNewFile } from '../shared/new-file.ts';
 import { isAgreed } from '../shared/prompts.ts';

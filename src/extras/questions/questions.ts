@@ -4,7 +4,7 @@
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { columnReference, textLiteral } from '../../wire/formula.ts';
-import { pathSegment, queryFromPairs } from '../../wire/query.ts';
+import { pathSegment, queryFromPairs } from '../../wire/request-paths.ts';
 import { columnType } from '../../wire/schema.ts';
 import type { ColumnFields, RowFields, Server, TableFields } from './server.ts';
 

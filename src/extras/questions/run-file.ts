@@ -19,7 +19,7 @@ import * as z from 'zod';
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { durationText, plural } from '../../base/text.ts';
 import { takeLock } from '../../replica/lock.ts';
-import { pathSegment, queryFromPairs, TOP_MAX } from '../../wire/query.ts';
+import { pathSegment, queryFromPairs, TOP_MAX } from '../../wire/request-paths.ts';
 import { jsonOf } from './questions.ts';
 import type { RowFields, Server } from './server.ts';
 

@@ -4,7 +4,7 @@
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { readError } from '../../wire/json.ts';
-import { queryFromPairs } from '../../wire/query.ts';
+import { queryFromPairs } from '../../wire/request-paths.ts';
 import { isRowId, type RunFile } from './run-file.ts';
 import { jsonOf, listText, type OriginQuestion, question, tablePath, Unasked } from './questions.ts';
 import type { ColumnFields, RawReply, RowFields, Server, TableFields } from './server.ts';

@@ -11,7 +11,7 @@ import { EXIT, usageError } from '../../base/errors.ts';
 import { ROWSYNC } from '../../cli/runtime/installation.ts';
 import { looksLikeToken, systemCode } from '../../config/secrets.ts';
 import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from './init-config.ts';
-import { become, ownerOf } from '../../cli/runtime/owner.ts';
+import { become, ownerOf } from '../../cli/runtime/process-owner.ts';
 import { Prompter } from '../shared/prompts.ts';
 import { printable, shellWord } from '../../base/text.ts';
 import { checkAndPrint } from '../check/command.ts';

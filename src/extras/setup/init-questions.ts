@@ -15,7 +15,7 @@ import { ORIGIN_LIMITS } from '../../origin/limits.ts';
 import type { OriginRoute } from '../../origin/proxy.ts';
 import { guessText } from '../../reconcile/option-bindings.ts';
 import { judgeMatch, matchError } from '../../reconcile/match-column.ts';
-import { areRightsUnknown } from '../../wire/rights.ts';
+import { areRightsUnknown } from '../../wire/write-rights.ts';
 import type { DatabaseDescriptor, TableSummary } from '../../wire/schema.ts';
 import { readAddress, type Answers, type PushedTable } from './init-config.ts';
 import type { Flags, Invocation } from '../../extra.ts';

@@ -2,7 +2,7 @@
  * What the user that root becomes may do; asked while the process still is root.
  */
 import { closeSync, openSync, rmdirSync, mkdtempSync } from 'node:fs';
-import type { Owner } from '../../reconcile/owner.ts';
+import type { Owner } from '../../reconcile/process-owner.ts';
 
 /** Whether a user may read a file that root has named. */
 export function mayRead(owner: Owner, file: string): boolean {

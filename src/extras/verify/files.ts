@@ -17,7 +17,7 @@ import {
 } from '../../replica/bookkeeping/files.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
 import type { FilesContext, FilesReport } from '../../files/context.ts';
-import { openReplicaStore } from '../../files/replica-store.ts';
+import { openReplicaStore } from '../../files/open-store.ts';
 import { OutageWatch } from '../../files/outage.ts';
 import { pullFiles } from '../../files/download.ts';
 import { FileStore } from '../../files/store.ts';

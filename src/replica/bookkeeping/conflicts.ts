@@ -15,7 +15,7 @@ import { queryAll, queryAny, queryFirst, queryNumber, queryNumbers, queryRows } 
 /**
  *    kind          cell · deletedHere · deletedThere (reconcile/merge.ts) · inserted (a row that only was here)
  *    column_seq    the cell's column in _rowsync_columns, null for whole rows; column_name is what it was called then
- *    base, local, remote   the value of a cell, or a JSON object of the whole row's columns (kept-rows.ts)
+ *    base, local, remote   the value of a cell, or a JSON object of the whole row's columns (replica/rows-as-json.ts)
  *    winner        origin · local · nobody (until a person decides)
  *    state         open (waits for a person) · decided (by the policy) · settled (both sides agree now) ·
  *                  resolved (by a person) · discarded (by a person, with the change)

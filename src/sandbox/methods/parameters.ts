@@ -3,7 +3,7 @@
  * A table or column that the role may not see is not found. Source: specification, section 4; origin facts, section
  * 7.3.
  */
-import { KEYS_MAX, TOP_MAX } from '../../wire/query.ts';
+import { KEYS_MAX, TOP_MAX } from '../../wire/request-paths.ts';
 import { isWritable } from '../../wire/schema.ts';
 import type { MethodCall, Pairs } from './call.ts';
 import { badParameter, CODES, hiddenColumn, noColumn, MethodRefusal } from './refusal.ts';

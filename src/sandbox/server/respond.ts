@@ -10,7 +10,7 @@ import { constants, gzip } from 'node:zlib';
 import type { Clock } from '../../base/clock.ts';
 import type { AttachmentInfo } from '../../wire/attachments.ts';
 import { WireFault } from '../../wire/fault.ts';
-import { QUERY_BYTES_MAX } from '../../wire/query.ts';
+import { QUERY_BYTES_MAX } from '../../wire/request-paths.ts';
 import { authorize } from './authorize.ts';
 import { readBody } from './body.ts';
 import type { RequestBody } from '../methods/call.ts';

@@ -12,7 +12,7 @@ import { pipeline } from 'node:stream/promises';
 import { TLSSocket } from 'node:tls';
 import { createGzip } from 'node:zlib';
 import type { Clock } from '../../base/clock.ts';
-import { QUERY_BYTES_MAX } from '../../wire/query.ts';
+import { QUERY_BYTES_MAX } from '../../wire/request-paths.ts';
 import { hasPassword } from './authorize.ts';
 import { drainBody, isStillSending } from './body.ts';
 import { type Faults, type Fault, readFaultPlan } from './faults.ts';

@@ -11,7 +11,7 @@
  * content, and a guess would cut a file or join two. Faults are values; nothing is thrown at what came.
  */
 import { WireFault } from '../../wire/fault.ts';
-import { isHeaderText, readHeaderValue } from '../../wire/mime.ts';
+import { isHeaderText, readHeaderValue } from '../../wire/header-parameters.ts';
 
 /** The bounds of one body. */
 export interface MultipartLimits {

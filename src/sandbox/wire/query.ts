@@ -2,8 +2,8 @@
  * What a server reads from a request besides its body, and the headers of its answers. These are paths and query strings (specification 2.1 and 4; origin facts
  * 7.2 and 7.3), If-None-Match, Content-Disposition.
  */
-import { extendedParameter, NOT_PLAIN } from '../../wire/mime.ts';
-import type { SortKey } from '../../wire/query.ts';
+import { extendedParameter, NOT_PLAIN } from '../../wire/header-parameters.ts';
+import type { SortKey } from '../../wire/request-paths.ts';
 
 /** What a cacheable answer carries, to the letter (specification 4.10; clients compare the tokens). */
 export const CACHEABLE = 'private, must-revalidate, max-age=0';

@@ -9,7 +9,7 @@
  */
 import { WireFault } from '../../wire/fault.ts';
 import type { Extension } from '../../wire/format.ts';
-import { fileNameFromDisposition, readHeaderValue } from '../../wire/mime.ts';
+import { fileNameFromDisposition, readHeaderValue } from '../../wire/header-parameters.ts';
 import {
   boundaryFrom,
   MULTIPART_LIMITS,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { writePaged } from '../../../src/cli/terminal/pager.ts';
 import { reviewText } from '../../../src/cli/report/edit-review.ts';
-import type { PreviewRow, TablePreview } from '../../../src/push/preview.ts';
+import type { PreviewRow, TablePreview } from '../../../src/push/plan-preview.ts';
 import { collectingOutput } from '../../support/session.ts';
 
 function row(changes: Partial<PreviewRow>): PreviewRow {

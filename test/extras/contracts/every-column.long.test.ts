@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
-import { readContracts } from '../../../src/extras/contracts/judge.ts';
+import { readContracts } from '../../../src/extras/contracts/judge-queries.ts';
 import { watchContracts } from '../../../src/extras/contracts/watch.ts';
 import { readContractComplaints } from '../../../src/replica/bookkeeping/table-errors.ts';
 import { sampleTables } from '../../../src/sandbox/data/sample.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 import { MethodRefusal } from '../../../src/sandbox/methods/refusal.ts';
 import { errorFormat, findRoute, methodName, readApiPath } from '../../../src/sandbox/methods/route.ts';
-import { pathSegment, queryFromPairs } from '../../../src/wire/query.ts';
+import { pathSegment, queryFromPairs } from '../../../src/wire/request-paths.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 import { namesFromSegment, pairsFromQuery } from '../../../src/sandbox/wire/query.ts';
 

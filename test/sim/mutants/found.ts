@@ -178,7 +178,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'rights-beside-a-description': { kept: 'hidden-as-rights-are-asked.json' },
   'what-star-returns-is-not-writable': { test: 'test/scenario/letter.slow.test.ts' },
   'unknown-rights-are-kept': { test: 'test/scenario/letter.slow.test.ts' },
-  'a-push-clears-a-failed-pull': { test: 'test/replica/complaints.test.ts' },
+  'a-push-clears-a-failed-pull': { test: 'test/replica/stored-errors.test.ts' },
   'refused-rows-are-not-told': { story: 'value-of-another-row', at: '' },
   'rows-in-doubt-are-not-told': { story: 'older-copy-of-an-unkeyed-create', at: '' },
   'open-conflicts-are-not-told': { story: 'conflict-ask', at: '' },

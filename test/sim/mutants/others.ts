@@ -66,7 +66,7 @@ export const OTHER_MUTANTS: readonly Mutant[] = [
     without: 'At an origin that does not describe rights, the columns that `*` returns count as read-only.',
     edits: [
       {
-        file: 'wire/rights.ts',
+        file: 'wire/write-rights.ts',
         find: "return isReturned ? { kind: 'Updatable', readOnly: false }",
         replace: "return isReturned && isKey ? { kind: 'Updatable', readOnly: false }",
       },

@@ -11,7 +11,7 @@ export const PUTBACK_MUTANTS: readonly Mutant[] = [
       'A row whose answer was lost, and that nobody can look up, is created once more before a person has looked.',
     edits: [
       {
-        file: 'extras/putback/run.ts',
+        file: 'extras/putback/put-rows-back.ts',
         find: "(again && state === 'inDoubt')",
         replace: "state === 'inDoubt'",
       },
@@ -22,7 +22,7 @@ export const PUTBACK_MUTANTS: readonly Mutant[] = [
     without: 'Parents that return later than their children are not referred to again.',
     edits: [
       {
-        file: 'extras/putback/plan.ts',
+        file: 'extras/putback/lost-row-outcome.ts',
         find: 'const lostId = lostIdOf(toId, key);',
         replace: "const lostId = lostIdOf(toId, '');",
       },
@@ -33,7 +33,7 @@ export const PUTBACK_MUTANTS: readonly Mutant[] = [
     without: 'A row that could not be read back is taken to have the key that it had before.',
     edits: [
       {
-        file: 'extras/putback/records.ts',
+        file: 'extras/putback/putback-records.ts',
         find: 'newKey: newKey === null ? null : String(newKey)',
         replace: 'newKey: newKey === null ? record.oldKey : String(newKey)',
       },

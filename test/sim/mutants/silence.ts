@@ -8,7 +8,7 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a-push-clears-a-failed-pull',
     without: 'A run in one direction takes away what a run in the other failed of.',
-    edits: [{ file: 'replica/complaints.ts', find: "GROUP BY replace(kind, 'follow', 'pull'))", replace: ')' }],
+    edits: [{ file: 'replica/stored-errors.ts', find: "GROUP BY replace(kind, 'follow', 'pull'))", replace: ')' }],
   },
   {
     name: 'refused-rows-are-not-told',

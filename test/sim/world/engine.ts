@@ -36,7 +36,7 @@ import type { openReader, ReplicaReader } from '../../../src/replica/reader.ts';
 import type { LostRows } from '../../../src/extras/putback/lost-rows.ts';
 import type { chooseRows, makePlan } from '../../../src/extras/putback/make-plan.ts';
 import type { describeAgain, makePlace } from '../../../src/extras/putback/putback-file.ts';
-import type { carryOut } from '../../../src/extras/putback/run.ts';
+import type { carryOut } from '../../../src/extras/putback/put-rows-back.ts';
 import { isBeside } from './beside.ts';
 import type { Connections } from './connections.ts';
 import { fileSystemOf, systemError, type FileDisk } from './files-disk.ts';
@@ -95,7 +95,9 @@ export async function loadEngine(root: URL): Promise<EngineModules> {
     'capture/sync-mode.ts',
   ];
   const fresh = ['extras/fresh/moment.ts', 'extras/shared/fresh-tables.ts'];
-  const putback = ['lost-rows', 'make-plan', 'putback-file', 'run'].map((name) => `extras/putback/${name}.ts`);
+  const putback = ['lost-rows', 'make-plan', 'putback-file', 'put-rows-back'].map(
+    (name) => `extras/putback/${name}.ts`,
+  );
   const modules = await Promise.all([...paths, ...account, ...others, ...fresh, ...putback].map(load));
   return Object.assign({}, ...modules) as EngineModules;
 }

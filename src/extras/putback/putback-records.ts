@@ -13,13 +13,13 @@ import { queryAny, queryRows } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
 import { objectText, readRowsById } from '../../replica/rows.ts';
 import { readTwoWayTable } from '../../capture/two-way-table.ts';
-import { rowName, type KeyLink, type PlannedFile, type PlannedPutback } from './plan.ts';
+import { rowName, type KeyLink, type PlannedFile, type PlannedPutback } from './lost-row-outcome.ts';
 
 /**
  *    kind       row: to be created · link: a row of the origin whose reference is mended
  *    state      waiting · sent (to the origin, or about to be) · refused · inDoubt · done · there (left alone) · given up · cannot
  *    staged_id  `_id` in this file while it is on its way
- *    cells      JSON of values by the origin's ids of columns; links, files: JSON of plan.ts
+ *    cells      JSON of values by the origin's ids of columns; links, files: JSON of lost-row-outcome.ts
  */
 const TABLE = sql`
   CREATE TABLE IF NOT EXISTS sync_putback (

@@ -2,7 +2,7 @@
  * Rows and cells that are kept as JSON follow the names of their columns.
  */
 import { expect, test } from 'vitest';
-import { renameInKeptRows } from '../../src/replica/kept-rows.ts';
+import { renameInKeptRows } from '../../src/replica/rows-as-json.ts';
 import { sql } from '../../src/base/sql.ts';
 import { startTwoWay, twoWayTable } from '../support/two-way.ts';
 

@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises';
 import { stampFromMs } from '../../base/clock.ts';
 import { must } from '../../base/assert.ts';
 import { applyOutcome, applyEvent, readFacts } from '../../capture/writer/apply-outcome.ts';
-import { discardRow } from '../../capture/resolve.ts';
+import { discardRow } from '../../capture/resolve-conflict.ts';
 import type { TwoWayTable } from '../../capture/two-way-table.ts';
 import { storeRemoteRows } from '../../capture/writer/store-origin-rows.ts';
 import type { RowOutcome } from '../../reconcile/row-outcome.ts';
@@ -19,7 +19,14 @@ import { blocks } from '../../replica/query.ts';
 import { readRowsById, valueFromStored } from '../../replica/rows.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import { stageFile } from './attached-files.ts';
-import { readyRows, rowName, type KeyLink, type PlannedFile, type PlannedPutback, type ThereRow } from './plan.ts';
+import {
+  readyRows,
+  rowName,
+  type KeyLink,
+  type PlannedFile,
+  type PlannedPutback,
+  type ThereRow,
+} from './lost-row-outcome.ts';
 import { keyColumnOf, lookAt, pushStaged, stagedTable, type PutbackPlace } from './putback-file.ts';
 import {
   addRecords,
@@ -29,7 +36,7 @@ import {
   readCells,
   readRecords,
   type PutbackRecord,
-} from './records.ts';
+} from './putback-records.ts';
 
 /** Files of one cell that are attached one after the other. */
 const REVISIONS_MAX = 1_000;

@@ -1,6 +1,6 @@
 /** What is known of a column where its description says nothing of it. */
 import { expect, test } from 'vitest';
-import { areRightsUnknown, leavesRightsOpen, withRights, type KnownRights } from '../../src/wire/rights.ts';
+import { areRightsUnknown, leavesRightsOpen, withRights, type KnownRights } from '../../src/wire/write-rights.ts';
 import { isWritable, type ColumnDescriptor, type TableDescriptor } from '../../src/wire/schema.ts';
 
 function column(id: number, name: string, type: string, rights: Partial<ColumnDescriptor> = {}): ColumnDescriptor {

@@ -6,7 +6,7 @@ import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, join, parse, resolve, sep } from 'node:path';
 import { RowsyncError } from '../../base/errors.ts';
 import { systemCode } from '../../config/secrets.ts';
-import { decideOwner, type Owner, type PathPart } from '../../reconcile/owner.ts';
+import { decideOwner, type Owner, type PathPart } from '../../reconcile/process-owner.ts';
 
 const LINKS_MAX = 40;
 

@@ -4,7 +4,7 @@
  */
 import { type Clock, stampFromMs } from '../base/clock.ts';
 import { captureChanges, readAllChanges, type RowChange } from '../capture/find-edits.ts';
-import { carryOutRequests } from '../capture/resolve.ts';
+import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import type { TwoWayTable } from '../capture/two-way-table.ts';
 import { ADDS_OFF, BATCH_LIMITS, CHANGE_KINDS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
 import type { Tx } from '../replica/connection.ts';

@@ -2,7 +2,7 @@
  * What the replica remembers of runs that failed as a whole.
  */
 import { expect, test } from 'vitest';
-import { readComplaints } from '../../src/replica/complaints.ts';
+import { readComplaints } from '../../src/replica/stored-errors.ts';
 import { closeRun, openRun } from '../../src/replica/bookkeeping/runs.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { NOTE } from '../support/two-way.ts';

@@ -15,7 +15,7 @@ import { readContractComplaints, type ContractComplaint } from '../../replica/bo
 import { readSchemaChanges } from '../../replica/bookkeeping/schema-changes.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { readSaved } from '../shared/rows-page.ts';
-import { correct, type FormerName } from './correction.ts';
+import { correct, type FormerName } from './query-correction.ts';
 import { readNames, readOldNames, type SchemaNames, type OldName } from './old-names.ts';
 import type { ContractSettings } from './options.ts';
 import type { SchemaModel } from './schema-model.ts';

@@ -2,7 +2,7 @@
  * Paths and query strings of the Records API (specification, sections 2.1 and 4; origin facts 7.2 and 7.3), as the
  * client builds them. A token in a path is never part of what is built here.
  */
-import { onceFor } from '../base/once.ts';
+import { onceFor } from '../base/memoize.ts';
 
 /** Rows that one Select returns at most, and by default (specification, section 8). */
 export const TOP_MAX = 500;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decideOwner, type PathPart } from '../../src/reconcile/owner.ts';
+import { decideOwner, type PathPart } from '../../src/reconcile/process-owner.ts';
 
 const ROWSYNC = 990;
 const MEMBER = 1001;

@@ -9,7 +9,7 @@ import {
   retrieveQuery,
   selectQuery,
   TOP_MAX,
-} from '../../src/wire/query.ts';
+} from '../../src/wire/request-paths.ts';
 import { namesFromSegment, pairsFromQuery, sortKeyFromText } from '../../src/sandbox/wire/query.ts';
 
 test('what the origin takes at most', () => {

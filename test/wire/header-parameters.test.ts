@@ -2,7 +2,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { fileNameFromDisposition, fileNameParameter, isHeaderText, readHeaderValue } from '../../src/wire/mime.ts';
+import {
+  fileNameFromDisposition,
+  fileNameParameter,
+  isHeaderText,
+  readHeaderValue,
+} from '../../src/wire/header-parameters.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { downloadDisposition } from '../../src/sandbox/wire/query.ts';
 

@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { carryOutDecision } from '../../src/capture/person-decision.ts';
-import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve.ts';
+import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve-conflict.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { atOrigin, codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';

@@ -17,7 +17,7 @@ import { isInFlight } from '../reconcile/row-state.ts';
 import { sql } from '../base/sql.ts';
 import { refusalWords } from '../replica/sqlite-errors.ts';
 import { readVersions } from '../replica/base-comparison.ts';
-import { readKeptRow } from '../replica/kept-rows.ts';
+import { readKeptRow } from '../replica/rows-as-json.ts';
 import type { Connection, Tx, Stored } from '../replica/connection.ts';
 import { endPushHold } from '../replica/bookkeeping/table-errors.ts';
 import { findTable } from '../replica/bookkeeping/tables.ts';
