@@ -49,7 +49,8 @@ const DAY_MS = 86_400_000;
 export function isAsLeft(path: string, lockPath: string, nowMs: number): boolean {
   const [file, lock, log] = [path, lockPath, `${path}-wal`].map((name) => statSync(name, { throwIfNoEntry: false }));
   if (file === undefined || lock === undefined || (log?.size ?? 0) > 0) return false;
-  if (Math.floor(file.mtimeMs) !== Math.floor(lock.mtimeMs)) return false;
+  // A Date is rounded to milliseconds, and is what noteLeft sets.
+  if (file.mtime.getTime() !== lock.mtime.getTime()) return false;
   return Math.floor(file.mtimeMs / DAY_MS) === Math.floor(nowMs / DAY_MS);
 }
 
