@@ -80,7 +80,7 @@ interface OpenReplica {
   /** Which file was at the path when it was opened. */
   readonly file: string | null;
   readonly statements: Map<Sql, Database.Statement>;
-  /** As this process last left it (`PRAGMA schema_version`); null before its first write. */
+  /** As this process, or one that closed the file just before, last left it (`PRAGMA schema_version`); null if unknown. */
   schemaVersion: unknown;
   hasMetDamage: boolean;
   readonly counters: { busyMs: number; uncapturedCount: number };
@@ -176,7 +176,7 @@ export class Replica implements Connection {
       // OR IGNORE: another client may have left the flag behind; then it is ours now, and gone with this transaction.
       this.prepare(sql`INSERT OR IGNORE INTO _rowsync_writer (flag) VALUES (1)`).run();
       // While no process of ours was there to see, edits may have gone unmarked; or while another client's trigger was there, or a
-      // unique index, even if it is gone by now.
+      // unique index, even if it is gone by now. Not in a file that nobody has written to since one of ours closed it.
       if (readSchemaVersion(this) !== this.#open.schemaVersion) storeAllCompareDue(this);
       const result = runOpen(this, change, {
         clock: this.#open.clock,
@@ -221,10 +221,22 @@ export class Replica implements Connection {
   /** Closes the file and lets go of the lock. */
   close(): void {
     const { db, lock, hasMetDamage } = this.#open;
+    const writtenMs = lock === null || hasMetDamage ? null : this.#settle();
     db.close();
     if (lock === null) return;
-    noteLeft(this.path, lock.name, hasMetDamage);
+    if (writtenMs !== undefined) noteLeft(this.path, lock.name, writtenMs);
     lock.close();
+  }
+
+  /** Empties the log, and says when the file was last written; undefined if another program changed the schema, which may hide edits. */
+  #settle(): number | undefined {
+    try {
+      this.prepare(sql`PRAGMA wal_checkpoint(PASSIVE)`).get();
+      const { mtimeMs } = statSync(this.path);
+      return readSchemaVersion(this) === this.#open.schemaVersion ? mtimeMs : undefined;
+    } catch {
+      return undefined; // the file was moved, or cannot be read any more
+    }
   }
 
   [Symbol.dispose](): void {
@@ -244,7 +256,8 @@ export function openReplica(
   const lock = takeLock(absolute, mode, connect);
   try {
     const wasThere = existsSync(absolute);
-    const isLeft = isAsLeft(realPathOf(absolute), lock.name, clock.nowMs());
+    const isLeft = (): boolean => isAsLeft(realPathOf(absolute), lock.name, clock.nowMs());
+    const wasLeft = isLeft();
     createWithMode(absolute, mode);
     requireOwnLog(absolute);
     const isNew = isNewFile(absolute, connect);
@@ -252,10 +265,13 @@ export function openReplica(
     const db = connect(absolute, { timeout: BUSY_TIMEOUT_MS });
     try {
       proveWritable(db);
-      if (!isNew) checkEditsComplete(db, absolute, { isLeft });
+      if (!isNew) checkEditsComplete(db, absolute, { isLeft: wasLeft });
       const upgrade = prepareFile(db, absolute, isNew);
       detectOlderCopy(db, { path: absolute, isNew, clock });
-      return openedReplica({ path: absolute, db, lock, clock, upgrade, surround, onWait });
+      const found = db.pragma('schema_version', { simple: true });
+      // Asked again: edits that came meanwhile may have hidden behind changes of the schema.
+      const schemaVersion = wasLeft && upgrade === null && isLeft() ? found : null;
+      return openedReplica({ path: absolute, db, lock, clock, upgrade, surround, onWait, schemaVersion });
     } catch (thrown) {
       db.close();
       throw thrown;
@@ -267,7 +283,7 @@ export function openReplica(
     const isNoDatabase = error.code === 'replica.foreign' && sqliteCode(error.cause) === 'SQLITE_NOTADB';
     const failure =
       isNoDatabase && wasReplica(absolute) ? damaged(absolute, 'its header is not that of a database') : error;
-    if (failure.code === 'replica.damaged') noteLeft(absolute, lock.name, true);
+    if (failure.code === 'replica.damaged') noteLeft(absolute, lock.name, null);
     throw failure;
   }
 }
@@ -281,7 +297,8 @@ export function openForRehearsal(path: string, { clock, onWait }: Pick<OpenRepli
       checkEditsComplete(db, absolute);
       checkOwner(db, absolute);
       checkVersion(db, absolute);
-      return openedReplica({ path: absolute, db, lock: null, clock, upgrade: null, surround: undefined, onWait });
+      const none = { lock: null, upgrade: null, surround: undefined, schemaVersion: null };
+      return openedReplica({ ...none, path: absolute, db, clock, onWait });
     } catch (thrown) {
       db.close();
       throw thrown;
@@ -291,14 +308,11 @@ export function openForRehearsal(path: string, { clock, onWait }: Pick<OpenRepli
   }
 }
 
-function openedReplica(
-  parts: Omit<OpenReplica, 'file' | 'statements' | 'schemaVersion' | 'hasMetDamage' | 'counters'>,
-): Replica {
+function openedReplica(parts: Omit<OpenReplica, 'file' | 'statements' | 'hasMetDamage' | 'counters'>): Replica {
   const open = {
     ...parts,
     file: fileAt(parts.path),
     statements: new Map(),
-    schemaVersion: null,
     hasMetDamage: false,
     counters: { busyMs: 0, uncapturedCount: 0 },
   };

@@ -43,8 +43,8 @@ export async function checkIntegrity(path: string): Promise<void> {
 const DAY_MS = 86_400_000;
 
 /**
- * Whether a process of ours closed the file, nobody wrote to it since, and that was today: then there is no reason to look through it again. After a
- * crash or a power cut its log is still there. The lock file has the time at which the file was left; it is asked before the file is opened.
+ * Whether a process of ours closed the file, nobody wrote to it since, and that was today: then there is no reason to look through it again, nor
+ * to compare rows with their bases. After a crash or a power cut its log is still there. The lock file has the time at which the file was left.
  */
 export function isAsLeft(path: string, lockPath: string, nowMs: number): boolean {
   const [file, lock, log] = [path, lockPath, `${path}-wal`].map((name) => statSync(name, { throwIfNoEntry: false }));
@@ -54,10 +54,12 @@ export function isAsLeft(path: string, lockPath: string, nowMs: number): boolean
   return Math.floor(file.mtimeMs / DAY_MS) === Math.floor(nowMs / DAY_MS);
 }
 
-/** Notes that a process of ours has closed the file; one that met damage has it looked through the next time. */
-export function noteLeft(path: string, lockPath: string, hasMetDamage: boolean): void {
+/** Notes that a process of ours has closed the file, unless another program wrote to it since `mtimeMs`; null if it met damage. */
+export function noteLeft(path: string, lockPath: string, mtimeMs: number | null): void {
   try {
-    const mtime = hasMetDamage ? new Date(0) : statSync(path).mtime;
+    const file = statSync(path);
+    if (mtimeMs !== null && file.mtimeMs !== mtimeMs) return;
+    const mtime = mtimeMs === null ? new Date(0) : file.mtime;
     utimesSync(lockPath, mtime, mtime);
   } catch {
     // It was moved meanwhile, or the lock is another user's: then it is looked through the next time.

@@ -7,12 +7,15 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { must } from '../../src/base/assert.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { ident, sql } from '../../src/base/sql.ts';
+import { captureChanges } from '../../src/capture/find-edits.ts';
 import { readTwoWayTables } from '../../src/capture/two-way-table.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { baseName } from '../../src/replica/user-tables.ts';
-import { checkAfterDamage } from '../../src/replica/integrity-check.ts';
+import { checkAfterDamage, isAsLeft, noteLeft } from '../../src/replica/integrity-check.ts';
 import type { Fixture } from '../support/replica.ts';
 import { startTwoWay } from '../support/two-way.ts';
+
+const AT = '2026-11-28T00:00:00Z';
 
 let fixture: Fixture;
 let path: string;
@@ -34,6 +37,37 @@ function visit(nowMs = clock.nowMs()): void {
   openReplica(path, { clock: { ...systemClock, nowMs: () => nowMs } }).close();
 }
 
+/** Opens the replica, writes, and closes it again; says whether rows were compared with their base. */
+async function workOn(file: string, meanwhile = (): void => undefined): Promise<boolean> {
+  const statements: string[] = [];
+  const connect = (name: string, options: Database.Options): Database.Database =>
+    new Database(name, { ...options, verbose: (text) => void statements.push(String(text)) });
+  const replica = openReplica(file, { clock, connect });
+  await replica.write('Looking for edits', (tx) => {
+    for (const table of readTwoWayTables(tx)) captureChanges(tx, table, AT);
+  });
+  meanwhile();
+  replica.close();
+  return statements.some((text) => /SELECT .*'edited'.* LEFT JOIN/s.test(text));
+}
+
+/** Edits a row of which no trigger tells, as another program. */
+function editUnmarked(): void {
+  const db = new Database(path);
+  const { name, text } = db
+    .prepare(`SELECT name, sql AS text FROM sqlite_schema WHERE name GLOB '_rowsync_capture_update_*'`)
+    .get() as { name: string; text: string };
+  db.exec(`BEGIN; DROP TRIGGER ${name}; UPDATE "Note" SET "Title" = 'unmarked' WHERE _id = 1; ${text}; COMMIT`);
+  db.close();
+}
+
+function edited(): readonly unknown[] {
+  const db = new Database(path, { readonly: true });
+  const rows = db.prepare('SELECT row_id FROM _rowsync_rows').pluck().all();
+  db.close();
+  return rows;
+}
+
 /** Overwrites the base, as a disk does: no time of the file tells. */
 function rot(): void {
   const { atimeMs, mtimeMs } = statSync(path);
@@ -46,17 +80,65 @@ function rot(): void {
   utimesSync(path, atimeMs / 1_000, mtimeMs / 1_000);
 }
 
+test('a file that is as a process of ours left it today is not looked through', () => {
+  rot();
+
+  expect(() => visit()).not.toThrow();
+});
+
 test.each([0.1, 0.4, 0.6, 0.9])(
-  'a file that a process of ours left today, %d ms after a whole one, is not looked through',
+  'a file is as it was left, whatever the part of a millisecond in its time (%d)',
   (part) => {
     const seconds = (Math.floor(statSync(path).mtimeMs) + part) / 1_000;
     utimesSync(path, seconds, seconds);
-    visit();
-    rot();
+    const { mtimeMs } = statSync(path);
 
-    expect(() => visit()).not.toThrow();
+    noteLeft(path, `${path}.lock`, mtimeMs);
+
+    expect(isAsLeft(path, `${path}.lock`, mtimeMs)).toBe(true);
   },
 );
+
+test('rows are compared with their base once, and not again in a file to which nobody has written since', async () => {
+  await workOn(path);
+
+  expect(await workOn(path)).toBe(false);
+  expect(await workOn(path)).toBe(false);
+});
+
+test('an edit of which no trigger told is found, if it was made after the file was left', async () => {
+  await workOn(path);
+  editUnmarked();
+
+  expect(await workOn(path)).toBe(true);
+  expect(edited()).toEqual([1]);
+});
+
+test('an edit of which no trigger told is found, if it was made between the last write of a process and its end', async () => {
+  await workOn(path);
+  await workOn(path, editUnmarked);
+
+  expect(await workOn(path)).toBe(true);
+  expect(edited()).toEqual([1]);
+});
+
+test('an edit is found that was made while the file was being opened', async () => {
+  await workOn(path);
+  let openCount = 0;
+  const connect = (name: string, options: Database.Options): Database.Database => {
+    openCount += 1;
+    // The lock and a look at the file come first.
+    if (openCount === 3) editUnmarked();
+    return new Database(name, options);
+  };
+  const replica = openReplica(path, { clock, connect });
+  await replica.write('Looking for edits', (tx) => {
+    for (const table of readTwoWayTables(tx)) captureChanges(tx, table, AT);
+  });
+  replica.close();
+
+  expect(edited()).toEqual([1]);
+});
 
 test('a file is looked through once a day', () => {
   rot();
