@@ -32,13 +32,13 @@ export const PROCESSES_MAX = { pages: 2, streams: 1 } as const;
 /** Starts the server. @throws RowsyncError `daemon.listen`, `replica.path`. */
 export async function openServer(address: ListenAddress, view: DaemonView): Promise<DaemonServer> {
   const { clock, decisionQueue } = view;
-  const delay = new LoopDelay();
   const pageAuthOf = cachedPageAuth(clock);
   pageAuthOf(view.resources().config);
   const auth = (): PageAuth => pageAuthOf(view.resources().config);
   const pages = new ChildPool<PageRequest>(PROCESSES_MAX.pages, PAGE_PROCESS);
   const streams = new ChildPool<PageRequest>(PROCESSES_MAX.streams, PAGE_PROCESS);
-  const server = await startServer(address, {
+  const delay = new LoopDelay();
+  const started = startServer(address, {
     auth,
     database: () => {
       const { database, url } = view.resources().config.origin;
@@ -85,6 +85,10 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
     cycle: (work) => view.askForCycle(work),
     refresh: (tables) => view.refresh(tables),
     answerPath: (asked) => answerPath(view, asked),
+  });
+  const server = await started.catch((thrown: unknown) => {
+    delay.stop();
+    throw thrown;
   });
   const close = (): Promise<void> => {
     pages.close();

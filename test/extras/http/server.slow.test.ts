@@ -6,7 +6,8 @@ import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { LoopDelay } from '../../../src/extras/http/loop-delay.ts';
 import { temporaryFolder } from '../../support/replica.ts';
 import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
 import { ask, portOf } from '../../support/http.ts';
@@ -308,9 +309,11 @@ test('moves to another address on reload, and stays where it is when that is tak
   await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
   await daemon.idle();
   const first = portOf(daemon);
+  const stopDelay = vi.spyOn(LoopDelay.prototype, 'stop');
 
   daemon.reload(`http: { listen: "127.0.0.1:${port}" }\n`);
   await daemon.elapse(1);
+  expect(stopDelay).toHaveBeenCalledTimes(1);
   expect(daemon.events('config.refused')).toMatchObject([{ code: 'daemon.listen' }]);
   expect((await ask({ port: first }, '/livez')).status).toBe(200);
 
