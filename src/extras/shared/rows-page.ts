@@ -312,8 +312,14 @@ function filterCondition(table: BrowsedTable, { column, op, value }: Filter): Co
 
 function stampCondition(name: Sql, op: keyof typeof OPERATORS, value: string): Condition {
   const operator = OPERATORS[op];
-  if (!isDate(value)) return { text: sql`${name} ${operator} ?`, values: [stampOf(value) ?? value] };
-  if (op === '=' || op === '<>') {
+  const isEqual = op === '=' || op === '<>';
+  if (!isDate(value)) {
+    const stamp = stampOf(value) ?? value;
+    if (!isEqual || !value.includes('.')) return { text: sql`${name} ${operator} ?`, values: [stamp] };
+    // Another client may have written zeros behind a fraction.
+    return { text: sql`${name} ${op === '=' ? sql`IN` : sql`NOT IN`} (?, ?)`, values: [value, stamp] };
+  }
+  if (isEqual) {
     const like = op === '=' ? sql`LIKE` : sql`NOT LIKE`;
     return { text: sql`${name} ${like} ?`, values: [`${value}T%`] };
   }
