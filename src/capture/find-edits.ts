@@ -35,7 +35,7 @@ import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
 import { captureOlderCopy } from './older-copy.ts';
 import type { TwoWayColumn, TwoWayTable } from './two-way-table.ts';
 import { captureTriggers, cellName, missingRule, valueRules, type CellRule } from './edit-triggers.ts';
-import { applyOutcome, applyEvent, readFacts, renumberStrays } from './writer/apply-outcome.ts';
+import { applyOutcome, applyEvent, readRowFacts, renumberStrays } from './writer/apply-outcome.ts';
 import { readOvertakenRefusals } from '../replica/bookkeeping/refusals.ts';
 import { storeFacts, readCaptureState } from '../replica/bookkeeping/tables.ts';
 
@@ -106,7 +106,7 @@ function decideEach(
   decide: (facts: RowFacts) => RowOutcome,
 ): void {
   for (const block of blocks(ids))
-    applyOutcome(tx, table, { outcomes: readFacts(tx, table, block).map(decide), nowMs: Date.parse(at) });
+    applyOutcome(tx, table, { outcomes: readRowFacts(tx, table, block).map(decide), nowMs: Date.parse(at) });
 }
 
 /** Gives up edits of columns (by `seq`) that the origin does not show any more, before they are dropped; `sync_conflicts` keeps them. */
@@ -127,7 +127,7 @@ export function markBatchesInDoubt(tx: Tx, table: TwoWayTable, at: string): void
   const reason = 'its table was dropped here while it was on its way; look at the origin, then retry or discard it';
   for (const { rows } of readBatches(tx, table)) {
     const rowById = new Map(rows.map((row) => [row.id, row]));
-    const outcomes = readFacts(tx, table, [...rowById.keys()]).map((facts) => {
+    const outcomes = readRowFacts(tx, table, [...rowById.keys()]).map((facts) => {
       const { kind, cells } = must(rowById.get(facts.id), 'facts come for each id');
       return decideMoved(facts, 'doubted', { kind, reason, column: null, words: null, hope: 'never', cells });
     });
@@ -148,7 +148,7 @@ export function diffRows(
   bases?: readonly Row[],
 ): readonly RowChange[] {
   const states = readRowStates(from, table.id, ids);
-  const problems = readProblems(from, table, ids);
+  const problems = readUnsendableCells(from, table, ids);
   return readVersions(from, table, ids, bases).flatMap((version): readonly RowChange[] => {
     const { id, base, local } = version;
     const state = states.get(id) ?? 'clean';
@@ -184,7 +184,7 @@ export function* readAllChanges(from: Connection, table: TwoWayTable): IterableI
 }
 
 /** The rules of the triggers, applied to existing rows, which may have been written while a trigger was missing. */
-function readProblems(
+function readUnsendableCells(
   from: Connection,
   table: TwoWayTable,
   ids: readonly number[],

@@ -11,7 +11,7 @@ import type { Connection, Tx } from '../replica/connection.ts';
 import type { Replica } from '../replica/database.ts';
 import { queryNumbers } from '../replica/query.ts';
 import type { TwoWayTable } from './two-way-table.ts';
-import { applyOutcome, readFacts } from './writer/apply-outcome.ts';
+import { applyOutcome, readRowFacts } from './writer/apply-outcome.ts';
 import { storeFacts, readCaptureState, storeCreatesDoubted } from '../replica/bookkeeping/tables.ts';
 
 const REASON =
@@ -37,7 +37,7 @@ function doubtCreates(
       WHERE r.table_id = ? AND (r.row_id BETWEEN ? AND -1 OR r.row_id IN (SELECT value FROM json_each(?)))
         AND r.state IN ('edited', 'refused') AND ${isUnnamed}`;
   const ids = queryNumbers(tx, text, [table.id, from, JSON.stringify(renumbered)]);
-  const outcomes = readFacts(tx, table, ids).map((facts) => {
+  const outcomes = readRowFacts(tx, table, ids).map((facts) => {
     const cells = (facts.local?.values ?? []).flatMap((value, column) => (value === null ? [] : [{ column, value }]));
     // Once the row is deleted here, this is its only record.
     const doubt = { kind: 'insert', reason: REASON, column: null, words: null, hope: 'never', cells } as const;

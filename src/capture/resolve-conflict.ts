@@ -38,7 +38,7 @@ import { readRowStates, takeLocalId } from '../replica/bookkeeping/row-states.ts
 import { discardChanges } from './sync-mode.ts';
 import { captureOlderCopy } from './older-copy.ts';
 import { findTwoWayTable, type TwoWayColumn, type TwoWayTable } from './two-way-table.ts';
-import { applyOutcome, applyEvent, readFacts } from './writer/apply-outcome.ts';
+import { applyOutcome, applyEvent, readRowFacts } from './writer/apply-outcome.ts';
 import { valuePutBack } from '../reconcile/files.ts';
 
 /** What a person takes; `value` counts only with `take: 'value'`. */
@@ -132,7 +132,7 @@ type RequestedDecision = Decision & { readonly conflict: StoredConflict };
 type Outcome = { readonly rowId: number } | { readonly problem: string };
 
 function factsOf(tx: Tx, table: TwoWayTable, rowId: number): RowFacts {
-  return must(readFacts(tx, table, [rowId])[0], 'facts come for each id');
+  return must(readRowFacts(tx, table, [rowId])[0], 'facts come for each id');
 }
 
 function applyOne(tx: Tx, table: TwoWayTable, outcome: RowOutcome, at: string): void {

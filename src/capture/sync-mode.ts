@@ -7,7 +7,7 @@ import { shellWord } from '../base/text.ts';
 import { decideDiscarded } from '../reconcile/row-outcome.ts';
 import { readColumns, storeColumnState } from '../replica/bookkeeping/columns.ts';
 import { markDiffering } from '../replica/base-comparison.ts';
-import { readProblems, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/table-errors.ts';
+import { readTableProblems, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
 import { forgetDroppedFiles } from '../replica/bookkeeping/files.ts';
 import { renameInKeptRows } from '../replica/rows-as-json.ts';
@@ -25,7 +25,7 @@ import { readTwoWayTable, type TwoWayTable } from './two-way-table.ts';
 import { captureTriggers } from './edit-triggers.ts';
 import { ensureChangesView } from './changes-view.ts';
 import { forgetRowStates, startLocalIds } from '../replica/bookkeeping/row-states.ts';
-import { applyOutcome, readFacts, retryRefused } from './writer/apply-outcome.ts';
+import { applyOutcome, readRowFacts, retryRefused } from './writer/apply-outcome.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readSent } from '../replica/bookkeeping/refusals.ts';
 
@@ -86,7 +86,8 @@ export function switchMode(
   }
   // The problem of the last push, and the consent for the next one, say nothing any more.
   if (!options.push && !isPushProblemStored(tx, tableId, null)) storePushProblem(tx, tableId, null);
-  if (!options.push && readProblems(tx, tableId).pushConsent !== null) storeFacts(tx, tableId, { push_consent: null });
+  if (!options.push && readTableProblems(tx, tableId).pushConsent !== null)
+    storeFacts(tx, tableId, { push_consent: null });
 }
 
 /** Makes sure that a two-way table has its base; one that was made anew waits for its rows instead. @throws RowsyncError `replica.schema`. */
@@ -152,7 +153,7 @@ function endCapture(
 export function discardChanges(tx: Tx, table: TwoWayTable, changes: readonly RowChange[], at: string): void {
   for (const block of blocks(changes)) {
     const ids = block.map(({ id }) => id);
-    const outcomes = readFacts(tx, table, ids, block).map((facts, index) => {
+    const outcomes = readRowFacts(tx, table, ids, block).map((facts, index) => {
       const isNowhere = facts.base === null && facts.local === null;
       const sent = isNowhere ? readSent(tx, table.id, facts.id) : null;
       return decideDiscarded(facts, { columns: block[index]?.columns ?? [], sent });

@@ -52,7 +52,7 @@ export function pullSettings(
     concurrency: limits.concurrency,
     tableOptions: (table) => {
       const rule = tables.find(table);
-      return rule === null ? null : tableOptions(rule);
+      return rule === null ? null : tableSettings(rule);
     },
     ownNameOf: (table) => tables.find(table)?.options.name,
     configured: tables.byName,
@@ -79,7 +79,7 @@ export function pushSettings(config: Config): PushSettings {
     concurrency: limits.concurrency,
     tableOptions: (table) => {
       const rule = tables.find(table);
-      return rule === null ? null : (tableOptions(rule).editing ?? null);
+      return rule === null ? null : (tableSettings(rule).editing ?? null);
     },
     columns: (table) => {
       const rule = tables.find(table);
@@ -88,7 +88,7 @@ export function pushSettings(config: Config): PushSettings {
   };
 }
 
-function tableOptions(rule: TableRule): TableSettings {
+function tableSettings(rule: TableRule): TableSettings {
   const { columnNames = {}, sort, push, match, conflict, workflow, delete: deletes, history, rows } = rule.options;
   const editing = {
     match: match ?? null,

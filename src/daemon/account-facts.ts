@@ -70,8 +70,8 @@ export function daemonFactsOf({ failure, blockedNotices, logFailure, complaints 
 }
 
 /** The problems of an open replica. @throws RowsyncError of the replica. */
-export function readProblems(reader: ReplicaReader, around: Surroundings): readonly Problem[] {
-  return accountOf(readFacts(reader, around));
+export function readAccount(reader: ReplicaReader, around: Surroundings): readonly Problem[] {
+  return accountOf(readAccountFacts(reader, around));
 }
 
 /** Less free space than this, and a run is likely to stop in the middle. */
@@ -101,7 +101,7 @@ export function problemsBesideDisk(
     // A daemon looks through its file itself, with pauses for its other work.
     if (around.word.keeper !== 'daemon') checkAfterDamage(path);
     if (reader.isOlder()) return accountOf({ ...nothingOf(around), replica: 'older' });
-    return readProblems(reader, { ...around, ...readKeptTables(reader, bind(reader), around.nowMs) });
+    return readAccount(reader, { ...around, ...readKeptTables(reader, bind(reader), around.nowMs) });
   } catch (thrown) {
     return accountOf(factsWithout(errorFromReading(thrown, path), path, around));
   }
@@ -148,7 +148,7 @@ function nothingOf({ word, nowMs }: Omit<Surroundings, keyof KeptTables>): Omit<
   return { nowMs, tables: [], misnamed: [], remade: [], putBack: null, ...word };
 }
 
-function readFacts(
+function readAccountFacts(
   reader: ReplicaReader,
   { word, lateAfterMs, editsLateAfterMs, withoutFiles, leftOut, misnamed, nowMs }: Surroundings,
 ): AccountFacts {

@@ -8,7 +8,7 @@ import { stampFromMs } from '../base/clock.ts';
 import { type RowsyncError, asRowsyncError } from '../base/errors.ts';
 import { runAll } from '../base/concurrency.ts';
 import { columnMode, downloadProblem, judgeFile, type FileRule } from '../reconcile/files.ts';
-import { readProblems } from '../replica/bookkeeping/table-errors.ts';
+import { readTableProblems } from '../replica/bookkeeping/table-errors.ts';
 import { readFileColumns, forgetLook, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
 import {
   countFilesNotHere,
@@ -110,7 +110,7 @@ function selectPulledColumns({ replica, settings }: FilesContext, names: readonl
   return chooseTables(replica, names).flatMap(({ id, name }) => {
     const rule = settings.rule(name);
     // Columns of a held table may be left out by now.
-    if (readProblems(replica, id).problemCode === 'guard.schema') return [];
+    if (readTableProblems(replica, id).problemCode === 'guard.schema') return [];
     if (rule === null || rule.mode === 'none') return [];
     return readFileColumns(replica, id).map((column) => {
       return { column, rule: { ...rule, mode: columnMode(rule.mode, column.options) } };

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
-import { applyOutcome, readFacts, retryRefused } from '../capture/writer/apply-outcome.ts';
+import { applyOutcome, readRowFacts, retryRefused } from '../capture/writer/apply-outcome.ts';
 import { judgeMatch, matchError } from '../reconcile/match-column.ts';
 import { ADDS_OFF } from '../reconcile/push-plan.ts';
 import { decideNoRow } from '../reconcile/row-outcome.ts';
@@ -419,7 +419,7 @@ function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: str
     const twoWay = readTwoWayTable(tx, id);
     if (twoWay !== null) {
       markBatchesInDoubt(tx, twoWay, at);
-      const outcomes = readFacts(tx, twoWay, deletes).map((facts) => decideNoRow(facts, null));
+      const outcomes = readRowFacts(tx, twoWay, deletes).map((facts) => decideNoRow(facts, null));
       applyOutcome(tx, twoWay, { outcomes, nowMs: Date.parse(at) });
     }
     return true;

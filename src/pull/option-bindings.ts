@@ -22,7 +22,7 @@ import { isAgreedPull } from '../replica/bookkeeping/runs.ts';
 import type { DatabaseDescriptor } from '../wire/schema.ts';
 import type { PullContext, PullOptions, PullSettings } from './context.ts';
 import { tableChanges } from './schema-changes.ts';
-import { readProblems } from '../replica/bookkeeping/table-errors.ts';
+import { readTableProblems } from '../replica/bookkeeping/table-errors.ts';
 
 /** What came of binding. */
 export interface Bound {
@@ -104,7 +104,7 @@ function confirmedBy(
   const known = readTables(replica);
   const meant = new Set(tablesNamed(known, tables));
   const confirmed = known.flatMap((table) => {
-    const { pullConsent, problemCode } = readProblems(replica, table.id);
+    const { pullConsent, problemCode } = readTableProblems(replica, table.id);
     const isConsented = pullConsent !== null || (confirm && meant.has(table));
     return problemCode === 'guard.names' && isConsented ? [table.name] : [];
   });

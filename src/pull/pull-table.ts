@@ -8,7 +8,7 @@ import { LARGE_PAGES, watermarkAfter } from '../reconcile/follow.ts';
 import { discrepancyOf, type PullAccount } from '../reconcile/account/pull-account.ts';
 import { isSameShape } from '../reconcile/renamed-columns.ts';
 import { findTable, readTable, readTables, storeFacts } from '../replica/bookkeeping/tables.ts';
-import { storeProblem, readProblems } from '../replica/bookkeeping/table-errors.ts';
+import { storeProblem, readTableProblems } from '../replica/bookkeeping/table-errors.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { countPages, readLatestStamp, readPullAccount } from '../replica/bookkeeping/pages.ts';
 import { baseName, hasBase } from '../replica/user-tables.ts';
@@ -92,7 +92,7 @@ async function pullRows(
   // Rows that may be lost because a person agrees now, or agreed while another process worked.
   const known = findTable(context.replica, summary.id);
   // Read now, since the end of a sweep forgets the problem.
-  const problems = known === null ? null : readProblems(context.replica, known.id);
+  const problems = known === null ? null : readTableProblems(context.replica, known.id);
   const given = problems?.pullConsent ?? null;
   const consent = options.confirm ? Infinity : given;
   // A consent to deletes is no consent to drop columns.

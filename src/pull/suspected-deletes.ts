@@ -23,7 +23,7 @@ import {
   type TableSelection,
   storeFacts,
 } from '../replica/bookkeeping/tables.ts';
-import { readProblems, storeHold, type TableProblems } from '../replica/bookkeeping/table-errors.ts';
+import { readTableProblems, storeHold, type TableProblems } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readSweep, type SweepState } from '../replica/bookkeeping/sweeps.ts';
 import { clearSeenSuspects } from '../replica/bookkeeping/pages.ts';
@@ -159,7 +159,7 @@ function readGuarded(from: Connection, tableId: number): GuardedTable {
     ...readTable(from, tableId),
     ...readSweep(from, tableId),
     ...readSelection(from, tableId),
-    ...readProblems(from, tableId),
+    ...readTableProblems(from, tableId),
   };
 }
 

@@ -11,7 +11,7 @@ import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/two-way-table.ts';
 import { applyEvent, retryDue } from '../capture/writer/apply-outcome.ts';
 import { judgePush } from '../reconcile/guards.ts';
-import { readProblems, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/table-errors.ts';
+import { readTableProblems, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { readSelection, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
@@ -25,7 +25,7 @@ import { pushRound, type Edits } from './round.ts';
 import { settleBatch } from './settle.ts';
 import { judgeMatch, matchError } from '../reconcile/match-column.ts';
 import { columnNames } from '../reconcile/column-selection.ts';
-import { describeTable, watchColumns } from './renamed-columns.ts';
+import { describeForPush, watchColumns } from './renamed-columns.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readBatches } from '../replica/bookkeeping/batches.ts';
 import { pushTable } from './record-batch.ts';
@@ -67,7 +67,7 @@ export async function pushOneTable(
       requireWorkflowRight(table, order.options, await order.caller());
       await settleEarlier(run, { asks: true });
       if (choiceProblem !== null) throw choiceProblem;
-      const { pushConsent } = readProblems(replica, table.id);
+      const { pushConsent } = readTableProblems(replica, table.id);
       error = await pushRounds(run, order.confirm);
       // A consent that a person gave beforehand is used up.
       if (!order.confirm && pushConsent !== null)
@@ -209,7 +209,7 @@ export function judgeEdits(
 ): { readonly changeCount: number; readonly confirmed: boolean; readonly held: RowsyncError | null } {
   const { edits } = judged;
   const changeCount = edits.insert + edits.update + edits.delete;
-  const confirmed = confirm || changeCount <= (readProblems(from, table.id).pushConsent ?? 0);
+  const confirmed = confirm || changeCount <= (readTableProblems(from, table.id).pushConsent ?? 0);
   return { changeCount, confirmed, held: confirmed ? null : holdOf(from, table, judged, changeCount) };
 }
 
@@ -296,7 +296,7 @@ async function openTable(
   await context.before?.('describe', table.localName);
   const unasked = openUnasked(context, table, order);
   const { address } = unasked;
-  const answers = [order.caller(), describeTable(context, table, address)] as const;
+  const answers = [order.caller(), describeForPush(context, table, address)] as const;
   await Promise.allSettled(answers); // if one fails, the other is not left under way
   const [{ timezone: zone }, { descriptor, choiceProblem }] = await Promise.all(answers);
   const verdict = judgeMatch(descriptor, table.matchColumn);

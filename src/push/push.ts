@@ -34,7 +34,7 @@ export interface PushOptions {
 /** Carries edits to the origin; a table that fails stops no other. @throws RowsyncError `usage.invalid` for a table not pushed, and replica errors. */
 export async function push(around: PushContext, options: PushOptions): Promise<PushReport> {
   const { clock, origin } = around;
-  const chosen = chooseTables(around, options.tables);
+  const chosen = chooseTablesToPush(around, options.tables);
   const startedMs = clock.monotonicMs();
   const at = stampFromMs(clock.nowMs());
   const runId = await around.replica.write('Recording a run', (tx) => openRun(tx, 'push', at));
@@ -199,7 +199,7 @@ export function pushedAmong(
   names: readonly string[],
 ): readonly string[] {
   const meant = new Set(tablesNamed(readTables(context.replica), names).map(({ id }) => id));
-  return chooseTables(context, []).flatMap(({ id, localName }) => (meant.has(id) ? [localName] : []));
+  return chooseTablesToPush(context, []).flatMap(({ id, localName }) => (meant.has(id) ? [localName] : []));
 }
 
 /** A two-way table that another program dropped, or of which it dropped a column; the next pull makes it again. */
@@ -223,7 +223,7 @@ export function brokenAmong(from: Connection, names: readonly string[]): readonl
 }
 
 /** The tables to push: two-way ones that the configuration still wants to be, narrowed to the names on the command line. */
-export function chooseTables(
+export function chooseTablesToPush(
   { settings, replica }: Pick<PushContext, 'settings'> & { readonly replica: Connection },
   names: readonly string[],
 ): readonly TwoWayTable[] {

@@ -7,7 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { diffRows, type RowChange } from '../capture/find-edits.ts';
 import type { TwoWayTable } from '../capture/two-way-table.ts';
-import { applyOutcome, readFacts } from '../capture/writer/apply-outcome.ts';
+import { applyOutcome, readRowFacts } from '../capture/writer/apply-outcome.ts';
 import { storeMissingRows, storeRemoteRows } from '../capture/writer/store-origin-rows.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
 import { judgeHolder, type HolderVerdict } from '../reconcile/match-column.ts';
@@ -241,7 +241,7 @@ function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision &
   const leavingById = new Map(rows.map((row) => [row.id, row]));
   const rules = { columns: table.columns, policy: options.conflict, isSent: false, reason: '' };
   const ids = edited.map(({ id }) => id);
-  const outcomes = readFacts(tx, table, ids, edited).flatMap((facts): readonly RowOutcome[] => {
+  const outcomes = readRowFacts(tx, table, ids, edited).flatMap((facts): readonly RowOutcome[] => {
     const refusal = parked.get(facts.id);
     const remote = adopted.get(facts.id);
     const leaving = leavingById.get(facts.id);

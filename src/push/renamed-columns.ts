@@ -24,7 +24,7 @@ import type { Batch } from '../replica/bookkeeping/batches.ts';
 import { watchShape, type RequireShape } from '../origin/renamed-columns.ts';
 
 /** Describes a table, conditionally, and makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
-export async function describeTable(
+export async function describeForPush(
   context: PushContext,
   table: TwoWayTable,
   address: Address,

@@ -13,7 +13,7 @@ import { NOT_SENT, sendBatch, type Sent } from './send.ts';
 import type { RowEnd } from '../reconcile/push-answer.ts';
 import { settleBatch } from './settle.ts';
 import { must } from '../base/assert.ts';
-import { applyOutcome, readFacts } from '../capture/writer/apply-outcome.ts';
+import { applyOutcome, readRowFacts } from '../capture/writer/apply-outcome.ts';
 import type { MergeColumn } from '../reconcile/merge.ts';
 import { decideMoved, type RowFacts, type RowOutcome } from '../reconcile/row-outcome.ts';
 import { isLeftAsSent, type BatchRow } from '../reconcile/push-settle.ts';
@@ -158,7 +158,7 @@ async function storeAnswers(run: TablePush, { batch, ends, isPlain }: Answered):
   return context.replica.write(`Storing the answer to a batch of ${table.localName}`, (tx) => {
     const open = ends.filter(({ end }) => end.kind !== 'left' || end.answer === null);
     const openIds = open.map(({ row }) => row.id);
-    const outcomes = readFacts(tx, table, openIds).map((known, index) => {
+    const outcomes = readRowFacts(tx, table, openIds).map((known, index) => {
       const { row, end } = must(open[index], 'facts come in the order of the rows');
       return decideUnanswered(known, row, end, table.columns);
     });

@@ -4,7 +4,7 @@
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { applyOutcome, readFacts } from '../capture/writer/apply-outcome.ts';
+import { applyOutcome, readRowFacts } from '../capture/writer/apply-outcome.ts';
 import type { RowOutcome } from '../reconcile/row-outcome.ts';
 import {
   decideMergedInto,
@@ -70,7 +70,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   run.progress.isNarrowing ||= batch.rows.some(({ id, unanswered }) => unanswered !== undefined && limits.has(id));
   const ownIds = own.map(({ row }) => row.id);
   const versions = readVersions(tx, table, ownIds, batch.bases);
-  const outcomes = readFacts(tx, table, ownIds, versions).map((facts, index) => {
+  const outcomes = readRowFacts(tx, table, ownIds, versions).map((facts, index) => {
     const { outcome, limit } = decideSettled(facts, must(own[index], 'facts come in order'), rules);
     if (limit !== null) limits.set(outcome.id, limit);
     return outcome;
@@ -78,7 +78,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   carryOut(tx, run, outcomes);
   for (const one of merged) {
     const otherId = must(otherIdOf(one), 'it is another row');
-    const [row, other] = readFacts(tx, table, [one.row.id, otherId]);
+    const [row, other] = readRowFacts(tx, table, [one.row.id, otherId]);
     carryOut(tx, run, decideMergedInto({ row: must(row, 'facts'), other: must(other, 'facts') }, one, rules));
     noteNewIds(run, [{ id: one.row.id, newId: otherId }]);
   }

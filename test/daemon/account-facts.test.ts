@@ -3,7 +3,7 @@
  */
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { readProblems } from '../../src/daemon/account-facts.ts';
+import { readAccount } from '../../src/daemon/account-facts.ts';
 import { disownFile } from '../../src/replica/older-copy.ts';
 import { openReader } from '../../src/replica/reader.ts';
 import { startFilesFixture, fileOf } from '../support/files.ts';
@@ -23,7 +23,7 @@ test('a first pull that ended once it knew who is calling has pulled nothing', a
   fixture.execute('DELETE FROM _rowsync_tables');
   const reader = openReader(fixture.path);
 
-  const problems = readProblems(reader, AROUND);
+  const problems = readAccount(reader, AROUND);
   reader.close();
 
   expect(problems.map(({ code }) => code)).toEqual(['replica.unpulled']);
@@ -37,7 +37,7 @@ const ALBUM = {
 
 function codesOf(path: string, around = AROUND): readonly string[] {
   const reader = openReader(path);
-  const problems = readProblems(reader, around);
+  const problems = readAccount(reader, around);
   reader.close();
   return problems.map(({ code, table, count }) => `${code} ${table} ${count}`);
 }

@@ -45,7 +45,7 @@ import type { Row } from '../../wire/schema.ts';
 import type { TwoWayTable } from '../two-way-table.ts';
 
 /** What is known of rows, in the order of their ids; `versions` if they were read before. */
-export function readFacts(
+export function readRowFacts(
   from: Connection,
   table: TwoWayTable,
   ids: readonly number[],
@@ -130,7 +130,7 @@ export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void
 
 /** Rows that another program put under ids of the origin, around the triggers, continue as new rows. Returns their ids. */
 export function renumberStrays(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): readonly number[] {
-  const outcomes = readFacts(tx, table, ids).map((facts) => decideStray(facts, takeLocalId(tx, table.id)));
+  const outcomes = readRowFacts(tx, table, ids).map((facts) => decideStray(facts, takeLocalId(tx, table.id)));
   applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
   return outcomes.map(({ newId }) => newId);
 }

@@ -22,7 +22,7 @@ import {
 } from '../../replica/rows.ts';
 import type { Row, RowPage, UnreadableRow } from '../../wire/schema.ts';
 import type { TwoWayTable } from '../two-way-table.ts';
-import { applyOutcome, readFacts } from './apply-outcome.ts';
+import { applyOutcome, readRowFacts } from './apply-outcome.ts';
 import { readRowStates } from '../../replica/bookkeeping/row-states.ts';
 import { storeUnreadable } from '../../replica/bookkeeping/unreadable-rows.ts';
 
@@ -83,7 +83,7 @@ function storeRows(tx: Tx, { target, twoWay }: RemoteTable, rows: readonly Row[]
   if (edited.size === 0) return plain;
   const remoteById = new Map(rows.map((row) => [row.id, row]));
   const rules = { columns: table.columns, policy, isSent: false, reason: '' };
-  const outcomes = readFacts(tx, table, [...edited]).map((facts) =>
+  const outcomes = readRowFacts(tx, table, [...edited]).map((facts) =>
     decideRemote(facts, remoteById.get(facts.id) ?? null, rules),
   );
   const merged = applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
@@ -123,7 +123,7 @@ export function storeMissingRows(
   const { table, policy } = twoWay;
   const rules = { columns: table.columns, policy, isSent: false, reason };
   // A row without a base was inserted under this id by another client, and the origin never had it.
-  const known = readFacts(tx, table, [...edited]).filter(({ base }) => base !== null);
+  const known = readRowFacts(tx, table, [...edited]).filter(({ base }) => base !== null);
   const outcomes = known.map((facts) => decideRemote(facts, null, rules));
   applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
   return count + known.length;

@@ -7,7 +7,7 @@ import { asRowsyncError, EXIT } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
 import { pushSettings } from '../../config/settings.ts';
 import { withBoundNames } from '../../config/table-patterns.ts';
-import { brokenAmong, chooseTables, push, type PushOptions } from '../../push/push.ts';
+import { brokenAmong, chooseTablesToPush, push, type PushOptions } from '../../push/push.ts';
 import { previewPush, type TablePreview } from '../../push/plan-preview.ts';
 import type { PushReport } from '../../push/report.ts';
 import { type ConflictLine, readLostSince, readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
@@ -99,7 +99,7 @@ export async function runPlan(invocation: Invocation, names: readonly string[]):
   const { clock } = invocation.session;
   using replica = await openToRehearse(invocation, config);
   const settings = pushSettings(withBoundNames(config, (name) => boundNameOf(replica, name)));
-  const tables = chooseTables({ replica, settings }, names);
+  const tables = chooseTablesToPush({ replica, settings }, names);
   const [broken] = brokenAmong(replica, names);
   if (broken !== undefined) throw broken.error;
   return await previewPush({ ...settings, replica, clock }, tables);

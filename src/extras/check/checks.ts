@@ -10,7 +10,7 @@ import { withBoundNames, type TableRule } from '../../config/table-patterns.ts';
 import { bindTables, misnamedIn } from '../../reconcile/option-bindings.ts';
 import {
   checkChoice,
-  readKnownTables,
+  readDescribedTables,
   type KnownChoices,
   checkStoredFiles,
   checkHistory,
@@ -185,7 +185,7 @@ async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<Ch
   }
   yield ok('database', `${database.name}, ${plural(database.tables.length, 'table')}`);
   const names = database.tables.map(({ recordName }) => recordName);
-  const known = readKnownTables(parts.config);
+  const known = readDescribedTables(parts.config);
   const { bindings } = bindTables(
     database.tables.map(({ id, recordName: name }) => ({ id, name })),
     { known: known.described, configured: parts.config.tables.byName, isConfirmed: () => false },

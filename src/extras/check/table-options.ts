@@ -126,7 +126,7 @@ export function checkStoredFiles(reader: ReplicaReader, config: Config): readonl
 export type KnownChoices = ReadonlyMap<number, Pick<Choosing, 'leftOut' | 'known'>>;
 
 /** What the replica remembers of tables; nothing without a replica, or for one of an earlier version. */
-export function readKnownTables({ replica: { path } }: Config): {
+export function readDescribedTables({ replica: { path } }: Config): {
   readonly choices: KnownChoices;
   readonly described: readonly DescribedTable[];
 } {

@@ -3,7 +3,7 @@
  * comes, since a reload exchanges the parts of a daemon. The connection is one of its own, which never waits for a writer.
  */
 import { LoopDelay } from './loop-delay.ts';
-import { readMeasures } from './replica-measures.ts';
+import { readReplicaMeasures } from './replica-measures.ts';
 import { resolve, dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
@@ -17,7 +17,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readSinkStatus } from '../shared/sinks.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
-import { readProblems, type Surroundings } from '../../daemon/account-facts.ts';
+import { readAccount, type Surroundings } from '../../daemon/account-facts.ts';
 import { metricsText } from './metrics.ts';
 import type { Resources } from '../../daemon/resources.ts';
 import { type DaemonState } from '../../daemon/state.ts';
@@ -137,7 +137,7 @@ async function statusJson(state: DaemonState, { config }: Resources, around: Sur
     replica: { path, bytes: sizeOf(path) },
     complaints: around.word.complaints,
     ...(await read(path, (reader) => ({
-      problems: readProblems(reader, around),
+      problems: readAccount(reader, around),
       tables: reader.status(),
       sinks: readSinkStatus(reader),
     }))),
@@ -154,9 +154,9 @@ async function metricsOf(
   const { path } = config.replica;
   const { bavail, bsize } = statfsSync(dirname(path));
   const reading = read(path, async (reader) => ({
-    problems: readProblems(reader, around),
+    problems: readAccount(reader, around),
     tables: reader.status(),
-    replica: readMeasures(reader),
+    replica: readReplicaMeasures(reader),
     extras: (
       await Promise.all(view.extras.flatMap(({ metrics }) => metrics?.(config, { reader, nowMs }) ?? []))
     ).flat(),

@@ -24,7 +24,7 @@ interface TableCount {
 }
 
 /** Counts for monitoring; tables by name. */
-export function readMeasures(reader: ReplicaReader): ReplicaMeasures {
+export function readReplicaMeasures(reader: ReplicaReader): ReplicaMeasures {
   // Looks without moving anything.
   const [log] = reader.all(sql`PRAGMA wal_checkpoint(NOOP)`) as { log: number; checkpointed: number }[]; // its two columns
   return {

@@ -3,7 +3,7 @@
  */
 import { plural } from '../../base/text.ts';
 import type { Extra } from '../../extra.ts';
-import { countWaiting, proposalsFolder } from './proposal-names.ts';
+import { countWaitingProposals, proposalsFolder } from './proposal-names.ts';
 import { TOOL_PROCESS } from './request.ts';
 
 export const MCP: Extra = {
@@ -18,7 +18,7 @@ export const MCP: Extra = {
   ],
   processes: { [TOOL_PROCESS]: async () => (await import('./tool-process.ts')).serveTools },
   status: async ({ replica }) => {
-    const proposalCount = countWaiting(proposalsFolder(replica.path));
+    const proposalCount = countWaitingProposals(proposalsFolder(replica.path));
     const text = `agents    ${plural(proposalCount, 'proposal')} to decide: rowsync proposals`;
     return { lines: proposalCount === 0 ? [] : [text], json: { proposalCount } };
   },

@@ -24,7 +24,7 @@ export function proposalNames(folder: string): readonly { readonly name: string;
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-export function countWaiting(folder: string): number {
+export function countWaitingProposals(folder: string): number {
   return proposalNames(folder).filter(({ state }) => state !== 'applied').length;
 }
 

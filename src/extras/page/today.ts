@@ -20,7 +20,7 @@ import { readHistoryHours, readJournalled, type HistoryHour, changesHtml } from 
 import { readQuarters, readTries } from './run-facts.ts';
 import { readSinkStatus } from '../shared/sinks.ts';
 import { sinkSentence } from '../shared/sink-text.ts';
-import { readProblems } from '../../daemon/account-facts.ts';
+import { readAccount } from '../../daemon/account-facts.ts';
 import { framed, stampColumns, type PageInput } from './context.ts';
 import { openDecisionsHtml, readDecisions } from './decisions.ts';
 import { headlineOf } from './headline.ts';
@@ -255,7 +255,7 @@ export function answerToday(desk: PageInput): AnswerChunks {
   const identity = reader.identity();
   const path = request.replicaPath;
   const replica = { path, bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0 };
-  const problems = readProblems(reader, around);
+  const problems = readAccount(reader, around);
   const headline = headlineOf(problems, { state, tables, nowMs });
   const waiting = readDecisions(reader, { problems, formToken, nowMs });
   const outages = outagesOf(readTries(reader, stampFromMs(nowMs - HOURS * HOUR_MS)));

@@ -7,7 +7,7 @@ import type { PgType } from '../shared/column-shape.ts';
 import type { SourceRow } from '../shared/confirmed-rows.ts';
 import type { PgSession } from './connection.ts';
 import type { SinkSettings } from './context.ts';
-import { columnNames, type SentTable } from './shape-tables.ts';
+import { sentColumnNames, type SentTable } from './shape-tables.ts';
 import type { PgSchema } from './bookkeeping.ts';
 import { copyLine } from '../shared/copy-text.ts';
 
@@ -99,7 +99,7 @@ export async function applyRows(
   const replaced: ReplacedCell[] = [];
   if (rows.length > 0) {
     const temporary = `_rowsync_in_${table.id}`;
-    const names = columnNames(table);
+    const names = sentColumnNames(table);
     const from = await freshTemporary(session, { name: temporary, like: target.of(table.name), made });
     await session.copy(sql`COPY ${from} (${joinSql(names)}) FROM STDIN`, [copyRowsText(table, rows, replaced)]);
     await session.query(mergeSql(sending, { into: table.name, from, key: sql`_id`, columns: names }));
@@ -140,7 +140,9 @@ async function deleteRows(
 export async function mergeSide(sending: CopyTarget, table: SentTable, side: Sql): Promise<void> {
   const { session, target, deletes } = sending;
   const here = target.of(table.name);
-  await session.query(mergeSql(sending, { into: table.name, from: side, key: sql`_id`, columns: columnNames(table) }));
+  await session.query(
+    mergeSql(sending, { into: table.name, from: side, key: sql`_id`, columns: sentColumnNames(table) }),
+  );
   const isGone = sql`NOT EXISTS (SELECT 1 FROM ${side} s WHERE s._id = here._id)`;
   await session.query(
     deletes === 'remove'

@@ -11,7 +11,7 @@ import { chosenSources } from './table-selection.ts';
 import { copyRowsText } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkSettings } from './context.ts';
-import { columnNames, sentTable, type SentTable } from './shape-tables.ts';
+import { sentColumnNames, sentTable, type SentTable } from './shape-tables.ts';
 import { isThere, readOwnColumns, readRelations, sideName, pgSchema, type PgSchema } from './bookkeeping.ts';
 
 /** What a check found; nothing was changed. */
@@ -125,7 +125,7 @@ async function compareTable(
     rowCount += rows.length;
     const found = await session.transact(async () => {
       await session.query(sql`CREATE TEMPORARY TABLE _rowsync_compared (LIKE ${target.of(table.name)}) ON COMMIT DROP`);
-      const names = columnNames(table);
+      const names = sentColumnNames(table);
       await session.copy(sql`COPY pg_temp._rowsync_compared (${joinSql(names)}) FROM STDIN`, [
         copyRowsText(table, rows, []),
       ]);
@@ -145,7 +145,7 @@ async function compareTable(
 }
 
 function differenceSql(target: PgSchema, table: SentTable, { deletes }: SinkSettings): Sql {
-  const names = columnNames(table);
+  const names = sentColumnNames(table);
   const cells = (of: Sql): Sql => joinSql(names.map((name) => sql`${of}.${name}`));
   const live = deletes === 'keep' ? sql`AND _deleted_at IS NULL` : sql``;
   return sql`SELECT coalesce(here._id, there._id)::text AS id FROM pg_temp._rowsync_compared here

@@ -29,7 +29,7 @@ import {
   type ReplacedCell,
 } from './copy-rows.ts';
 import { pgError } from './postgres-errors.ts';
-import { placeSide, type SentTable, columnNames, createSql } from './shape-tables.ts';
+import { placeSide, type SentTable, sentColumnNames, createSql } from './shape-tables.ts';
 import { LEVEL, moveCursor, sideName, type TablePlace, dropSide } from './bookkeeping.ts';
 import type { SentMoment } from './system-tables.ts';
 import type { PgConnection } from './connection.ts';
@@ -230,7 +230,7 @@ export async function loadPart(
   const replaced: ReplacedCell[] = [];
   const part = new LoadPart(blockReader(from, table.source), BigInt(load.lastId));
   await session.transact(async () => {
-    const text = sql`COPY ${target.of(sideName(table.id))} (${joinSql(columnNames(table))}) FROM STDIN`;
+    const text = sql`COPY ${target.of(sideName(table.id))} (${joinSql(sentColumnNames(table))}) FROM STDIN`;
     await session.copy(
       text,
       part.pieces((rows) => copyRowsText(table, rows, replaced)),

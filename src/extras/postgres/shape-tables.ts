@@ -47,7 +47,7 @@ export function sentTable(source: SinkSource): SentTable {
   };
 }
 
-export function columnNames({ columns }: Pick<SentTable, 'columns'>): readonly Sql[] {
+export function sentColumnNames({ columns }: Pick<SentTable, 'columns'>): readonly Sql[] {
   return [sql`_id`, sql`_allow`, ...columns.map(({ name }) => ident(name))];
 }
 

@@ -18,7 +18,7 @@ import { planInto, verifyInto } from './into-database.ts';
 import { LostRows, type LostSource } from './lost-rows.ts';
 import { chooseRows, makePlan, type PutbackPlan, type PutbackChoice } from './make-plan.ts';
 import { describeAgain, putbackPath, withPutback, type PutbackPlace } from './putback-file.ts';
-import { planJson, planText, statusJson, statusText } from './putback-text.ts';
+import { putbackPlanJson, putbackPlanText, statusJson, putbackStatusText } from './putback-text.ts';
 import { needsPerson, readRecordsOf } from './putback-records.ts';
 import { carryOut } from './put-rows-back.ts';
 
@@ -99,7 +99,7 @@ async function putback(
     const plan = isResume ? null : await planOf(invocation, configs, { main, place, given });
     if (plan === null) await describeAgain(place);
     else if (options.confirm !== true) {
-      await printResult(invocation, planJson(plan), planText(plan, place));
+      await printResult(invocation, putbackPlanJson(plan), putbackPlanText(plan, place));
       return EXIT.done;
     }
     await carryOut(place, plan, { again: options.again === true });
@@ -198,7 +198,7 @@ async function showStatus(
   verified: Awaited<ReturnType<typeof verifyInto>> | null = null,
 ): Promise<number> {
   const records = existsSync(path) ? readRecordsOf(path) : [];
-  await printResult(invocation, { ...statusJson(records), verified }, statusText(records, { path, verified }));
+  await printResult(invocation, { ...statusJson(records), verified }, putbackStatusText(records, { path, verified }));
   const isBad = records.some((record) => needsPerson(record));
   return isBad || (verified?.differences.length ?? 0) > 0 ? EXIT.needsPerson : EXIT.done;
 }

@@ -7,7 +7,7 @@ import { openReader } from '../../replica/reader.ts';
 import { LostRows } from './lost-rows.ts';
 import { makePlan } from './make-plan.ts';
 import { withPutback } from './putback-file.ts';
-import { planJson, planText, statusJson, statusText } from './putback-text.ts';
+import { putbackPlanJson, putbackPlanText, statusJson, putbackStatusText } from './putback-text.ts';
 import { needsPerson, readRecords } from './putback-records.ts';
 import { referencesOf } from './references.ts';
 import { carryOut } from './put-rows-back.ts';
@@ -39,11 +39,11 @@ export async function putBackDeleted(
     );
     if (!isConfirmed) {
       const isToCreate = plan.rows.some(({ fate }) => fate === 'create');
-      return { text: planText(plan, place), json: planJson(plan), needsPerson: isToCreate, goneKeys };
+      return { text: putbackPlanText(plan, place), json: putbackPlanJson(plan), needsPerson: isToCreate, goneKeys };
     }
     await carryOut(place, plan, { again: false });
     const records = readRecords(place.push.replica);
-    const text = statusText(records, { path: place.push.replica.path, verified: null });
+    const text = putbackStatusText(records, { path: place.push.replica.path, verified: null });
     return { text, json: statusJson(records), needsPerson: records.some((record) => needsPerson(record)), goneKeys };
   });
 }

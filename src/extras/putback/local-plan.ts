@@ -11,7 +11,7 @@ import { LostRows } from './lost-rows.ts';
 import { findOrphans } from './orphans.ts';
 import { planPutback, type PlanTable } from './lost-row-outcome.ts';
 import { chooseRows } from './make-plan.ts';
-import { planText } from './putback-text.ts';
+import { putbackPlanText } from './putback-text.ts';
 
 /** The plan in words, and the tables whose rows come along. @throws RowsyncError `usage.invalid` for a row that was not lost. */
 export function planLocally(
@@ -69,6 +69,6 @@ export function planLocally(
   const ids = new Set(rows.map(({ tableId }) => tableId));
   const guessed = all.filter(({ isConfigured, tableId, toId }) => !isConfigured && (ids.has(tableId) || ids.has(toId)));
   const orphans = findOrphans(lost, rows, all);
-  const text = planText({ rows: planned, orphans, guessed, unwritable: new Map(), missing: [], nameOf }, null);
+  const text = putbackPlanText({ rows: planned, orphans, guessed, unwritable: new Map(), missing: [], nameOf }, null);
   return { text, along: [...ids].map((id) => nameOf(id)).filter((name) => name !== row.table) };
 }

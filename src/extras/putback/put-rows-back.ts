@@ -5,7 +5,7 @@
 import { rm } from 'node:fs/promises';
 import { stampFromMs } from '../../base/clock.ts';
 import { must } from '../../base/assert.ts';
-import { applyOutcome, applyEvent, readFacts } from '../../capture/writer/apply-outcome.ts';
+import { applyOutcome, applyEvent, readRowFacts } from '../../capture/writer/apply-outcome.ts';
 import { discardRow } from '../../capture/resolve-conflict.ts';
 import type { TwoWayTable } from '../../capture/two-way-table.ts';
 import { storeRemoteRows } from '../../capture/writer/store-origin-rows.ts';
@@ -270,7 +270,7 @@ async function stageCells(
     const table = stagedTable(place, must(records[0], 'there is a record').tableId);
     storeRemoteRows(tx, { target: table, twoWay: { table, policy: 'origin' } }, rows, { at: stampFromMs(nowMs) });
     const rowIds = rows.map(({ id }) => id);
-    const facts = readFacts(tx, table, rowIds);
+    const facts = readRowFacts(tx, table, rowIds);
     const outcomes = facts.flatMap(({ local, ...known }) => {
       const record = records.find(({ newId }) => newId === known.id);
       if (local === null || known.state !== 'clean' || record === undefined) return [];
@@ -322,7 +322,7 @@ async function noteCells(
     for (const [tableId, records] of Map.groupBy(open, (record) => record.tableId)) {
       const table = stagedTable(place, tableId);
       const ids = records.flatMap(({ newId }) => newId ?? []);
-      const states = new Map(readFacts(tx, table, ids).map(({ id, state }) => [id, state]));
+      const states = new Map(readRowFacts(tx, table, ids).map(({ id, state }) => [id, state]));
       const rows = new Map(readRowsById(tx, table, ids).map((row) => [row.id, row]));
       const reasons = readReasons(tx, tableId);
       const changes = records.flatMap((record): Parameters<typeof changeRecords>[1] => {

@@ -14,7 +14,7 @@ const TREE_LINES_MAX = 60;
 const REQUEST_ROWS = 500;
 
 /** The plan for a person; without a place it was made from what is here alone. */
-export function planText(plan: PutbackPlan, place: PutbackPlace | null): string {
+export function putbackPlanText(plan: PutbackPlan, place: PutbackPlace | null): string {
   const { rows, orphans, guessed, unwritable, missing, nameOf } = plan;
   const created = rows.filter(({ fate }) => fate === 'create');
   const lines =
@@ -108,7 +108,7 @@ function requestCount(rows: readonly PlannedPutback[]): number {
   return tables.reduce((sum, own) => sum + 3 * Math.ceil(own.length / REQUEST_ROWS), 0);
 }
 
-export function planJson({ rows, orphans, guessed, unwritable, missing, nameOf }: PutbackPlan): object {
+export function putbackPlanJson({ rows, orphans, guessed, unwritable, missing, nameOf }: PutbackPlan): object {
   const link = (tableId: number, oldId: number): object => ({ table: nameOf(tableId), oldId });
   const rowJson = (row: PlannedPutback): object => ({
     ...link(row.tableId, row.oldId),
@@ -131,7 +131,7 @@ export function planJson({ rows, orphans, guessed, unwritable, missing, nameOf }
   };
 }
 
-export function statusText(
+export function putbackStatusText(
   records: readonly PutbackRecord[],
   given: {
     readonly path: string;

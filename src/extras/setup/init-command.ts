@@ -10,7 +10,7 @@ import type { Runner, Invocation } from '../../extra.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { ROWSYNC } from '../../cli/runtime/installation.ts';
 import { looksLikeToken, systemCode } from '../../config/secrets.ts';
-import { complaintsAbout, firstConfigText, readAddress, type PushedTable } from './init-config.ts';
+import { answerComplaints, firstConfigText, readAddress, type PushedTable } from './init-config.ts';
 import { become, ownerOf } from '../../cli/runtime/process-owner.ts';
 import { Prompter } from '../shared/prompts.ts';
 import { printable, shellWord } from '../../base/text.ts';
@@ -57,7 +57,7 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
   if (owner !== null) become(owner);
   const { answers, token } =
     session.stdin.isTTY === true ? await askAll(invocation, options, file) : await fromOptions(invocation, options);
-  const complaints = complaintsAbout(answers);
+  const complaints = answerComplaints(answers);
   if (complaints.length > 0) throw usageError(complaints.join('; '), 'Nothing was written.');
   // Relative paths of a configuration start from its folder.
   const inFolder = (path: string): string => shortPath(dirname(file), resolve(session.folder, path));

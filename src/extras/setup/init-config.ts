@@ -36,7 +36,7 @@ export function readAddress(pasted: string): { readonly url: string; readonly da
   return { url: url.origin, database: database ?? null };
 }
 
-export function complaintsAbout(answers: Answers): readonly string[] {
+export function answerComplaints(answers: Answers): readonly string[] {
   const parsed = optionsSchema().safeParse(optionsOf(answers));
   return parsed.success ? [] : parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
 }

@@ -4,7 +4,7 @@
 import { sql } from '../../base/sql.ts';
 import type { Tx, Connection } from '../connection.ts';
 import { withFlags } from '../query.ts';
-import { readProblems, type TableProblems } from './table-errors.ts';
+import { readTableProblems, type TableProblems } from './table-errors.ts';
 import { readSweep, type SweepState } from './sweeps.ts';
 import { type TableRecord, readPart } from './tables.ts';
 
@@ -56,6 +56,6 @@ export type FollowableTable = TableRecord & SweepState & Pick<TableProblems, 'he
 
 /** A table with what decides whether only its changes may be read. */
 export function readFollowable(from: Connection, table: TableRecord): FollowableTable {
-  const { heldCode, pushCode } = readProblems(from, table.id);
+  const { heldCode, pushCode } = readTableProblems(from, table.id);
   return { ...table, ...readSweep(from, table.id), heldCode, pushCode, ...readFollowing(from, table.id) };
 }

@@ -4,7 +4,7 @@
  */
 import { sql } from '../../base/sql.ts';
 import { proveHistory } from './history.ts';
-import { readProblems, storePushProblem } from './table-errors.ts';
+import { readTableProblems, storePushProblem } from './table-errors.ts';
 import { touchTable } from './changed-rows.ts';
 import { queryNumber, withFlags } from '../query.ts';
 import { readTable, readPart } from './tables.ts';
@@ -56,7 +56,7 @@ export function closeSweep(
           watermark = coalesce(@watermark, watermark), ignored_measures = NULL, compared_at = @at, doubted = 0,
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
   ).run({ at, watermark, filter, tableId });
-  if (readProblems(tx, tableId).pushCode === 'push.shape') storePushProblem(tx, tableId, null);
+  if (readTableProblems(tx, tableId).pushCode === 'push.shape') storePushProblem(tx, tableId, null);
   proveHistory(tx, tableId, at);
 }
 

@@ -16,7 +16,7 @@ export interface TableProblems {
   readonly pushConsent: number | null;
 }
 
-export function readProblems(from: Connection, tableId: number): TableProblems {
+export function readTableProblems(from: Connection, tableId: number): TableProblems {
   const columns = sql`held_code AS heldCode, problem_code AS problemCode, push_code AS pushCode, pull_consent AS pullConsent, push_consent AS pushConsent`;
   return readPart(from, tableId, columns) as TableProblems; // as selected
 }

@@ -1,7 +1,7 @@
 /** The one function that writes what was decided of rows: every table that a change may touch. */
 import { expect, test } from 'vitest';
 import { must } from '../../../src/base/assert.ts';
-import { applyOutcome, readFacts } from '../../../src/capture/writer/apply-outcome.ts';
+import { applyOutcome, readRowFacts } from '../../../src/capture/writer/apply-outcome.ts';
 import { decideDiscarded, decideRemote, type RowOutcome } from '../../../src/reconcile/row-outcome.ts';
 import type { Fixture } from '../../support/replica.ts';
 import { AT, capture, rowOf, startTwoWay, twoWayTable } from '../../support/two-way.ts';
@@ -16,7 +16,7 @@ async function applied(
 ): Promise<void> {
   await fixture.replica.write('Applying', (tx) => {
     const table = twoWayTable(fixture);
-    const outcomes = readFacts(tx, table, ids).map((facts) => ({
+    const outcomes = readRowFacts(tx, table, ids).map((facts) => ({
       ...same(facts.id),
       state: facts.state,
       ...decide(facts.id),
@@ -57,7 +57,7 @@ test('only cells that differ are written', async () => {
 
   await fixture.replica.write('Applying', (tx) => {
     const table = twoWayTable(fixture);
-    const facts = must(readFacts(tx, table, [1])[0], 'a row');
+    const facts = must(readRowFacts(tx, table, [1])[0], 'a row');
     const local = must(facts.local, 'it is here');
     const values = local.values.with(
       table.columns.findIndex(({ localName }) => localName === 'Title'),
@@ -113,7 +113,7 @@ test('what was decided of a row is the same when it is decided again', async () 
   const rules = { columns: table.columns, policy: 'ask', isSent: false, reason: '' } as const;
   const merge = (): Promise<unknown> =>
     fixture.replica.write('Merging', (tx) => {
-      const outcomes = readFacts(tx, table, [1, 2]).map((facts, index) =>
+      const outcomes = readRowFacts(tx, table, [1, 2]).map((facts, index) =>
         decideRemote(facts, theirs[index] ?? null, rules),
       );
       return applyOutcome(tx, table, { outcomes, nowMs: NOW });
@@ -141,7 +141,7 @@ test('a row that was deleted here comes back from its base', async () => {
 
   await fixture.replica.write('Discarding', (tx) => {
     const table = twoWayTable(fixture);
-    const outcomes = readFacts(tx, table, [3]).map((facts) => decideDiscarded(facts, { columns: [], sent: null }));
+    const outcomes = readRowFacts(tx, table, [3]).map((facts) => decideDiscarded(facts, { columns: [], sent: null }));
     applyOutcome(tx, table, { outcomes, nowMs: NOW });
   });
 

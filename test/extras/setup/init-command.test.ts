@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
-import { complaintsAbout, firstConfigText, readAddress } from '../../../src/extras/setup/init-config.ts';
+import { answerComplaints, firstConfigText, readAddress } from '../../../src/extras/setup/init-config.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { startTestProxy } from '../../support/proxy.ts';
 import { temporaryFolder } from '../../support/replica.ts';
@@ -237,7 +237,7 @@ test('quotes whatever a name may hold', () => {
   const file = join(folder.path, 'rowsync.yaml');
   const origin = { url: 'https://www.teamdesk.net', database: '21995', tokenFile: 'token' };
   const answers = { ...origin, replicaPath: 'r.db', tables: ['*'], pushed: [{ table: 'Odd', match: odd }] };
-  expect(complaintsAbout(answers)).toEqual([]);
+  expect(answerComplaints(answers)).toEqual([]);
 
   writeFileSync(file, firstConfigText(answers));
 
@@ -255,7 +255,7 @@ test('says which answers cannot be options', () => {
     pushed: [],
   };
 
-  expect(complaintsAbout(answers)).toEqual(['replica.path must be the path of the SQLite file']);
+  expect(answerComplaints(answers)).toEqual(['replica.path must be the path of the SQLite file']);
 });
 
 test.each([

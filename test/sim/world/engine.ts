@@ -23,7 +23,7 @@ import type { PullContext, PullSettings } from '../../../src/pull/context.ts';
 import type { pull } from '../../../src/pull/pull.ts';
 import type { KeepUpload, PushContext, PushSettings } from '../../../src/push/context.ts';
 import type { finishPushes, push } from '../../../src/push/push.ts';
-import type { readProblems } from '../../../src/daemon/account-facts.ts';
+import type { readAccount } from '../../../src/daemon/account-facts.ts';
 import type { Problem } from '../../../src/reconcile/account/account.ts';
 import type { ConfiguredTables, misnamedIn } from '../../../src/reconcile/option-bindings.ts';
 import type { openReplica, Replica, Surround, TransactionFacts } from '../../../src/replica/database.ts';
@@ -60,7 +60,7 @@ export interface EngineModules {
   readonly boundNameOf: typeof boundNameOf;
   readonly readDescribed: typeof readDescribed;
   readonly misnamedIn: typeof misnamedIn;
-  readonly readProblems: typeof readProblems;
+  readonly readAccount: typeof readAccount;
   readonly ReplicaReader: typeof ReplicaReader;
   readonly proveOnSchedule: typeof proveOnSchedule;
   readonly readTablesNow: typeof readTablesNow;
@@ -324,7 +324,7 @@ export class Life {
     const reader = new modules.ReplicaReader(db, disk.path);
     const misnamed = modules.misnamedIn(this.#named(this.#sides().replica), modules.readDescribed(reader));
     const word = { keeper: 'nobody' as const, complaints: [] };
-    return modules.readProblems(reader, { ...NOTHING_KEPT, misnamed, word, nowMs: this.#clock.nowMs() });
+    return modules.readAccount(reader, { ...NOTHING_KEPT, misnamed, word, nowMs: this.#clock.nowMs() });
   }
 
   /** Pulls, and proves a moment, as a schedule has it done; returns why there is none. */
