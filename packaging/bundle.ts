@@ -176,7 +176,7 @@ export async function bundleExecutable(outfile: string): Promise<readonly Bundle
 const programBeside: Plugin = {
   name: 'program-beside',
   setup: (loader) => {
-    loader.onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: './program.js', external: true }));
+    loader.onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: './program.mjs', external: true }));
   },
 };
 
@@ -229,6 +229,8 @@ export async function bundle(folder: string): Promise<readonly BundledPackage[]>
     // In one folder, because parts look for what is shipped from where they stand.
     outdir: join(folder, 'cli'),
     chunkNames: '[name]-[hash]',
+    // Says what kind of module a part is; for each `.js`, Node looks for a package.json that does.
+    outExtension: { '.js': '.mjs' },
   });
   const all = [...packagesOf(metafile), ...(await bundleLibraries(folder))];
   return [...new Map(all.map((found) => [found.folder, found])).values()].toSorted((a, b) =>

@@ -48,8 +48,8 @@ export function cronComplaint(text: string): string | null {
   }
   try {
     const time = new CronTime(text, 'UTC');
-    // Every month has some day; looking for one takes as long as the rest of the configuration.
-    if (fields[2] !== '*') time.getNextDateFrom(new Date(0), 'UTC');
+    // Every month has the days up to the 28th; looking for one takes as long as the rest of the configuration.
+    if (!/^(?:\*|1?\d|2[0-8])$/.test(fields[2] ?? '')) time.getNextDateFrom(new Date(0), 'UTC');
     return null;
   } catch (thrown) {
     const reason = thrown instanceof Error ? (thrown.message.split('\n')[0] ?? '') : '';

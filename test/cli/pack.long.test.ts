@@ -66,7 +66,7 @@ test('holds the program, the configuration examples and the papers, and no sourc
       'docs/editing.md',
       'package.json',
       'dist/cli/main.cjs',
-      'dist/cli/program.js',
+      'dist/cli/program.mjs',
       'dist/licenses.txt',
       'dist/extras/library/library.js',
       'dist/extras/library/library.d.ts',
