@@ -304,7 +304,11 @@ function textFromGzip(body: Buffer, decodedBytesMax: number): BodyText {
     const maxOutputLength = Math.min(decodedBytesMax, Math.max(FREE_BYTES, body.length * RATIO_MAX));
     // One byte more than the bound shows that it is exceeded, without a second buffer of this size.
     const chunkSize = Math.max(CHUNK_BYTES_MIN, Math.min(announcedBytes, body.length * RATIO_MAX, maxOutputLength + 1));
-    return textFromBytes(gunzipSync(body, { maxOutputLength, chunkSize }));
+    const bytes = gunzipSync(body, { maxOutputLength, chunkSize });
+    const text = textFromBytes(bytes);
+    // Frees a page's bytes now: until V8 collects memory, those of a hundred pages would pile up. Small answers share Node's pool.
+    if (bytes.buffer.byteLength === bytes.length) bytes.buffer.transfer(0);
+    return text;
   } catch (error) {
     const isTooLarge = error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
     return { kind: isTooLarge ? 'tooLarge' : 'damaged' };
