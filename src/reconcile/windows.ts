@@ -222,5 +222,5 @@ export function planRepair({ verdict, shortPage, round, isSame, wasInFull }: Rep
 }
 
 export function secondOf(stamp: string): string {
-  return `${stamp.slice(0, 19)}Z`;
+  return stamp.length === 20 ? stamp : `${stamp.slice(0, 19)}Z`;
 }

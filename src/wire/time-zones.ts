@@ -89,14 +89,26 @@ export function utcFromOffsetText(text: string): string | undefined {
     const days = Math.floor(minute / 1440);
     const day = twoDigits(text, 8) + days;
     if (days === 0 || (day > 0 && day < 29)) {
-      const hour = Math.floor(minute / 60) - days * 24;
-      return `${text.slice(0, 8)}${pad(day)}T${pad(hour)}:${pad((minute + 1440) % 60)}${text.slice(16, 19)}Z`;
+      return onSameMonth(text, day, minute - days * 1440);
     }
   }
   const parsed = parseTime(text);
   if (parsed === undefined || parsed.offsetMinutes === null) return undefined;
   const utc = textFromMs(parsed.localMs - parsed.offsetMinutes * MINUTE_MS);
   return utc === undefined ? undefined : `${utc}${fractionText(parsed)}Z`;
+}
+
+/** A usual text with another day and minute of the day, in UTC. Of characters: SQLite's driver would copy a text of joined pieces once more. */
+function onSameMonth(text: string, day: number, minute: number): string {
+  const at = (index: number): number => text.charCodeAt(index);
+  const tens = (number: number): number => 48 + Math.floor(number / 10);
+  const ones = (number: number): number => 48 + (number % 10);
+  const [hour, rest] = [Math.floor(minute / 60), minute % 60];
+  // oxfmt-ignore
+  return String.fromCharCode(
+    at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7), tens(day), ones(day), at(10),
+    tens(hour), ones(hour), at(13), tens(rest), ones(rest), at(16), at(17), at(18), 0x5a,
+  );
 }
 
 /** The number that two digits name. */

@@ -208,6 +208,20 @@ export const EQUIVALENT: readonly Equivalent[] = [
   ['src/reconcile/windows.ts', 'let before = 0;', '0', '1', 'the first window sets it'],
   ['src/reconcile/windows.ts', 'export const REPAIR_ROUNDS_MAX = 5;', '5', '6', 'a choice of ours'],
   ['src/reconcile/windows.ts', 'export const REPEATED_PAGES_MAX = 16;', '16', '17', 'a choice of ours'],
+  [
+    'src/reconcile/windows.ts',
+    'return stamp.length === 20 ? stamp : `${stamp.slice(0, 19)}Z`;',
+    'stamp.length === 20',
+    'false',
+    'this way is only faster',
+  ],
+  [
+    'src/reconcile/windows.ts',
+    'return stamp.length === 20 ? stamp : `${stamp.slice(0, 19)}Z`;',
+    '20',
+    '21',
+    'this way is only faster: no stamp has so many characters',
+  ],
   ['src/reconcile/follow.ts', 'export const FOLLOW_PAGES_MAX = 20;', '20', '21', 'a choice of ours'],
   ['src/reconcile/follow.ts', 'export const LARGE_PAGES = 8;', '8', '9', 'a choice of ours'],
   [
