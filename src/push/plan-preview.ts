@@ -10,6 +10,7 @@ import { ADDS_OFF, BATCH_LIMITS, CHANGE_KINDS, type ChangeKind, type WriteMethod
 import type { Tx } from '../replica/connection.ts';
 import type { Rehearsal } from '../replica/database.ts';
 import { countEdits } from '../replica/bookkeeping/row-states.ts';
+import { rowNamer } from '../replica/bookkeeping/row-names.ts';
 import { readReasons } from '../replica/bookkeeping/refusals.ts';
 import type { Value } from '../wire/schema.ts';
 import type { PushSettings } from './context.ts';
@@ -28,6 +29,8 @@ export interface PreviewCell {
 
 export interface PreviewRow {
   readonly rowId: number;
+  /** What people call it; absent for a new row, whose cells are all shown. */
+  readonly name?: string;
   readonly kind: ChangeKind;
   /** later: once another row has arrived · unsendable: stopped here · unknown: was sent, and is looked up first · the others wait or leave. */
   readonly fate: 'sent' | 'later' | 'conflict' | 'refused' | 'unsendable' | 'inDoubt' | 'unknown';
@@ -87,25 +90,30 @@ function previewTable(
   const isAddOff = tableOptions(table.name)?.inserts === false;
   const planned = { ...pushTable(table), ...(isAddOff && { addRefusal: ADDS_OFF }) };
   const plan = planChanges(edited, planned, options);
+  const nameOf = rowNamer(tx);
+  const shown = (change: RowChange, rest: Pick<PreviewRow, 'fate' | 'method' | 'reason'>): PreviewRow => ({
+    ...previewRow(table, change, rest),
+    ...(change.kind === 'insert' ? {} : { name: nameOf(table.localName, change.id) }),
+  });
   const changeById = new Map(changes.map((change) => [change.id, change]));
   const sent = plan.batches.flatMap(({ method, rows }) =>
     rows.flatMap(({ id }) => {
       const change = changeById.get(id);
-      return change === undefined ? [] : [previewRow(table, change, { fate: 'sent', method, reason: null })];
+      return change === undefined ? [] : [shown(change, { fate: 'sent', method, reason: null })];
     }),
   );
   const unsendable = new Map(plan.unsendable.map(({ id, reason }) => [id, reason]));
   const left = new Set(plan.left);
   const reasons = readReasons(tx, table.id);
   const waiting = changes.flatMap((change) => {
-    if (left.has(change.id)) return [previewRow(table, change, LEFT)];
+    if (left.has(change.id)) return [shown(change, LEFT)];
     const known = reasons.get(change.id);
     const reason = unsendable.get(change.id) ?? known?.reason ?? null;
     const fate = fateOf(change.state, {
       isUnsendable: unsendable.has(change.id),
       isOfOrigin: known?.isOfOrigin ?? true,
     });
-    return fate === 'sent' ? [] : [previewRow(table, change, { fate, method: null, reason })];
+    return fate === 'sent' ? [] : [shown(change, { fate, method: null, reason })];
   });
   const reads = plan.batches.map(({ method, rows }) => {
     const before = rows.some(({ id, madeMatch }) => id > 0 || madeMatch === null) ? 1 : 0;

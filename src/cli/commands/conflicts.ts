@@ -12,7 +12,7 @@ import { loadNamedConfig, numberArgument, printResult } from '../runtime/invocat
 import type { Invocation, Runner } from '../../extra.ts';
 import { ROW_CONFLICT_TEXTS } from '../report/push-report.ts';
 import { listTable } from '../terminal/table.ts';
-import { rowNamer } from '../../replica/bookkeeping/columns.ts';
+import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
 import { plural, printable, shellWord, truncate } from '../../base/text.ts';
 import { jsonCells } from '../../wire/exact-json.ts';
 

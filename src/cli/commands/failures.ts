@@ -9,7 +9,7 @@ import { decide } from './carry-out-decision.ts';
 import { loadNamedConfig, printResult } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { listTable } from '../terminal/table.ts';
-import { rowNamer } from '../../replica/bookkeeping/columns.ts';
+import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
 import { plural, printable } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `

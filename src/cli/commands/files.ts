@@ -8,7 +8,7 @@ import { EXIT } from '../../base/errors.ts';
 import { pruneFiles } from '../../files/prune.ts';
 import { pullFiles } from '../../files/download.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
-import { rowNamer } from '../../replica/bookkeeping/columns.ts';
+import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
 import { openReader, type QueryAnswer } from '../../replica/reader.ts';
 import { filesFailedError, filesFailures, filesText, pruneText } from '../report/files-report.ts';
 import { exitCodeOf, loadNamedConfig, openExistingReplica, printResult, withResources } from '../runtime/invocation.ts';

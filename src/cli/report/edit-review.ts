@@ -6,7 +6,7 @@ import { diffWordsWithSpace } from 'diff';
 import { displayWidth, hanging, printable } from '../../base/text.ts';
 import type { PreviewCell, PreviewRow, TablePreview } from '../../push/plan-preview.ts';
 import type { Value } from '../../wire/schema.ts';
-import { FATE_WORDS, tableHead } from './push-report.ts';
+import { rowHead, tableHead } from './push-report.ts';
 
 /** A change that fits here stays on one line. */
 const LINE_WIDTH = 72;
@@ -23,10 +23,10 @@ function tableText(preview: TablePreview, width: number | null): string {
   return tableHead(preview) + preview.rows.map((row) => rowText(row, width)).join('');
 }
 
-function rowText({ rowId, kind, fate, reason, cells }: PreviewRow, width: number | null): string {
-  const what = fate === 'sent' ? kind : `${FATE_WORDS[fate] ?? fate} (${kind})`;
+function rowText(row: PreviewRow, width: number | null): string {
+  const { kind, reason, cells } = row;
   const why = reason === null ? '' : `: ${printable(reason)}`;
-  return `  ${what} ${rowId}${why}\n${cells.map((cell) => cellText(kind, cell, width)).join('')}`;
+  return `  ${rowHead(row)}${why}\n${cells.map((cell) => cellText(kind, cell, width)).join('')}`;
 }
 
 function cellText(kind: PreviewRow['kind'], { column, base, local }: PreviewCell, width: number | null): string {

@@ -149,12 +149,18 @@ function tableText(preview: TablePreview): string {
 }
 
 /** What becomes of a row, where the word of the plan is not one of plain English. */
-export const FATE_WORDS: Readonly<Record<string, string>> = { inDoubt: 'in doubt', unsendable: 'cannot be sent' };
+const FATE_WORDS: Readonly<Record<string, string>> = { inDoubt: 'in doubt', unsendable: 'cannot be sent' };
 
-function rowText({ rowId, kind, fate, reason, cells }: PreviewRow): string {
+/** What would become of a row, its id, and its name. */
+export function rowHead({ rowId, name = '', kind, fate }: PreviewRow): string {
   const what = fate === 'sent' ? kind : `${FATE_WORDS[fate] ?? fate} (${kind})`;
+  return `${what} ${rowId}${name === '' ? '' : ` (${truncate(printable(name), VALUE_CHARS_MAX)})`}`;
+}
+
+function rowText(row: PreviewRow): string {
+  const { kind, reason, cells } = row;
   const changes = cells.map((cell) => cellText(kind, cell)).join(', ');
-  return `${what} ${rowId}${changes === '' ? '' : `  ${changes}`}${reason === null ? '' : `: ${printable(reason)}`}`;
+  return `${rowHead(row)}${changes === '' ? '' : `  ${changes}`}${reason === null ? '' : `: ${printable(reason)}`}`;
 }
 
 function cellText(kind: PreviewRow['kind'], { column, base, local }: PreviewCell): string {

@@ -4,7 +4,7 @@
  */
 import { ageText, countText, plural } from '../../base/text.ts';
 import { conflictVersion, readUnseen, shownSince, type ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
-import { rowNamer } from '../../replica/bookkeeping/columns.ts';
+import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
 import type { Connection } from '../../replica/connection.ts';
 import type { FailureLine, ReplicaReader, TableStatus } from '../../replica/reader.ts';
 import type { Problem } from '../../reconcile/account/account.ts';

@@ -14,7 +14,7 @@ import {
   readWaitingCells,
 } from '../shared/browse-row.ts';
 import { readHeldPush } from '../../replica/confirmation.ts';
-import { rowNamer } from '../../replica/bookkeeping/columns.ts';
+import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
 import { pathPart } from './address.ts';
 import { conflictHtml, failureHtml, showConflicts } from './decisions.ts';
 import { decideForm, sectionHtml, tableHtml } from './layout.ts';

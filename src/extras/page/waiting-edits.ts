@@ -4,7 +4,7 @@
  */
 import { plural } from '../../base/text.ts';
 import { readHeldPush } from '../../replica/confirmation.ts';
-import { rowNamer } from '../../replica/bookkeeping/columns.ts';
+import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
 import { countWaiting, editVersion } from '../../replica/bookkeeping/row-states.ts';
 import type { BrowsedTable } from '../shared/rows-page.ts';
 import { readWaitingCells, readWaitingIds, type WaitingCell } from '../shared/browse-row.ts';

@@ -3,7 +3,7 @@
  * conflicts and the history name columns by them.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
+import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { type ColumnDescriptor, type ColumnType, columnType, isWritable, type Mask } from '../../wire/schema.ts';
@@ -182,45 +182,4 @@ export function storeColumnName(tx: Tx, seq: number, localName: string): void {
 
 export function forgetColumnLine(tx: Tx, seq: number): void {
   changeColumns(tx, sql`DELETE FROM _rowsync_columns WHERE seq = ?`).run(seq);
-}
-
-/** The key and the column that the origin names records by, then the first other column of text. */
-const NAMING_COLUMNS = sql`
-  WITH live AS (
-    SELECT c.local_name AS name, c.value_form AS form, c.position, iif(c.kind = 'Key', 2, EXISTS (
-        SELECT 1 FROM _rowsync_descriptors
-        WHERE scope IN ('table:' || t.id, 'table:' || t.id || '.xml') AND descriptor ->> '$.other.nameColumn' = c.name)) AS rank
-    FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
-    WHERE t.local_name = @table AND c.state = 'live')
-  SELECT name, rank > 0 AS isOwn FROM live WHERE rank > 0
-    OR position = (SELECT min(position) FROM live WHERE rank = 0 AND form = 'Text')
-  ORDER BY rank DESC`;
-
-/**
- * Names rows as people know them: by the key and the column that the origin names records by or, where those say no more than `_id`, by the first
- * column of text. Empty where there is none.
- */
-export function rowNamer(from: Connection): (table: string, rowId: number) => string {
-  const columnsByTable = new Map<string, readonly NamingColumn[]>();
-  return (table, rowId) => {
-    const columns = columnsByTable.get(table) ?? (queryAll(from, NAMING_COLUMNS, [{ table }]) as NamingColumn[]); // as selected
-    columnsByTable.set(table, columns);
-    if (columns.length === 0) return '';
-    const picked = joinSql(columns.map(({ name }) => ident(name)));
-    const row = from
-      .prepare(sql`SELECT ${picked} FROM ${ident(table)} WHERE _id = ?`)
-      .raw()
-      .get(rowId) as unknown[] | undefined; // raw() gives arrays
-    const nameBy = (isOwn: 0 | 1): string => {
-      const values = (row ?? []).filter((value, index) => value !== null && columns[index]?.isOwn === isOwn);
-      return [...new Set(values.map(String))].join(' ');
-    };
-    const name = nameBy(1);
-    return name === '' || name === String(rowId) ? nameBy(0) : name;
-  };
-}
-
-interface NamingColumn {
-  readonly name: string;
-  readonly isOwn: 0 | 1;
 }

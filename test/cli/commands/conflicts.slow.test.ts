@@ -70,7 +70,7 @@ test('a row whose key says no more than its _id is named by its first text', asy
   expect(box.stdout).toContain('│ 1   │ mine     │ Title │');
   expect(records.stdout).toContain('row      │ 1\nrow name │ mine\nwhat     │ Title\n');
   expect(piped.stdout).toContain('1\tNote\t1\tmine\tTitle\t');
-  expect(gone.stdout).not.toContain('row name');
+  expect(gone.stdout).toContain('│ 1   │ theirs   │ Title │'); // as the origin last confirmed it
 });
 
 test.each([

@@ -67,7 +67,7 @@ test('plan shows every change with old and new values, and changes nothing', asy
 
   expect(exitCode).toBe(0);
   expect(stdout).toContain('Note: 1 update, 1 insert, 1 delete; 3 write calls');
-  expect(stdout).toContain('update 1  Title: "title 1" -> "new title"');
+  expect(stdout).toContain('update 1 (new title)  Title: "title 1" -> "new title"');
   expect(stdout).toContain('insert -2  Title: "added", Code: "n1"');
   expect(stdout).toContain('delete 2');
   expect((await desk.run('push', '--dry-run')).stdout).toBe((await desk.run('plan')).stdout);
@@ -195,7 +195,9 @@ test('a conflict that is asked about exits with 3 until it is resolved', async (
 
   expect(exitCode).toBe(3);
   expect(stdout).toContain('needs attention:\n  Note: 1 conflict to decide');
-  expect((await desk.run('plan', '--summary')).stdout).toContain('conflict (update) 1  Title: "theirs" -> "mine"');
+  expect((await desk.run('plan', '--summary')).stdout).toContain(
+    'conflict (update) 1 (mine)  Title: "theirs" -> "mine"',
+  );
   desk.sql(`UPDATE sync_conflicts SET resolution = 'local'`);
   expect((await desk.run('push')).exitCode).toBe(0);
   expect(desk.sandbox.store.rows('Note')[0]?.values['Title']).toBe('mine');
@@ -345,7 +347,7 @@ test('a row that cannot be sent is not said to be refused by the origin', async 
     expect(stdout).toContain('1 row cannot be sent');
     expect(stdout).not.toContain('refused by');
   }
-  for (const { stdout } of [planned, after]) expect(stdout).toContain('  cannot be sent (update) 1  Photo: ');
+  for (const { stdout } of [planned, after]) expect(stdout).toContain('  cannot be sent (update) 1 (title 1)  Photo: ');
 });
 
 test.each(['plan', 'push'])('%s says that it waits for another program, and does not fail', async (command) => {

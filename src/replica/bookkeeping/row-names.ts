@@ -1,0 +1,52 @@
+/**
+ * Names of rows as people know them, for lists of conflicts, refusals, edits and files.
+ */
+import { ident, joinSql, sql } from '../../base/sql.ts';
+import type { Connection } from '../connection.ts';
+import { queryAll } from '../query.ts';
+import { baseName, hasBase } from '../user-tables.ts';
+
+/** The key and the column that the origin names records by, then the first other column of text. */
+const NAMING_COLUMNS = sql`
+  WITH live AS (
+    SELECT t.id AS tableId, c.local_name AS name, c.value_form AS form, c.position, iif(c.kind = 'Key', 2, EXISTS (
+        SELECT 1 FROM _rowsync_descriptors
+        WHERE scope IN ('table:' || t.id, 'table:' || t.id || '.xml') AND descriptor ->> '$.other.nameColumn' = c.name)) AS rank
+    FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
+    WHERE t.local_name = @table AND c.state = 'live')
+  SELECT tableId, name, rank > 0 AS isOwn FROM live WHERE rank > 0
+    OR position = (SELECT min(position) FROM live WHERE rank = 0 AND form = 'Text')
+  ORDER BY rank DESC`;
+
+/**
+ * Names rows as people know them: by the key and the column that the origin names records by or, where those say no more than `_id`, by the first
+ * column of text. A row that was deleted here has the name that the origin last confirmed. Empty where there is none.
+ */
+export function rowNamer(from: Connection): (table: string, rowId: number) => string {
+  const columnsByTable = new Map<string, readonly NamingColumn[]>();
+  return (table, rowId) => {
+    const columns = columnsByTable.get(table) ?? (queryAll(from, NAMING_COLUMNS, [{ table }]) as NamingColumn[]); // as selected
+    columnsByTable.set(table, columns);
+    const [first] = columns;
+    if (first === undefined) return '';
+    const picked = joinSql(columns.map(({ name }) => ident(name)));
+    const readFrom = (name: string): unknown[] | undefined =>
+      from
+        .prepare(sql`SELECT ${picked} FROM ${ident(name)} WHERE _id = ?`)
+        .raw()
+        .get(rowId) as unknown[] | undefined; // raw() gives arrays
+    const row = readFrom(table) ?? (hasBase(from, first.tableId) ? readFrom(baseName(first.tableId)) : undefined);
+    const nameBy = (isOwn: 0 | 1): string => {
+      const values = (row ?? []).filter((value, index) => value !== null && columns[index]?.isOwn === isOwn);
+      return [...new Set(values.map(String))].join(' ');
+    };
+    const name = nameBy(1);
+    return name === '' || name === String(rowId) ? nameBy(0) : name;
+  };
+}
+
+interface NamingColumn {
+  readonly tableId: number;
+  readonly name: string;
+  readonly isOwn: 0 | 1;
+}
