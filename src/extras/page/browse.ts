@@ -55,6 +55,15 @@ export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly T
 
 type TableView = ReturnType<typeof readTableView>;
 
+/** Rows of a table whose values are counted for every page of it, which takes some milliseconds. */
+const COUNTED_ROWS_MAX = 5_000;
+
+/** Columns that have a choice of few values, which repeat, and these. */
+function readFewValues(facets: readonly Facet[]): ReadonlyMap<string, Facet> {
+  const few = facets.filter(({ values, isCut }) => values.length > 1 && !isCut && (values[0]?.count ?? 0) > 1);
+  return new Map(few.map((facet) => [facet.column, facet]));
+}
+
 export function readTableView({ reader, query, request }: PageInput, table: BrowsedTable, wish: TableQuery) {
   const columns = shownColumns(table, wish);
   const page = readRowsPage(reader, table, columns, wish);
@@ -71,6 +80,9 @@ export function readTableView({ reader, query, request }: PageInput, table: Brow
     /** Null without filters, and where counting takes long. */
     matchCount: wish.filters.length === 0 && wish.search === '' ? null : countRows(reader, table, wish),
     facets: wish.facets.map((column) => readFacet(reader, table, column, wish)),
+    fewValues: readFewValues(
+      table.rowCount > COUNTED_ROWS_MAX ? [] : columns.map((column) => readFacet(reader, table, column, wish)),
+    ),
     mistakes: mistakesIn(query, table),
     nowMs: request.nowMs,
   };
@@ -161,7 +173,11 @@ function keptHtml(query: TableQuery): readonly Html[] {
   );
 }
 
-function facetLinksHtml({ table, wish, columns }: TableView): Html {
+/** Values of a column that are named beside it. */
+const NAMED_VALUES_MAX = 4;
+
+function facetLinksHtml(view: TableView): Html {
+  const { table, wish, columns, fewValues } = view;
   return html`<details>
     <summary>Facets</summary>
     <ul class="facet">
@@ -171,28 +187,42 @@ function facetLinksHtml({ table, wish, columns }: TableView): Html {
           <a href="/browse/${pathPart(table.name)}${exact(queryOf({ ...wish, facets, start: null }))}"
             ><bdi>${column}</bdi></a
           >
+          ${fewValuesHtml(view, fewValues.get(column))}
         </li>`;
       })}
     </ul>
   </details>`;
 }
 
-function facetHtml({ table, wish }: TableView, { column, values, isCut }: Facet): Html {
+function fewValuesHtml(view: TableView, facet: Facet | undefined): Html | null {
+  if (facet === undefined) return null;
+  const { column, values } = facet;
+  const named = values.slice(0, NAMED_VALUES_MAX);
+  const rest = values.length - named.length;
+  return html`<small
+    >${named.map(({ value, count }) => html` ${valueLink(view, column, value)} ${countText(count)}`)}${rest > 0 && ` and ${plural(rest, 'more value')}`}</small
+  >`;
+}
+
+/** A value that leads to its rows. */
+function valueLink({ table, wish }: TableView, column: string, value: Cell): Html {
+  const others = wish.filters.filter((filter) => filter.column !== column);
+  const text = value === null || value === '' ? 'no value' : String(shownValue(value));
+  const filter = {
+    column,
+    op: value === null || value === '' ? ('empty' as const) : ('=' as const),
+    value: String(value ?? ''),
+  };
+  const to = queryOf({ ...wish, filters: [...others, filter], start: null });
+  return value instanceof Uint8Array || text.length >= FACET_CHARS_MAX
+    ? html`<bdi>${text}</bdi>`
+    : html`<a href="/browse/${pathPart(table.name)}${exact(to)}"><bdi>${text}</bdi></a>`;
+}
+
+function facetHtml(view: TableView, { column, values, isCut }: Facet): Html {
+  const { table, wish } = view;
   const path = pathPart(table.name);
   const facets = wish.facets.filter((each) => each !== column);
-  const others = wish.filters.filter((filter) => filter.column !== column);
-  const link = (value: Cell): Html => {
-    const text = value === null || value === '' ? 'no value' : String(shownValue(value));
-    const filter = {
-      column,
-      op: value === null || value === '' ? ('empty' as const) : ('=' as const),
-      value: String(value ?? ''),
-    };
-    const to = queryOf({ ...wish, filters: [...others, filter], start: null });
-    return value instanceof Uint8Array || text.length >= FACET_CHARS_MAX
-      ? html`<bdi>${text}</bdi>`
-      : html`<a href="/browse/${path}${exact(to)}"><bdi>${text}</bdi></a>`;
-  };
   return html`<section class="card" aria-label="Values of ${column}">
     <p>
       <b><bdi>${column}</bdi></b>
@@ -203,7 +233,7 @@ function facetHtml({ table, wish }: TableView, { column, values, isCut }: Facet)
       >
     </p>
     <ul class="facet">
-      ${values.map(({ value, count }) => html`<li>${link(value)} <small>${countText(count)}</small></li>`)}
+      ${values.map(({ value, count }) => html`<li>${valueLink(view, column, value)} <small>${countText(count)}</small></li>`)}
       ${isCut && html`<li class="none">and more values</li>`}
     </ul>
   </section>`;

@@ -100,3 +100,18 @@ test('a facet counts the values of the rows that match, and each leads to its ro
   expect(link.replaceAll('&amp;', '&')).toBe('/browse/Visit?Cost=%3E2&Person=bo&_facet=Person');
   expect(visits.page('_facet=Nix')).toContain('No column is called “Nix”.');
 });
+
+test('in a small table, the list of facets names the values of a column that has few', async () => {
+  await using visits = await startVisits();
+  const list = /<summary>Facets<\/summary>.*?<\/ul>/.exec(visits.page('Cost=>20'))?.[0] ?? '';
+  const lines = [...list.matchAll(/<li>(.*?)<\/li>/g)].map(([, line = '']) =>
+    line
+      .replaceAll(/<[^>]*>/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+  );
+
+  expect(lines).toContain('Person no value 3 ana &lt;b&gt; 3 bo 3');
+  expect(lines).toContain('Cost');
+  expect(list).toContain('/browse/Visit?Cost=%3E20&amp;Person=bo"');
+});
