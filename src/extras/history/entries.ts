@@ -88,10 +88,19 @@ export function readRowEntries(from: Connection, table: string, rowId: number): 
 /** Deletes of the number that a new row had here until the origin gave it its own; nothing else was deleted. */
 const IS_RENUMBERING = sql`(kind = 'delete' AND cause = 'push' AND row_id < 0)`;
 
-/** Edits that a person discarded before they were sent, and the discards: together they changed nothing. */
-const IS_DISCARDED = sql`(cause = 'discard' OR cause = 'edit' AND 'discard' IS (
-    SELECT n.cause FROM _rowsync_history e JOIN _rowsync_history n ON n.table_id = e.table_id AND n.row_id = e.row_id
-    WHERE e.seq = sync_history.id AND n.seq > e.seq AND n.cause <> 'edit' ORDER BY n.seq LIMIT 1))`;
+/** What a discard left of a cell, as JSON; an entry of a whole row leaves out the cells that are null. */
+const LEFT = sql`coalesce((SELECT x.value -> 2 FROM json_each(d.cells) x WHERE x.value -> 0 = c.value -> 0),
+  iif(d.kind = 'update', NULL, 'null'))`;
+
+/**
+ * Edits that a person discarded before they were sent, and the discards: together they changed nothing. An edit was not sent if the discard brought its
+ * cells back to what they were before it, or if its row had no number of the origin yet.
+ */
+const IS_DISCARDED = sql`(cause = 'discard' OR cause = 'edit' AND EXISTS (
+    SELECT 1 FROM _rowsync_history e JOIN _rowsync_history d ON d.seq = (SELECT min(n.seq) FROM _rowsync_history n
+      WHERE n.row_id = e.row_id AND n.table_id = e.table_id AND n.seq > e.seq AND n.cause <> 'edit')
+    WHERE e.seq = sync_history.id AND d.cause = 'discard' AND (e.row_id < 0 OR NOT EXISTS (
+      SELECT 1 FROM json_each(e.cells) c WHERE c.value -> 1 IS NOT ${LEFT}))))`;
 
 /** What happened as people count it. */
 export const IS_COUNTED = sql`NOT ${IS_RENUMBERING} AND NOT ${IS_DISCARDED}`;

@@ -8,6 +8,7 @@ import { readHistoryHours } from '../../../src/extras/page/history.ts';
 import { pull } from '../../../src/pull/pull.ts';
 import { findBrokenLinks, verify } from '../../../src/extras/verify/verify.ts';
 import { HISTORY } from '../../support/history.ts';
+import { pushNow } from '../../support/push.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
 import { AT, capture, NOTE, startTwoWay, twoWaySettings } from '../../support/two-way.ts';
 
@@ -145,4 +146,37 @@ test('edits that were discarded before they were sent count as no change', async
   expect(changes).toEqual(['1 edit', '1 edit']);
   expect(counts).toEqual([['edited here', 'update', 2]]);
   expect(ofRow).toEqual(['discard', 'edit', 'edit']);
+});
+
+test('an edit that reached the origin counts, whatever is discarded in its row afterwards', async () => {
+  const editing = { sort: null, history: HISTORY };
+  await using fixture = await startTwoWay();
+  const settings = twoWaySettings();
+  const tableOptions = (name: string): object => ({
+    ...must(settings.tableOptions(name), 'it is two-way'),
+    ...editing,
+  });
+  await pull(fixture.context({ ...settings, tableOptions: tableOptions as typeof settings.tableOptions }), {
+    tables: [],
+    confirm: false,
+  });
+  fixture.execute(
+    `UPDATE "Note" SET "Title" = 'sent' WHERE _id IN (1, 2); UPDATE "Note" SET "Body" = 'sent' WHERE _id = 3`,
+  );
+  await pushNow(fixture);
+  fixture.execute(
+    `UPDATE "Note" SET "Title" = 'not sent' WHERE _id = 1; UPDATE "Note" SET "Count" = 70 WHERE _id IN (2, 3)`,
+  );
+  await capture(fixture);
+  for (const rowId of [1, 2, 3]) {
+    await carryOutDecision(fixture.replica, { kind: 'discard', table: 'Note', rowId }, AT);
+  }
+
+  fixture.execute(`DELETE FROM _rowsync_history WHERE cause = 'push'`); // as in a table that shows no stamp
+
+  const changes = readNewestEntries(fixture.replica, null, 50).map(
+    ({ rowId, cause, after }) => `${rowId} ${cause} ${after}`,
+  );
+
+  expect(changes).toEqual(['3 edit {"Body":"sent"}', '2 edit {"Title":"sent"}', '1 edit {"Title":"sent"}']);
 });
