@@ -301,7 +301,10 @@ const HINTS: readonly (readonly [part: string, hint: string])[] = [
   ['no such function', 'SELECT DISTINCT name FROM pragma_function_list lists the functions.'],
   ...['no such table', 'no such column', 'syntax error'].map(
     (part) =>
-      [part, 'Put names with spaces in double quotes. SELECT * FROM sync_columns lists tables and columns.'] as const,
+      [
+        part,
+        'Put names that have spaces or are words of SQL, such as "Order", in double quotes. SELECT * FROM sync_columns lists tables and columns.',
+      ] as const,
   ),
 ];
 

@@ -41,8 +41,9 @@ test.each([
   ['-- nothing', 'Write a question'],
   ['SELECT "Retial"', 'texts in single quotes'],
   ['SELECT 1; SELECT 2', 'One statement'],
-  ['SELECT Unit Price', 'Put names with spaces in double quotes'],
-  ['SELECT * FROM Order Line', 'Put names with spaces in double quotes'],
+  ['SELECT Unit Price', 'Put names that have spaces or are words of SQL'],
+  ['SELECT * FROM Order', 'such as "Order", in double quotes'],
+  ['SELECT * FROM Order Line', 'Put names that have spaces or are words of SQL'],
   ['SELECT count(1, 2)', 'sync_columns lists tables'],
 ])('the query %s gets the hint that helps', (query, hint) => {
   using folder = temporaryFolder();

@@ -93,7 +93,7 @@ interface ListForm {
   readonly nameOf: ReturnType<typeof rowNamer>;
 }
 
-const RESOLVE = 'rowsync resolve ID --take local|remote|base|NULL|=VALUE';
+const RESOLVE = '\n  rowsync resolve ID --take local|remote|base|NULL|=VALUE';
 
 function openText(open: readonly ConflictLine[], lost: readonly ConflictLine[], form: ListForm): string {
   const last = lost.at(-1);
@@ -113,9 +113,9 @@ function listText(conflicts: readonly ConflictLine[], form: ListForm): string {
   const openCount = conflicts.filter(({ state }) => state === 'open').length;
   const count = plural(conflicts.length, 'conflict');
   if (openCount === 0)
-    return `${box}${count}, none of them open; any kept version can still be taken: ${RESOLVE} --again\n`;
+    return `${box}${count}, none of them open; any kept version can still be taken:${RESOLVE} --again\n`;
   const open = openCount === conflicts.length ? '' : `, ${openCount} open`;
-  return `${box}${count}${open}; decide one with: ${RESOLVE}\n`;
+  return `${box}${count}${open}; decide one with:${RESOLVE}\n`;
 }
 
 function boxText(conflicts: readonly ConflictLine[], { width, nameOf }: ListForm): string {

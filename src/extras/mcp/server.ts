@@ -176,7 +176,7 @@ const QUERY = z.strictObject({
     .min(1)
     .max(SQL_CHARS_MAX)
     .describe(
-      'One SELECT in SQLite. Put names with spaces in double quotes. Rows have the number of the origin in _id.',
+      'One SELECT in SQLite. Put names that have spaces or are words of SQL, such as "Order", in double quotes. Rows have the number of the origin in _id.',
     ),
   fresh_within: z
     .string()

@@ -47,7 +47,9 @@ test('lists an open conflict, and says with the exit code that somebody is neede
 
   expect(text.exitCode).toBe(3);
   expect(text.stdout).toContain('theirs');
-  expect(text.stdout).toContain('1 conflict; decide one with: rowsync resolve ID --take local|remote|base|NULL|=VALUE');
+  expect(text.stdout).toContain(
+    '1 conflict; decide one with:\n  rowsync resolve ID --take local|remote|base|NULL|=VALUE',
+  );
   expect(text.stdout).toContain('│ row │ row name │');
   expect(piped.stdout).toContain('id\ttable\trow\trow name\t');
   expect(piped.stdout).toContain('1\tNote\t1\t1 mine\tTitle\ttitle 1\tmine\ttheirs\t');
@@ -93,7 +95,7 @@ test.each([
   expect(resolved.stdout).toContain(`"${title}"`);
   expect(after).toMatchObject({ exitCode: 0, stdout: 'No conflicts\n' });
   expect(all.stdout).toContain(
-    '1 conflict, none of them open; any kept version can still be taken: rowsync resolve ID',
+    '1 conflict, none of them open; any kept version can still be taken:\n  rowsync resolve ID',
   );
   expect(JSON.parse(rows.stdout)).toEqual([{ Title: title }]);
 });
