@@ -77,6 +77,7 @@ function fieldFrom(element: XmlElement): unknown {
 
 /** `i:nil="true"`, whatever prefix the sender gave the namespace. */
 export function isNil({ attributes }: XmlElement): boolean {
+  if (attributes.size === 0) return false;
   for (const [name, value] of attributes) {
     if (name.endsWith(':nil') && (value === 'true' || value === '1')) return true;
   }
@@ -175,21 +176,19 @@ function readValues(
   readers: readonly XmlColumnReader[],
   what: string,
 ): { readonly values: readonly Value[]; readonly faults: readonly UnreadableCell[] } {
-  const values: Value[] = [];
   let faults: readonly UnreadableCell[] = [];
   let byName: ReadonlyMap<string, XmlElement> | undefined;
-  for (const [index, { name, read }] of readers.entries()) {
+  const values = readers.map(({ name, read }, index) => {
     let cell = row.children[index];
     // Answers keep the order of the request, so that a search is needed only where columns were added or left out.
     if (cell?.name !== name) cell = (byName ??= cellByName(row)).get(name);
     if (cell === undefined) throw json.unexpected(what, `rows lack the column "${name}" that describe lists`);
     const value = cell.children.length > 0 ? undefined : read(isNil(cell) ? null : cell.text);
-    if (value === undefined) {
-      const reason = cell.children.length > 0 ? 'elements instead of text' : whyUnreadable(cell.text, 'text');
-      faults = [...faults, { column: name, reason }];
-    }
-    values.push(value ?? null);
-  }
+    if (value !== undefined) return value;
+    const reason = cell.children.length > 0 ? 'elements instead of text' : whyUnreadable(cell.text, 'text');
+    faults = [...faults, { column: name, reason }];
+    return null;
+  });
   return { values, faults };
 }
 
