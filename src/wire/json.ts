@@ -76,7 +76,7 @@ export function isObject(json: unknown): json is JsonObject {
   return typeof json === 'object' && json !== null && !Array.isArray(json) && !(json instanceof ExactNumber);
 }
 
-function readObject(json: unknown, what: string): JsonObject {
+export function readObject(json: unknown, what: string): JsonObject {
   if (isObject(json)) return json;
   throw unexpected(what, `an object was expected, ${describeKind(json)} came`);
 }
@@ -93,7 +93,7 @@ export function describeKind(json: unknown): string {
 const NAME_CHARACTERS_MAX = 1_000;
 
 /** An integer, or its text, as XML has it. */
-function integerFrom(value: unknown): number | null {
+export function integerFrom(value: unknown): number | null {
   const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : null;
 }
@@ -301,12 +301,14 @@ export function readRows(
   const rows: Row[] = [];
   const unreadable: UnreadableRow[] = [];
   const ids: number[] = [];
-  for (const [index, item] of (json as unknown[]).entries()) {
-    const object = readObject(item, `${what}, row ${index + 1}`);
+  let count = 0;
+  for (const item of json as unknown[]) {
+    count += 1;
+    const object = isObject(item) ? item : readObject(item, `${what}, row ${count}`);
     if (object['@row.type'] !== undefined) continue;
     const id = object['@row.id'];
     if (typeof id !== 'number' || !Number.isSafeInteger(id)) {
-      throw unexpected(what, `row ${index + 1} has no integer "@row.id"`);
+      throw unexpected(what, `row ${count} has no integer "@row.id"`);
     }
     ids.push(id);
     const { values, faults } = readValues(object, readers, what);
@@ -314,9 +316,9 @@ export function readRows(
     const color = object['@row.color'];
     // Most rows have no color, and a spread costs as much as three cells.
     const row = color == null ? { id, allow, values } : { id, allow, ...readColor(color), values };
-    const [fault, ...others] = faults;
+    const fault = faults[0]; // not taken apart, which would make an iterator for every row
     if (fault === undefined) rows.push(row);
-    else unreadable.push(unreadableRow(row, [fault, ...others]));
+    else unreadable.push(unreadableRow(row, [fault, ...faults.slice(1)]));
   }
   return { rows, unreadable, ids };
 }

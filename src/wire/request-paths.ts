@@ -40,9 +40,10 @@ export type QueryPair = readonly [name: string, value: string | number | undefin
 
 /** A query string from pairs, in order, without the question mark. Spaces are `%20`. */
 export function queryFromPairs(pairs: readonly QueryPair[]): string {
-  return pairs
-    .flatMap(([name, value]) => (value === undefined ? [] : [`${encodeText(name)}=${encodeText(String(value))}`]))
-    .join('&');
+  const texts: string[] = [];
+  for (const [name, value] of pairs)
+    if (value !== undefined) texts.push(`${encodeText(name)}=${encodeText(String(value))}`);
+  return texts.join('&');
 }
 
 /** Half a character, which no URL can carry, becomes U+FFFD: the origin then says that it knows no such name. */
@@ -58,13 +59,17 @@ export const selectQuery = onceFor(({ columns, sort, filter, top, skip }: Select
     ['top', top === TOP_MAX ? undefined : top],
     ['skip', skip === 0 ? undefined : skip],
   ]);
-  return [columnsQuery(columns), rest].filter((part) => part !== '').join('&');
+  return withColumns(columns, rest);
 });
 
 /** All pages of a table name the same list of columns, which is most of their query. */
 const columnsQuery = onceFor((columns: readonly string[]) =>
   queryFromPairs(columns.map((column) => ['column', column])),
 );
+
+function withColumns(columns: readonly string[], rest: string): string {
+  return [columnsQuery(columns), rest].filter((part) => part !== '').join('&');
+}
 
 /** Ascending is the default and stays unsaid, except for a column whose own name ends like an order. */
 function sortText({ column, descending }: SortKey): string {
@@ -82,5 +87,5 @@ export function recordPairs(records: Records): readonly QueryPair[] {
 
 /** The query string of Retrieve. */
 export function retrieveQuery(columns: readonly string[], records: Records): string {
-  return queryFromPairs([...columns.map((column): QueryPair => ['column', column]), ...recordPairs(records)]);
+  return withColumns(columns, queryFromPairs(recordPairs(records)));
 }

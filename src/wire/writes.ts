@@ -5,7 +5,15 @@
 import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES } from './column-types.ts';
 import { ExactNumber } from './exact-json.ts';
-import { describeKind, Fields, isObject, readError, unexpected, type ErrorDescriptor } from './json.ts';
+import {
+  describeKind,
+  integerFrom,
+  isObject,
+  readError,
+  readObject,
+  unexpected,
+  type ErrorDescriptor,
+} from './json.ts';
 import type { ColumnShape, ColumnType, Value } from './schema.ts';
 import { writeInput, type ValueWriter } from './json-values.ts';
 
@@ -88,10 +96,9 @@ export function readStatuses(json: unknown, rowCount: number, what: string): rea
 }
 
 function readStatus(json: unknown, what: string): StatusDescriptor {
-  const fields = new Fields(json, what);
-  const status = fields.integer('status');
-  if (status < 200 || status > 599) throw unexpected(what, 'the field "status" is not a status');
-  const { errors, error, id, key } = fields.rest();
+  const { status: said, errors, error, id, key } = readObject(json, what);
+  const status = integerFrom(said);
+  if (status === null || status < 200 || status > 599) throw unexpected(what, 'the field "status" is not a status');
   const failures: readonly unknown[] = Array.isArray(errors) ? errors : isObject(error) ? [error] : [];
   const rowId = rowIdFrom(id) ?? null;
   // Of a refused row it says nothing that anybody needs; of an accepted one it is the row's name from now on.

@@ -396,6 +396,14 @@ describe('rows', () => {
     ]);
   });
 
+  test('with two unreadable values name both columns', () => {
+    const columns = [{ name: 'A', type: 'Numeric' } as const, { name: 'B', type: 'Numeric' } as const];
+    const { unreadable } = readRows(parseBody('[{"@row.id":1,"A":"x","B":"y"}]', 'x'), columns, 'x');
+
+    const reason = 'a string that does not fit the type of the column; nor can "B" be read';
+    expect(unreadable).toEqual([{ id: 1, column: 'A', reason }]);
+  });
+
   // The service writes `Edit, Delete`, the specification `Edit,Delete` (2.5).
   test.each([
     ['{"@row.id":1,"@row.allow":"Edit, Delete"}', { id: 1, allow: 'Edit,Delete', values: [] }],
