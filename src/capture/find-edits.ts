@@ -4,7 +4,7 @@
  * through a unique index of the user.
  */
 import { must } from '../base/assert.ts';
-import { editedColumns, isChanged, type RowVersion } from '../reconcile/merge.ts';
+import { editedColumns } from '../reconcile/merge.ts';
 import {
   decideQuestions,
   decideColumnsLost,
@@ -13,6 +13,7 @@ import {
   type RowFacts,
   type RowOutcome,
 } from '../reconcile/row-outcome.ts';
+import type { ChangeKind, ComparedRow } from '../reconcile/push-plan.ts';
 import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
 import {
   areMarksReliable,
@@ -40,12 +41,10 @@ import { readOvertakenRefusals } from '../replica/bookkeeping/refusals.ts';
 import { storeFacts, readCaptureState } from '../replica/bookkeeping/tables.ts';
 
 /** The change of one row: inserted (no base), updated, or deleted (no local). */
-export interface RowChange extends RowVersion {
-  readonly kind: 'insert' | 'update' | 'delete';
+export interface RowChange extends ComparedRow {
+  readonly kind: ChangeKind;
   /** Only `edited` rows may be sent. */
   readonly state: RowState;
-  /** Indexes of the writable cells that differ from base; for an insert, of the cells with a value. */
-  readonly columns: readonly number[];
   /** Why the origin would refuse values that bypassed the triggers; without the values. */
   readonly problems: readonly string[];
 }
@@ -149,27 +148,29 @@ export function diffRows(
 ): readonly RowChange[] {
   const states = readRowStates(from, table.id, ids);
   const problems = readUnsendableCells(from, table, ids);
-  return readVersions(from, table, ids, bases).flatMap((version): readonly RowChange[] => {
-    const { id, base, local } = version;
+  return readVersions(from, table, ids, bases).flatMap(({ id, base, local }): readonly RowChange[] => {
     const state = states.get(id) ?? 'clean';
-    // The row waits for an answer, so it is listed even without a difference.
-    if (!isChanged(base, local, table.columns) && (state === 'edited' || state === 'clean')) return [];
     const columns = local === null ? [] : editedColumns(base, local, table.columns);
+    const isSame = base === null || local === null ? base === local : columns.length === 0;
+    // The row waits for an answer, so it is listed even without a difference.
+    if (isSame && (state === 'edited' || state === 'clean')) return [];
     const kind = base === null ? 'insert' : local === null ? 'delete' : 'update';
-    const raw = [...readRawTexts(from, table, local).keys()].flatMap((column) => {
-      return columns.includes(column) ? [`${cellName(table, columnAt(table, column))} takes text in UTF-8`] : [];
-    });
-    return [{ ...version, kind, state, columns, problems: [...(problems.get(id) ?? []), ...raw] }];
+    const raw = columns
+      .filter((column) => local !== null && rawText(from, table, local, column) !== null)
+      .map((column) => `${cellName(table, columnAt(table, column))} takes text in UTF-8`);
+    return [{ id, base, local, kind, state, columns, problems: [...(problems.get(id) ?? []), ...raw] }];
   });
+}
+
+function rawText(from: Connection, table: TwoWayTable, { id, values }: Row, column: number): string | null {
+  const { localName: tableName } = table;
+  return readRawText(from, values[column], { tableName, name: columnAt(table, column).localName, id });
 }
 
 /** The texts of a row in the user table that are no UTF-8, in hexadecimal digits, by the index of their column. */
 export function readRawTexts(from: Connection, table: TwoWayTable, row: Row | null): ReadonlyMap<number, string> {
   if (row === null || !row.values.some(mayBeRaw)) return new Map();
-  const hexes = row.values.map((value, column) => {
-    const cell = { tableName: table.localName, name: columnAt(table, column).localName, id: row.id };
-    return [column, readRawText(from, value, cell)] as const;
-  });
+  const hexes = row.values.map((_value, column) => [column, rawText(from, table, row, column)] as const);
   return new Map(hexes.flatMap(([column, hex]) => (hex === null ? [] : [[column, hex]])));
 }
 

@@ -130,6 +130,7 @@ export function attachUploads(
   const broken: Pick<UnsendableRow, 'id' | 'column' | 'reason'>[] = [];
   const whole = rows.flatMap((row): readonly PlannedRow[] => {
     const named = uploadsOf(run, row);
+    if (named.length === 0) return [row];
     const problem = named.find(({ value }) => uploads.problems.has(value));
     if (problem !== undefined) {
       const reason = must(uploads.problems.get(problem.value), 'a broken file has a reason');

@@ -2,12 +2,13 @@
  * From rows that were read to a recorded batch. The origin's present rows are merged first, by the one merge, so that no unseen change is overwritten.
  * Then it is decided which rows leave and which wait, and the batch is stored, all in one durable transaction (I11).
  */
+import { must } from '../base/assert.ts';
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { diffRows, type RowChange } from '../capture/find-edits.ts';
 import type { TwoWayTable } from '../capture/two-way-table.ts';
-import { applyOutcome, readRowFacts } from '../capture/writer/apply-outcome.ts';
+import { applyOutcome, applyEvent, readRowFacts } from '../capture/writer/apply-outcome.ts';
 import { storeMissingRows, storeRemoteRows } from '../capture/writer/store-origin-rows.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
 import { judgeHolder, type HolderVerdict } from '../reconcile/match-column.ts';
@@ -39,6 +40,7 @@ import { replicaError } from '../replica/sqlite-errors.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';
 import { countConflicts } from '../replica/bookkeeping/conflicts.ts';
 import { readRowsById } from '../replica/rows.ts';
+import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import type { Row } from '../wire/schema.ts';
 import { noteNewIds, step, type Round, type TablePush, type PushContext } from './context.ts';
 import { requireSameCaller } from './calling-user.ts';
@@ -238,16 +240,20 @@ function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision &
   const { table, context, progress, options, planned } = run;
   const { parked, adopted, method, rows } = decision;
   const nowMs = context.clock.nowMs();
-  const leavingById = new Map(rows.map((row) => [row.id, row]));
+  requireHarmlessTriggers(tx, table);
+  const leaving = rows.filter(({ madeMatch }) => madeMatch === null).map(({ id }) => id);
+  const states = new Map(edited.map(({ id, state }) => [id, state]));
+  applyEvent(tx, table.id, leaving, { event: 'sendStarted', at: stampFromMs(nowMs), states });
   const rules = { columns: table.columns, policy: options.conflict, isSent: false, reason: '' };
-  const ids = edited.map(({ id }) => id);
-  const outcomes = readRowFacts(tx, table, ids, edited).flatMap((facts): readonly RowOutcome[] => {
+  const madeById = new Map(rows.flatMap(({ id, madeMatch }) => (madeMatch === null ? [] : [[id, madeMatch]])));
+  const others = edited.filter(({ id }) => parked.has(id) || adopted.has(id) || madeById.has(id));
+  const ids = others.map(({ id }) => id);
+  const outcomes = readRowFacts(tx, table, ids, others).map((facts): RowOutcome => {
     const refusal = parked.get(facts.id);
     const remote = adopted.get(facts.id);
-    const leaving = leavingById.get(facts.id);
-    if (refusal !== undefined) return [decideMoved(facts, 'refused', refusal)];
-    if (remote !== undefined) return [{ ...decideRemote(facts, remote, rules), isOffPage: true }];
-    return leaving === undefined ? [] : [decideLeaving(facts, leaving, planned.match)];
+    if (refusal !== undefined) return decideMoved(facts, 'refused', refusal);
+    if (remote !== undefined) return { ...decideRemote(facts, remote, rules), isOffPage: true };
+    return decideLeaving(facts, must(madeById.get(facts.id), 'a match value was made for it'), planned.match);
   });
   applyOutcome(tx, table, { outcomes, nowMs });
   progress.counts.refusedCount += parked.size;
@@ -262,11 +268,11 @@ function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision &
   return { ...batch, id: storeBatch(tx, table, batch), bases: edited.flatMap(({ base }) => base ?? []) };
 }
 
-/** A row that leaves. A generated match value is stored in it before, so that a repeated create is the same create. */
-function decideLeaving(facts: RowFacts, { madeMatch }: PlannedRow, match: number | null): RowOutcome {
+/** A row that leaves with a generated match value, stored in it before, so that a repeated create is the same create. */
+function decideLeaving(facts: RowFacts, madeMatch: string, match: number | null): RowOutcome {
   const outcome = decideMoved(facts, 'sendStarted');
   const { local } = facts;
-  if (madeMatch === null || match === null || local === null) return outcome;
+  if (match === null || local === null) return outcome;
   return { ...outcome, local: { ...local, values: local.values.with(match, madeMatch) } };
 }
 

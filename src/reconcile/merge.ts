@@ -116,9 +116,13 @@ export function isChanged(base: Row | null, local: Row | null, columns: readonly
 
 /** Indexes of the writable cells in which a row differs from its base; without a base, of those with a value. */
 export function editedColumns(base: Row | null, local: Row, columns: readonly MergeColumn[]): readonly number[] {
-  return columns.flatMap(({ type, writable }, column) =>
-    writable && !isSameValue(type, cellOf(base, column), cellOf(local, column)) ? [column] : [],
-  );
+  const edited: number[] = [];
+  let column = 0;
+  for (const { type, writable } of columns) {
+    if (writable && !isSameValue(type, cellOf(base, column), cellOf(local, column))) edited.push(column);
+    column += 1;
+  }
+  return edited;
 }
 
 interface Rules {
@@ -161,8 +165,8 @@ function mergeCells(
   const values = columns.map(({ type, writable }, column): Value => {
     const here = cellOf(local, column);
     const there = cellOf(remote, column);
-    const before = cellOf(base, column);
     if (isSameValue(type, here, there)) return there;
+    const before = cellOf(base, column);
     if (isSameValue(type, here, before)) return there;
     if (writable && isSameValue(type, there, before)) return here;
     const winner = writable ? winnerOf(policy) : 'origin';

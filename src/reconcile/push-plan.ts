@@ -11,7 +11,7 @@
 import { must } from '../base/assert.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
-import { cellOf, editedColumns, type ConflictPolicy, type RowVersion } from './merge.ts';
+import { cellOf, type ConflictPolicy, type RowVersion } from './merge.ts';
 import { filterOfValue, matchKey } from './match-values.ts';
 import { uploadName, type SentFile } from './files.ts';
 
@@ -22,6 +22,12 @@ export interface PushColumn {
   readonly writable: boolean;
   /** Characters that it takes; null where there is no limit. */
   readonly width: number | null;
+}
+
+/** A row that was compared with its base. */
+export interface ComparedRow extends RowVersion {
+  /** Indexes of the writable cells that differ from base; for an insert, of the cells with a value. */
+  readonly columns: readonly number[];
 }
 
 /** The facts about a table that a plan needs. */
@@ -159,7 +165,7 @@ const MADE_MATCH_CHARS_MIN = 16;
  * Plans rows of one table. Two new rows whose match values may be one at the origin never leave in one batch, since the second would change the first.
  * The second is left, and the next plan finds the first at the origin.
  */
-export function planPush(rows: readonly RowVersion[], table: PushTable, options: PlanOptions): PushPlan {
+export function planPush(rows: readonly ComparedRow[], table: PushTable, options: PlanOptions): PushPlan {
   const unsendable: UnsendableRow[] = [];
   const batches: OpenBatch[] = [];
   const left: number[] = [];
@@ -221,14 +227,15 @@ interface PlannedWrite {
 }
 
 /** Null for a row that has nothing to send. */
-function planRow(row: RowVersion, table: PushTable, options: PlanOptions): PlannedWrite | UnsendableRow | null {
-  const { id, base, local } = row;
+function planRow(row: ComparedRow, table: PushTable, options: PlanOptions): PlannedWrite | UnsendableRow | null {
+  const { id, base, local, columns } = row;
+  const cells = columns.map((column) => ({ column, value: cellOf(local, column) }));
   const planned =
     local === null
       ? ({ method: 'delete', row: { id, kind: 'delete', cells: [], madeMatch: null } } as const)
       : base === null
-        ? planInsert(id, local, table, options.makeMatch)
-        : planUpdate(row, local, table);
+        ? planInsert({ ...local, id }, cells, table, options.makeMatch)
+        : planUpdate(id, cells, table);
   if (planned === null || 'reason' in planned) return planned;
   const measured = measureRow(planned.row, table.columns, options);
   return 'reason' in measured ? measured : { ...planned, ...measured };
@@ -236,22 +243,26 @@ function planRow(row: RowVersion, table: PushTable, options: PlanOptions): Plann
 
 type Planned = { readonly method: WriteMethod; readonly row: PlannedRow } | UnsendableRow;
 
-function planUpdate({ id, base }: RowVersion, local: Row, { columns }: PushTable): Planned | null {
-  const cells = changedCells(base, local, columns);
+function planUpdate(id: number, cells: readonly SentCell[], { columns }: PushTable): Planned | null {
   if (cells.length === 0) return null;
   const problem = cellProblem(cells, columns);
   if (problem !== null) return { id, kind: 'update', ...problem };
   return { method: 'update', row: { id, kind: 'update', cells, madeMatch: null } };
 }
 
-function planInsert(id: number, local: Row, { columns, match, addRefusal }: PushTable, makeMatch: MakeMatch): Planned {
+function planInsert(
+  local: Row,
+  cells: readonly SentCell[],
+  { columns, match, addRefusal }: PushTable,
+  makeMatch: MakeMatch,
+): Planned {
+  const { id } = local;
   const refuse = (reason: string, column: number | null): UnsendableRow => ({ id, kind: 'insert', column, reason });
-  const insert = (method: 'create' | 'upsert', cells: readonly SentCell[], madeMatch: string | null = null) => ({
+  const insert = (method: 'create' | 'upsert', sent: readonly SentCell[], madeMatch: string | null = null) => ({
     method,
-    row: { id, kind: 'insert', cells, madeMatch } as const,
+    row: { id, kind: 'insert', cells: sent, madeMatch } as const,
   });
   if (addRefusal !== null) return { id, kind: 'insert', column: null, ...addRefusal };
-  const cells = changedCells(null, local, columns);
   // A row without any value is intended; a row whose values cannot be sent must not become one.
   if (cells.length === 0 && local.values.some((value) => value !== null)) {
     const reason = 'the calling user may write none of the columns in which it has a value';
@@ -276,11 +287,6 @@ function planInsert(id: number, local: Row, { columns, match, addRefusal }: Push
     [...others, { column: match, value: made }].toSorted((a, b) => a.column - b.column),
     made,
   );
-}
-
-/** The writable cells in which a row differs from its base; without a base, all cells with a value. */
-function changedCells(base: Row | null, local: Row, columns: readonly PushColumn[]): readonly SentCell[] {
-  return editedColumns(base, local, columns).map((column) => ({ column, value: cellOf(local, column) }));
 }
 
 function cellProblem(

@@ -14,6 +14,7 @@ import {
   isTakenAs,
 } from './merge.ts';
 import {
+  decideAccepted,
   decideMoved,
   decideRemote,
   discardedLines,
@@ -82,10 +83,9 @@ export function baseAfterAnswer(
   const { columns, isAccepted, arrived } = facts;
   const { local, remote } = now;
   // Values that the origin fills in are no edits of a new row that was deleted here meanwhile.
-  const asMade = columns.map(({ automatic }, column): Value => {
-    return local === null && automatic === true ? cellOf(remote, column) : null;
-  });
-  const values = before.base?.values.slice() ?? asMade;
+  const asMade = (): Value[] =>
+    columns.map(({ automatic }, column) => (local === null && automatic === true ? cellOf(remote, column) : null));
+  const values = before.base?.values.slice() ?? asMade();
   for (const { column, value, file } of before.sent) {
     const type = columns[column]?.type ?? 'Text';
     const there = cellOf(remote, column);
@@ -180,9 +180,9 @@ export function decideSettled(
   rules: SettleRules,
 ): { readonly outcome: RowOutcome; readonly limit: RowLimit | null } {
   const { outcome, limit } = decideRow(facts, settled, rules);
+  if (settled.news.unreadable === undefined) return { outcome, limit };
   // No page vouches for a row that cannot be read. Should it become what its page showed before, the page's ETag would hide that it can be read again.
-  const isOffPage = outcome.isOffPage || settled.news.unreadable !== undefined;
-  return { outcome: { ...outcome, isOffPage }, limit };
+  return { outcome: { ...outcome, isOffPage: true }, limit };
 }
 
 function decideRow(
@@ -209,6 +209,8 @@ function decideRow(
 /** Merges a row with the origin's, or as it was sent, or as gone. */
 function decideTaken(facts: RowFacts, settled: SettledRow, { columns, policy, match }: SettleRules): RowOutcome {
   const { row, news } = settled;
+  if (isStillAsSent(facts, settled))
+    return { ...decideAccepted(facts, must(news.remote, 'it was read back')), refusal: 'forget', isOffPage: true };
   const { base, remote } = remoteAndBase(columns, settled, facts);
   const rules = { columns, policy, isSent: true, reason: 'not returned by the origin after a push' };
   const outcome = decideRemote({ ...facts, base }, remote, rules);
@@ -220,6 +222,19 @@ function decideTaken(facts: RowFacts, settled: SettledRow, { columns, policy, ma
   const hasArrived = row.unanswered === undefined || isThere(columns, row, news);
   const conflicts = [...outcome.conflicts, ...lines];
   return { ...outcome, conflicts, refusal: hasArrived ? 'forget' : null, isOffPage: true };
+}
+
+/** Whether an accepted row that was read back holds exactly what was sent, as nearly all do: it is what the origin returned, without a merge. */
+export function isStillAsSent({ base, local, questions }: RowFacts, { row, settlement }: SettledRow): boolean {
+  const { answer, cells } = row;
+  if (settlement !== 'merge' || answer?.as !== 'accepted' || local === null || questions.length > 0) return false;
+  let next = 0;
+  return local.values.every((value, column) => {
+    const cell = cells[next];
+    if (cell?.column !== column) return value === cellOf(base, column);
+    next += 1;
+    return cell.file === undefined && value === cell.value;
+  });
 }
 
 /** The origin's version for the merge of a row. */

@@ -3,8 +3,7 @@
  * another column, and an edit of their row would keep them permanently. Pure.
  */
 import { columnType, isWritable, type Row, type TableDescriptor } from '../wire/schema.ts';
-import { cellOf, type MergeColumn, isSameValue } from './merge.ts';
-import { baseAsSent } from './push-settle.ts';
+import { cellOf, editedColumns, type MergeColumn, isSameValue } from './merge.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
 
 /** Whether rows that were read under one description mean the same under another. */
@@ -32,16 +31,8 @@ export function changedColumns(columns: readonly ReadColumn[], { columns: now }:
 }
 
 /** Whether the cells that people can write are as expected; values that the origin computes do not count. */
-export function isAsExpected(
-  columns: readonly MergeColumn[],
-  row: Row,
-  expected: Row | null,
-  except: ReadonlySet<number> = new Set(),
-): boolean {
-  return columns.every(({ type, writable, automatic }, index) => {
-    if (!writable || automatic || except.has(index)) return true;
-    return isSameValue(type, cellOf(row, index), cellOf(expected, index));
-  });
+export function isAsExpected(columns: readonly MergeColumn[], row: Row, expected: Row | null): boolean {
+  return editedColumns(expected, row, columns).every((column) => columns[column]?.automatic === true);
 }
 
 /** Whether a row is as its accepted request left it. The origin shows files in another form than they were sent. */
@@ -50,11 +41,15 @@ export function isAsAccepted(
   row: Row,
   { kind, base, cells }: { readonly kind: ChangeKind; readonly base: Row | null; readonly cells: readonly SentCell[] },
 ): boolean {
-  const plain = cells.filter(({ file }) => file === undefined);
-  const isHeld = ({ column, value }: SentCell): boolean =>
-    isSameValue(columns[column]?.type ?? 'Text', cellOf(row, column), value);
+  const isHeld = ({ column, value, file }: SentCell): boolean =>
+    file !== undefined || isSameValue(columns[column]?.type ?? 'Text', cellOf(row, column), value);
   // A default that the origin fills in is no surprise.
-  if (kind === 'insert') return plain.every(isHeld);
-  const files = new Set(cells.flatMap(({ column, file }) => (file === undefined ? [] : [column])));
-  return isAsExpected(columns, row, baseAsSent({ base, sent: cells }, row.id, columns.length), files);
+  if (kind === 'insert') return cells.every(isHeld);
+  const isAutomatic = (column: number): boolean => columns[column]?.automatic === true;
+  return (
+    cells.every((cell) => isAutomatic(cell.column) || isHeld(cell)) &&
+    editedColumns(base, row, columns).every(
+      (index) => isAutomatic(index) || cells.some(({ column }) => column === index),
+    )
+  );
 }

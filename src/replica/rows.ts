@@ -306,6 +306,7 @@ export function objectText(pairs: readonly (readonly [name: string, value: Store
 
 /** Reads rows by id, in no particular order; ids that are not here are left out. */
 export function readRowsById(from: Connection, target: RowTarget, ids: readonly number[]): readonly Row[] {
+  if (ids.length === 0) return [];
   const text = sql`SELECT ${columnList(target.columns)} FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
   // Not taken apart into the rest of an array, which would be copied.
   return queryRows(from, text, [JSON.stringify(ids)]).map((row) => ({

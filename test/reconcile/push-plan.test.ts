@@ -1,10 +1,11 @@
 import fc from 'fast-check';
-import type { RowVersion } from '../../src/reconcile/merge.ts';
+import { editedColumns, type RowVersion } from '../../src/reconcile/merge.ts';
 import { describe, expect, test } from 'vitest';
 import {
   ADDS_FORBIDDEN,
   BATCH_LIMITS,
   planPush,
+  type ComparedRow,
   type MeasureFile,
   type PlannedBatch,
   type PushColumn,
@@ -47,9 +48,17 @@ function deleted(id: number, ...values: readonly Value[]): RowVersion {
   return { id, base: row(id, ...values), local: null };
 }
 
+/** Rows with the columns in which they were edited. */
+function edited(rows: readonly RowVersion[], { columns }: PushTable): readonly ComparedRow[] {
+  return rows.map((version) => {
+    const { base, local } = version;
+    return { ...version, columns: local === null ? [] : editedColumns(base, local, columns) };
+  });
+}
+
 function plan(rows: readonly RowVersion[], table: PushTable = MATCHED, limits = BATCH_LIMITS): PushPlan {
   let made = 0;
-  return planPush(rows, table, { limits, makeMatch: () => `made-${(made += 1)}`, measureFile });
+  return planPush(edited(rows, table), table, { limits, makeMatch: () => `made-${(made += 1)}`, measureFile });
 }
 
 /** Batches in a short form: `upsert 7[0=a,1=b] …`. */
@@ -137,7 +146,11 @@ describe('a plan', () => {
         makeMatch: (charsMax: number): string => `at most ${charsMax}`,
         measureFile,
       };
-      const { batches, unsendable } = planPush([inserted(-1, null, 'new')], { ...MATCHED, columns }, options);
+      const { batches, unsendable } = planPush(
+        edited([inserted(-1, null, 'new')], MATCHED),
+        { ...MATCHED, columns },
+        options,
+      );
       return [...said(batches), ...unsendable.map(({ reason }) => reason)];
     });
 
@@ -214,7 +227,7 @@ describe('a plan', () => {
       measureFile,
       isLeaving: (key: string) => key === 'a',
     };
-    const { batches, left } = planPush([inserted(-1, 'A'), inserted(-2, 'b')], MATCHED, options);
+    const { batches, left } = planPush(edited([inserted(-1, 'A'), inserted(-2, 'b')], MATCHED), MATCHED, options);
 
     expect(said(batches)).toEqual(['upsert -2[0=b]']);
     expect(left).toEqual([-1]);
@@ -262,7 +275,7 @@ describe('a plan', () => {
     ],
   ])('cuts batches where %s', (_what, rowsMax, limits, expected) => {
     const rows = limits.map((_, index) => updated(index + 1, ['a'], ['b']));
-    const { batches } = planPush(rows, MATCHED, {
+    const { batches } = planPush(edited(rows, MATCHED), MATCHED, {
       limits: { ...BATCH_LIMITS, rowsMax },
       makeMatch: () => 'made',
       measureFile,

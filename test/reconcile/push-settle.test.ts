@@ -4,6 +4,7 @@ import type { RowFacts, RowOutcome } from '../../src/reconcile/row-outcome.ts';
 import {
   decideMergedInto,
   decideSettled,
+  isStillAsSent,
   isTaken,
   otherIdOf,
   settledRow,
@@ -33,6 +34,7 @@ function row(id: number, ...values: readonly Value[]): Row {
 }
 
 const BEFORE = row(7, 'a', 'x', 'f');
+const FILE: SentFile = { path: '/a', name: 'a', type: 'text/plain', bytes: 1, sha256: '00', before: null };
 /** The first cell of a row is sent as `b`. */
 const SENT = [{ column: 0, value: 'b' }];
 
@@ -110,6 +112,44 @@ describe('a row that was sent', () => {
     const isFound = finding === 'there' || finding === 'other';
     return { finding, remote: isFound ? there(kind) : null, arrived: new Set() };
   }
+
+  const TWO = [...SENT, { column: 1, value: 'y' }];
+  const QUESTION = { id: 1, kind: 'cell', column: 1 } as const;
+  test.each<[string, boolean, ChangeKind, RowAnswer, RowFinding, Partial<RowFacts>, Partial<BatchRow>]>([
+    ['that nobody touched', true, 'update', 'accepted', 'there', {}, {}],
+    [
+      'of which two cells were sent',
+      true,
+      'update',
+      'accepted',
+      'there',
+      { local: row(7, 'b', 'y', 'f') },
+      { cells: TWO },
+    ],
+    ['that is new', true, 'insert', 'accepted', 'there', {}, {}],
+    ['that was not read back', false, 'update', 'accepted', 'absent', {}, {}],
+    ['whose answer got lost', false, 'update', 'lost', 'there', {}, {}],
+    ['that the origin merged into another', false, 'insert', 'matched', 'there', {}, {}],
+    ['that was deleted here since', false, 'update', 'accepted', 'there', { local: null }, {}],
+    ['with a question', false, 'update', 'accepted', 'there', { questions: [QUESTION] }, {}],
+    ['edited since where it was sent', false, 'update', 'accepted', 'there', { local: row(7, 'c', 'x', 'f') }, {}],
+    [
+      'edited since in the second cell',
+      false,
+      'update',
+      'accepted',
+      'there',
+      { local: row(7, 'b', 'z', 'f') },
+      { cells: TWO },
+    ],
+    ['edited since elsewhere', false, 'update', 'accepted', 'there', { local: row(7, 'b', 'y', 'f') }, {}],
+    ['new, and edited since elsewhere', false, 'insert', 'accepted', 'there', { local: row(-2, 'b', 'y', null) }, {}],
+    ['with a file', false, 'update', 'accepted', 'there', {}, { cells: [{ column: 0, value: 'b', file: FILE }] }],
+  ])('%s is settled without a merge: %s', (_what, expected, kind, answer, finding, facts, more) => {
+    const settled = settledRow(batchRow(kind, answer, more), newsOf(kind, finding));
+
+    expect(isStillAsSent({ ...factsOf(kind, false), ...facts }, settled)).toBe(expected);
+  });
 
   function outcomeText(settlement: string, outcome: RowOutcome): string {
     const version = (one: RowOutcome['local']): string =>
@@ -334,7 +374,6 @@ describe('a row that was sent', () => {
     });
   });
   describe('and was merged into a known one', () => {
-    const FILE: SentFile = { path: '/a', name: 'a', type: 'text/plain', bytes: 1, sha256: '00', before: null };
     const columns: readonly MergeColumn[] = [
       ...COLUMNS.slice(0, 2),
       { type: 'Numeric', writable: true },

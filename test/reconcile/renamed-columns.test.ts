@@ -46,6 +46,7 @@ test.each([
 test.each([
   ['an update beside which another cell changed', 'update', row('b', 'x', 1, null, 'theirs'), false],
   ['an update that left the other cells', 'update', row('b', 'x', 1, null, 'd'), true],
+  ['an update of a cell that the origin fills in itself, and did', 'update', row('b', 'x', 2, null, 'd'), true],
   ['a new row with a default in a cell that was not sent', 'insert', row('b', 'x', 1, null, 'theirs'), true],
   ['a new row of which one value is another', 'insert', row('b', 'x', 2, null, 'd'), false],
   ['a new row with a number in another spelling', 'insert', row('b', 'x', '1.0', null, 'd'), true],
@@ -58,6 +59,12 @@ test.each([
   const base = kind === 'insert' ? null : row('a', 'x', 1, null, 'd');
 
   expect(isAsAccepted(columns, now, { kind, base, cells })).toBe(expected);
+});
+
+test('an update beside which the origin filled in a cell by itself is as it was accepted', () => {
+  const sent = { kind: 'update', base: row('a', 'x', 1, null), cells: [{ column: 0, value: 'b' }] } as const;
+
+  expect(isAsAccepted(COLUMNS, row('b', 'x', 2, null), sent)).toBe(true);
 });
 
 function described(change: Partial<ColumnDescriptor> = {}): TableDescriptor {

@@ -168,9 +168,10 @@ export function readRowStates(
 ): ReadonlyMap<number, RowState> {
   const text = sql`SELECT row_id AS id, state FROM _rowsync_rows
       WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
-  return new Map(
-    queryRows(from, text, [tableId, JSON.stringify(ids)]).map(([id, state]) => [Number(id), oneOf(ROW_STATES, state)]),
-  );
+  const states = new Map<number, RowState>();
+  for (const row of queryRows(from, text, [tableId, JSON.stringify(ids)]))
+    states.set(Number(row[0]), oneOf(ROW_STATES, row[1]));
+  return states;
 }
 
 /** Rows whose edit is not on its way to the origin. */

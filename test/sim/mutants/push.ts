@@ -368,8 +368,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/push-settle.ts',
-        find: 'return local === null && automatic === true ? cellOf(remote, column) : null;',
-        replace: 'return automatic === undefined ? null : cellOf(remote, column);',
+        find: '(local === null && automatic === true ? cellOf(remote, column) : null)',
+        replace: '(automatic === undefined ? null : cellOf(remote, column))',
       },
     ],
   },
@@ -379,8 +379,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/push-settle.ts',
-        find: 'return local === null && automatic === true ?',
-        replace: 'return local === null && automatic === null ?',
+        find: '(local === null && automatic === true ?',
+        replace: '(local === null && automatic === null ?',
       },
     ],
   },
@@ -401,9 +401,9 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/push-plan.ts',
-        find: 'return editedColumns(base, local, columns).map((column) => ({ column, value: cellOf(local, column) }));',
+        find: 'const cells = columns.map((column) => ({ column, value: cellOf(local, column) }));',
         replace:
-          'return columns.flatMap(({ writable }, column) => (writable && (cellOf(local, column) ?? cellOf(base, column)) !== null ? [{ column, value: cellOf(local, column) }] : []));',
+          'const cells = table.columns.flatMap(({ writable }, column) => (local !== null && writable && (cellOf(local, column) ?? cellOf(base, column)) !== null ? [{ column, value: cellOf(local, column) }] : []));',
       },
     ],
   },
