@@ -2,12 +2,12 @@
  * Converts the cells of proposed edits into what their columns would store, or gives the reason for a refusal.
  */
 import type { BrowsedColumn } from '../shared/rows-page.ts';
-import type { Exact } from '../../replica/history-cells.ts';
+import type { Stored } from '../../replica/connection.ts';
 import { storedFromValue } from '../../replica/rows.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
 import { columnType } from '../../wire/schema.ts';
 
-export function exactOf(column: BrowsedColumn, value: string | number | boolean | null): Exact {
+export function exactOf(column: BrowsedColumn, value: string | number | boolean | null): Stored {
   if (value === null || value === '') return null;
   const type = columnType(column.type);
   if (type === 'Checkbox' && /^(?:true|false|0|1)$/.test(String(value))) {

@@ -3,9 +3,13 @@
  * is wrong with them.
  */
 import { findBrowsedTable, type BrowsedColumn, type BrowsedTable } from '../shared/rows-page.ts';
-import type { Connection } from '../../replica/connection.ts';
+import type { Connection, Stored } from '../../replica/connection.ts';
+import { ident, sql } from '../../base/sql.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
+import { missingRule, valueRules } from '../../capture/edit-triggers.ts';
+import { readTwoWayTable } from '../../capture/two-way-table.ts';
 import { exactText } from '../../replica/history-cells.ts';
+import { queryAny } from '../../replica/query.ts';
 import { readExactCells } from '../shared/sql-client.ts';
 import { exactOf, isNeeded, reasonNotWritten } from './cells.ts';
 import type { ProposedEdit, StoredEdit } from './proposal.ts';
@@ -22,8 +26,9 @@ export function lookAtEdits(from: Connection, edits: readonly ProposedEdit[]): E
   const stored = edits.flatMap((edit, index): readonly StoredEdit[] => {
     const found = lookAt(from, edit);
     const row = edit.row_id === undefined ? null : `${edit.table} ${edit.row_id}`;
-    if ('problem' in found) complaints.push(`edit ${index + 1}: ${found.problem}`);
-    else if (row !== null && seen.has(row)) complaints.push(`edit ${index + 1}: the row has an edit already`);
+    const place = `edit ${index + 1}${edit.row_id === undefined ? '' : `, row ${edit.row_id}`}`;
+    if ('problem' in found) complaints.push(`${place}: ${found.problem}`);
+    else if (row !== null && seen.has(row)) complaints.push(`${place}: the row has an edit already`);
     if (row !== null) seen.add(row);
     return 'problem' in found ? [] : [found];
   });
@@ -52,7 +57,10 @@ function lookAt(from: Connection, edit: ProposedEdit): Found {
     const column = table.columns.find((each) => each.name === name);
     const why = reasonNotWritten(column);
     if (column === undefined || why !== null) return { problem: `${name}: ${why}` };
-    wanted.push({ column, value: exactText(exactOf(column, value)) });
+    const exact = exactOf(column, value);
+    const refused = reasonRefused(from, table, { column: name, value: exact, action });
+    if (refused !== null) return { problem: refused };
+    wanted.push({ column, value: exactText(exact) });
   }
   if (rowId === undefined) return insertOf(table, wanted);
   const columns = action === 'delete' ? writableOf(table) : wanted.map(({ column }) => column.name);
@@ -68,6 +76,23 @@ function lookAt(from: Connection, edit: ProposedEdit): Found {
   return real.length === 0
     ? { problem: 'it changes nothing' }
     : { table: table.name, kind: 'update', rowId, cells: real };
+}
+
+/** Why the triggers would refuse a value, judged by their own rules without a write; null where they would not. */
+function reasonRefused(
+  from: Connection,
+  { id }: BrowsedTable,
+  { column, value, action }: { readonly column: string; readonly value: Stored; readonly action: StoredEdit['kind'] },
+): string | null {
+  const table = readTwoWayTable(from, id);
+  const known = table?.columns.find(({ localName }) => localName === column);
+  if (table === null || known === undefined) return null;
+  const missing = missingRule(table, known, action === 'insert' ? 'new' : 'known');
+  for (const { isBroken, sentence } of [...valueRules(table, known), ...(missing === null ? [] : [missing])]) {
+    const text = sql`SELECT 1 FROM (SELECT ? AS ${ident(column)}) NEW WHERE ${isBroken}`;
+    if (queryAny(from, text, [value])) return sentence;
+  }
+  return null;
 }
 
 function insertOf(

@@ -9,7 +9,7 @@ import { type TableUndo, writeEdit } from '../history/undo.ts';
 import { dropProposal, findProposal, listProposals, moveProposal, type FoundProposal } from './proposal-files.ts';
 import { proposalsFolder } from './proposal-names.ts';
 import type { Proposal, StoredEdit } from './proposal.ts';
-import { workAsClient, readExactCells } from '../shared/sql-client.ts';
+import { clientRefusal, workAsClient, readExactCells } from '../shared/sql-client.ts';
 import { editJson, previewOf, refusalLines } from '../history/edit-report.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
@@ -199,7 +199,7 @@ async function report(
   const end = isApplied
     ? `${plural(rowCount, 'row')} edited here${deletedText}; rowsync push carries it\n`
     : refused.length > 0
-      ? `Nothing was changed. These cells changed after the proposal was made:\n${refused.join('')}`
+      ? `Nothing was changed. These edits cannot be made:\n${refused.join('')}`
       : `nothing was edited; rowsync proposals apply ${name} does it\n`;
   const { session } = invocation;
   const previews = busy.map(previewOf);
@@ -208,7 +208,7 @@ async function report(
   return isApplied ? session.stdout.write(text) : writePaged(session, text);
 }
 
-/** Writes the edits of a proposal by table, except where cells changed since. @throws what SQLite or a trigger says against one. */
+/** Writes the edits of a proposal by table, except where cells changed since or a value is refused. */
 function applyEdits(from: Connection, { edits }: Proposal): readonly TableUndo[] {
   const byTable = new Map<string, { readonly edits: InverseEdit[]; readonly refusals: UndoRefusal[] }>();
   for (const edit of edits) {
@@ -217,8 +217,14 @@ function applyEdits(from: Connection, { edits }: Proposal): readonly TableUndo[]
     const found = held(from, edit);
     group.refusals.push(...found.refusals);
     if (found.edit === null) continue;
-    writeEdit(from, edit.table, found.edit);
-    group.edits.push(found.edit);
+    try {
+      writeEdit(from, edit.table, found.edit);
+      group.edits.push(found.edit);
+    } catch (thrown) {
+      const why = clientRefusal(from, thrown);
+      if (why === null) throw thrown;
+      group.refusals.push({ rowId: edit.rowId ?? 0, column: null, why });
+    }
   }
   return [...byTable].map(([table, group]) => ({
     table,

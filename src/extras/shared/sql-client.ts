@@ -3,11 +3,12 @@
  * them. For the demo, the page, undo and proposals.
  */
 import Database from 'better-sqlite3';
-import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
+import { RowsyncError } from '../../base/errors.ts';
+import { ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
-import { replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
+import { refusalWords, replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
 import type { Exact } from '../../replica/history-cells.ts';
-import { queryNumber, queryRows } from '../../replica/query.ts';
+import { queryAny, queryNumber, queryRows } from '../../replica/query.ts';
 
 /** The daemon writes in short transactions. */
 const BUSY_MS_MAX = 5_000;
@@ -18,10 +19,24 @@ function asClient<T>(path: string, work: (db: Database.Database) => T): T {
     db.pragma('trusted_schema = OFF');
     return work(db);
   } catch (thrown) {
-    throw replicaError(thrown, `Editing ${path}`);
+    if (!isOurRefusal(db, thrown)) throw replicaError(thrown, `Editing ${path}`);
+    const message = `Editing ${path}: ${thrown.message}`;
+    throw new RowsyncError('replica', 'replica.failed', { message, hint: 'Nothing was changed.', cause: thrown });
   } finally {
     db.close(); // takes back what was not kept
   }
+}
+
+/** Whether a trigger of rowsync refused an edit: its text has the sentence. */
+function isOurRefusal(from: Connection, thrown: unknown): thrown is Error {
+  if (sqliteCode(thrown) !== 'SQLITE_CONSTRAINT_TRIGGER' || !(thrown instanceof Error)) return false;
+  const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_*' AND instr(sql, ?) > 0`;
+  return queryAny(from, text, [literal(thrown.message)]);
+}
+
+/** Why an edit was refused: in our own words, but not in those of another program's trigger, which may repeat the row; null for other errors. */
+export function clientRefusal(from: Connection, thrown: unknown): string | null {
+  return isOurRefusal(from, thrown) ? thrown.message : refusalWords(thrown);
 }
 
 /** Runs statements in one transaction. @throws RowsyncError `replica.failed` with the words of SQLite or of a trigger. */

@@ -18,7 +18,7 @@ const NOTE = {
   name: 'Note',
   columns: [
     { name: 'Title', type: 'Text' },
-    { name: 'Code', type: 'Text', options: ['Unique'] },
+    { name: 'Code', type: 'Text', options: ['Unique'], width: 10 },
     { name: 'Price', type: 'Numeric' },
     { name: 'Done', type: 'Checkbox' },
     { name: 'Photo', type: 'Attachment' },
@@ -384,7 +384,7 @@ describe('a proposal', () => {
     db.close();
 
     expect(applied.exitCode).toBe(3);
-    expect(applied.stdout).toContain('Nothing was changed. These cells changed after the proposal was made:');
+    expect(applied.stdout).toContain('Nothing was changed. These edits cannot be made:');
     expect(applied.stdout).toMatch(
       /Note 11 Title: changed since\n.*Note 12 Title: changed since\n.*Note 13: the row was deleted since/,
     );
@@ -396,19 +396,54 @@ describe('a proposal', () => {
     await runCli(['discard', 'Note', '--all'], workspace);
   });
 
-  test('is refused whole in the words of a trigger', async () => {
+  test('is refused where the triggers would refuse a value, with its row and column', async () => {
     const edits = [
       { table: 'Note', action: 'update', row_id: 20, values: { Title: 'twenty' } },
       { table: 'Note', action: 'update', row_id: 21, values: { Price: 'no number' } },
+      { table: 'Note', action: 'insert', values: { Code: 'much too long' } },
+    ];
+
+    const proposed = await agent.call('propose_edits', { name: 'wrong-value', edits });
+
+    expect(proposed.isError).toBe(true);
+    expect(proposed.value).toMatchObject({
+      problems: [
+        'edit 2, row 21: "Price" of Note takes a number such as 12.5, without exponent',
+        'edit 3: "Code" of Note takes at most 10 characters',
+      ],
+    });
+    expect((await agent.call('list_proposals')).text).not.toContain('wrong-value');
+  });
+
+  test('is refused whole in the words of our trigger, not in those of another program; its other edits are shown', async () => {
+    const edits = [
+      { table: 'Note', action: 'update', row_id: 20, values: { Title: 'twenty' } },
+      { table: 'Note', action: 'update', row_id: 21, values: { Price: 7 } },
+      { table: 'Note', action: 'update', row_id: 22, values: { Title: 'foreign' } },
     ];
     await agent.call('propose_edits', { name: 'wrong-value', edits });
+    const file = join(workspace.folder, 'replica.db.proposals', 'wrong-value.json');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"value": "7"', String.raw`"value": "\"no number\""`));
+    const db = new Database(join(workspace.folder, 'replica.db'));
+    db.exec(`CREATE TRIGGER mine BEFORE UPDATE ON "Note" WHEN NEW."Title" = 'foreign'
+      BEGIN SELECT RAISE(ABORT, 'a secret of the row'); END`);
     const before = fingerprint();
 
     const shown = await runCli(['proposals', 'show', 'wrong-value'], workspace);
     const applied = await runCli(['proposals', 'apply', 'wrong-value'], workspace);
+    const after = fingerprint();
+    db.exec('DROP TRIGGER mine');
+    db.close();
 
-    expect([shown.exitCode, applied.exitCode]).toEqual([1, 1]);
-    expect(fingerprint()).toBe(before);
+    for (const { exitCode, stdout, stderr } of [shown, applied]) {
+      expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: '' });
+      expect(stdout).toContain('Title: "note 19" -> "twenty"');
+      expect(stdout).toContain(
+        'Nothing was changed. These edits cannot be made:\n  Note 21: "Price" of Note takes a number such as 12.5, without exponent\n' +
+          '  Note 22: a trigger that another SQL client made refuses it\n',
+      );
+    }
+    expect(after).toBe(before);
     expect((await agent.call('list_proposals')).text).toContain('"state":"waiting"');
     await runCli(['proposals', 'drop', 'wrong-value'], workspace);
   });
