@@ -7,7 +7,8 @@ import { MEMORY_FOLDER } from './test/support/memory-folder.ts';
 const ALONE = [
   'test/**/*.long.test.ts',
   'test/daemon/memory.test.ts',
-  'test/origin/{answers,client,faults,library}.test.ts',
+  'test/extras/library/library.test.ts',
+  'test/origin/{answers,client,faults}.test.ts',
   'test/security/prototypes.test.ts',
 ];
 /** They hold machines and containers, which have no room in memory, or play a disk of their own. */

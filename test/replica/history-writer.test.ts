@@ -109,7 +109,7 @@ test('has edits when they are captured, what a push made of them, and what a per
   await capture(fixture);
   const pushed = newest(fixture);
   await carryOutDecision(fixture.replica, { kind: 'discard', table: 'Note', rowId: 1 }, AT);
-  expect(entries(fixture, pushed)).toEqual(['decision update 1 {"Title":"again"} -> {"Title":"mine"}']);
+  expect(entries(fixture, pushed)).toEqual(['discard update 1 {"Title":"again"} -> {"Title":"mine"}']);
   for (const moment of moments) expect(problemsSince(fixture.path, moment)).toEqual([]);
 });
 
