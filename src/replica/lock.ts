@@ -85,7 +85,7 @@ export function takeLock(path: string, mode: number, connect: Connect = connectA
     if (error.code !== 'replica.busy') throw error;
     throw new RowsyncError('replica', 'replica.inUse', {
       message: `Another rowsync process works on ${path}`,
-      hint: 'Wait for it to end, or stop it. Meanwhile `rowsync status`, `sql`, `plan` and `backup` work, --confirm lets it pass a guard, and a daemon starts a cycle on SIGUSR1.',
+      hint: 'Wait for it to end, or stop it. Meanwhile `rowsync status`, `sql`, `plan` and `backup` work, and a daemon starts a cycle on SIGUSR1.',
       cause: thrown,
     });
   }

@@ -41,10 +41,9 @@ export async function orLeaveConfirmation(
     const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
     // Members of the group cannot read the token, and a confirmation needs none.
     if (code === 'config.secret' && !isInUse(replica.path)) throw thrown;
-    if (!asked.confirm) return handOver(invocation, error, asked);
     const kinds = asked.works.filter((kind) => kind === 'pull' || kind === 'push');
-    const consents = confirmHeld(replica.path, kinds, asked.tables);
-    if (consents.length === 0) throw thrown;
+    const consents = asked.confirm ? confirmHeld(replica.path, kinds, asked.tables) : [];
+    if (consents.length === 0) return handOver(invocation, error, asked);
     const lines = consents.map(({ table, kind, rowCount }) => {
       const what = kind === 'push' ? 'edited' : 'missing';
       if (table === null) return `the next ${kind} of the process that is at work may continue\n`;
@@ -59,14 +58,25 @@ export async function orLeaveConfirmation(
 async function handOver(
   invocation: Invocation,
   cause: RowsyncError,
-  { works, tables, flags }: WorkRequest,
+  { works, tables, flags, confirm }: WorkRequest,
 ): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { listen } = config.http;
-  const ask = { invocation, config, cause };
+  const held = tables.length === 0 ? 'nothing is held' : `nothing of ${tables.map(printable).join(', ')} is held`;
+  const ask = { invocation, config, cause, news: confirm ? `, and ${held} that could be confirmed` : '' };
   if (listen === null) throw inUse(ask, 'set http.listen in the configuration, so that it can be asked');
-  const asks = [...tables, ...flags];
-  if (asks.length > 0) throw inUse(ask, `leave ${asks.join(', ')} away, and it does the work for all tables`);
+  const asks = [...tables, ...flags, ...(confirm ? ['--confirm'] : [])];
+  if (asks.length > 0) {
+    const away = `leave ${asks.join(', ')} away`;
+    const heard = await Promise.all(works.map((work) => hearDaemonWork(listen, config.replica.path, work)));
+    const unscheduled = works.filter((_, index) => heard[index]?.isScheduled === false).join(' and ');
+    throw inUse(
+      ask,
+      unscheduled === ''
+        ? `${away}, and it does the work for all tables`
+        : `schedule ${unscheduled} in the configuration and ${away}, so that it does the work for all tables`,
+    );
+  }
   const ended: { work: WorkKind; outcome: string; ms: number }[] = [];
   for (const work of works) {
     const { outcome, durationMs } = await awaitWork(ask, listen, work);
@@ -91,13 +101,15 @@ interface Asking {
   readonly config: Config;
   /** Why this process may not do the work itself. */
   readonly cause: RowsyncError;
+  /** What is said beside it. */
+  readonly news: string;
 }
 
-function inUse({ config, cause }: Asking, what: string): RowsyncError {
+function inUse({ config, cause, news }: Asking, what: string): RowsyncError {
   const pid = holderOf(config.replica.path);
   const signal = pid === null ? '' : `; a daemon starts a cycle on kill -USR1 ${pid}, and ends on kill ${pid}`;
   return new RowsyncError('replica', 'replica.inUse', {
-    message: `Another rowsync process works on ${config.replica.path}${pid === null ? '' : ` (process ${pid})`}`,
+    message: `Another rowsync process works on ${config.replica.path}${pid === null ? '' : ` (process ${pid})`}${news}`,
     hint: `Wait for it to end, or ${what}${signal}. Meanwhile rowsync status, sql, plan and backup work.`,
     cause,
   });

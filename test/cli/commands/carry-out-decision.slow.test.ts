@@ -169,8 +169,15 @@ test('what a daemon cannot be asked for is said, with its process', async () => 
   await using daemon = await startListening(sandbox);
 
   const named = await runCli(['push', 'Note'], daemon);
+  const unscheduled = await runCli(['verify', 'Note'], daemon);
+  const confirmed = await runCli(['sync', '--confirm'], daemon);
+  const both = await runCli(['push', 'Note', '--confirm'], daemon);
 
-  expect(named.exitCode).toBe(75);
-  expect(named.stderr).toContain('leave Note away');
-  expect(named.stderr).toContain(`(process ${process.pid})`);
+  for (const { exitCode } of [named, unscheduled, confirmed, both]) expect(exitCode).toBe(75);
+  expect(named.stderr).toContain('leave Note away, and it does the work for all tables');
+  expect(named.stderr).toContain(`(process ${process.pid})\n`);
+  expect(unscheduled.stderr).toContain('or schedule verify in the configuration and leave Note away, so that it does');
+  expect(confirmed.stderr).toContain(`(process ${process.pid}), and nothing is held that could be confirmed\n`);
+  expect(confirmed.stderr).toContain('or leave --confirm away, and it does the work');
+  expect(both.stderr).toContain('and nothing of Note is held that could be confirmed\n');
 });
