@@ -1,6 +1,7 @@
 /**
  * Asks the running daemon over its HTTP server: what it says of itself, and to carry out a person's decision. Null without an answer in time.
  */
+import { existsSync } from 'node:fs';
 import type { RequestOptions } from 'node:http';
 import * as z from 'zod';
 import type { PersonDecision } from '../../capture/person-decision.ts';
@@ -92,11 +93,12 @@ export async function hearDaemon(
   const said = listen === null ? null : await askStatus(listen, replica.path);
   const answer = daemonAnswer.safeParse(said).data ?? wordOfStranger(said);
   if (answer !== null) return { answer, word: { keeper: 'daemon', complaints: answer.complaints ?? [] } };
+  // A daemon that listens makes the key when it starts: without one, none ever ran here, and whoever works by hand misses none.
   const services = await Promise.all(extras.flatMap(({ findService }) => findService?.(config) ?? []));
   const [isWanted, isUp] = [services.some((found) => found?.isWanted), services.some((found) => found?.isUp)];
   const keeper = isUp
     ? 'service'
-    : isWanted || listen !== null
+    : isWanted || (listen !== null && existsSync(pageKeyPath(replica.path)))
       ? 'silent'
       : isAtWork(replica.path)
         ? 'service'

@@ -128,7 +128,7 @@ export const CATALOGUE = [
     code: 'daemon.silent',
     severity: 'late',
     untold: 'It is the daemon that sends notices.',
-    why: 'The configuration, or an installed service, asks for a daemon, and none answers.',
+    why: 'A service is installed, or a daemon with http.listen ran here before, and none answers.',
     find: ofOne(({ keeper }) =>
       keeper === 'silent'
         ? {

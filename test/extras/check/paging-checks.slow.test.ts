@@ -1,7 +1,7 @@
 /**
  * What `rowsync check` finds out about columns, rights and the answers of an origin.
  */
-import { chmodSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -237,12 +237,15 @@ test('a replica of the first release, which the next pull brings up to date', as
   expect(found[0]?.message).toContain('earlier version');
 });
 
-test('a daemon that should answer and does not', async () => {
+test('a daemon that ran here and does not answer is missed; who never started one misses none', async () => {
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using workspace = makeWorkspace(sandbox, 'http: { listen: /tmp/rowsync-no-such.sock }\n');
 
+  const before = await check(workspace.folder, 'daemon', 'account');
+  writeFileSync(join(workspace.folder, 'replica.db.page-key'), 'key');
   const found = await check(workspace.folder, 'daemon', 'account');
 
+  expect(before.filter(({ message }) => message.includes('No daemon answers'))).toEqual([]);
   expect(found).toContainEqual({
     name: 'account',
     outcome: 'warn',
