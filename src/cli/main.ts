@@ -28,7 +28,7 @@ function stopSignal(): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
       if (controller.signal.aborted) process.exit(EXIT_INTERRUPTED);
-      void stderr.write('Stopping; press Ctrl-C again to quit now\n');
+      void stderr.write(name === 'SIGINT' ? 'Stopping; press Ctrl-C again to quit now\n' : 'Stopping\n');
       controller.abort();
     });
   }

@@ -270,17 +270,20 @@ test('schema shows what the origin changed, with what is stopped and why', async
   );
 });
 
-test('a pull that is asked to stop exits with 75, and the next one goes on', async () => {
+test.each([
+  ['SIGTERM', 'Stopping\n'],
+  ['SIGINT', 'Stopping; press Ctrl-C again to quit now\n'],
+] as const)('a pull that is asked to stop by %s exits with 75, and the next one goes on', async (signal, says) => {
   await using sandbox = await startTestSandbox({ tables: tables() });
   using workspace = makeWorkspace(sandbox, 'limits: { pageRows: 5, concurrency: 1 }');
   const child = startRowsync(['pull', 'Note'], workspace);
-  sandbox.before(4, () => child.process.kill('SIGTERM'), { method: 'select' });
+  sandbox.before(4, () => child.process.kill(signal), { method: 'select' });
 
   const stopped = await child.end;
   const resumed = await runCli(['pull', 'Note'], workspace);
 
   expect(stopped.exitCode).toBe(75);
-  expect(stopped.stderr).toContain('Stopping; press Ctrl-C again to quit now');
+  expect(stopped.stderr).toContain(says);
   expect(stopped.stdout).toContain('not finished, because rowsync was asked to stop');
   expect(resumed.exitCode).toBe(0);
   expect(resumed.stdout).toContain('1 table, 60 rows');

@@ -280,16 +280,17 @@ async function copyBackup(backup: string, partial: string): Promise<Pick<CopyRep
     const { tableCount, rowCount } = await backUp(backup, partial);
     return { tableCount, rowCount };
   } catch (thrown) {
-    throw ofBackup(replicaError(thrown, `Reading ${backup}`));
+    throw ofBackup(backup, replicaError(thrown, `Reading ${backup}`));
   }
 }
 
 /** What a person does about a file that cannot be restored, where the error speaks of the file as if it were the replica. */
-function ofBackup(error: RowsyncError): RowsyncError {
-  const { kind, code, message } = error;
+function ofBackup(backup: string, error: RowsyncError): RowsyncError {
+  const { kind, code } = error;
   if (!['backup.damaged', 'replica.damaged', 'replica.foreign'].includes(code)) return error;
   const hint =
     'The replica was left as it is. Restore another backup; rowsync backup --drill says whether the newest one is whole.';
+  const message = code === 'replica.foreign' ? `${backup} is not a replica that rowsync made` : error.message;
   return new RowsyncError(kind, code, { message, hint, cause: error });
 }
 

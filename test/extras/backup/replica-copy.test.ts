@@ -154,9 +154,14 @@ test('a restore moves the replica aside, trusts no ETag, and the next pull makes
 });
 
 test.each([
-  ['damaged', (path: string) => damage(path), 'replica.damaged'],
-  ['no database', (path: string) => writeFileSync(path, 'a text'.repeat(1_000)), 'replica.foreign'],
-])('a backup that is %s is refused in words about the backup, and the replica stays', async (_what, spoil, code) => {
+  ['damaged', (path: string) => damage(path), 'replica.damaged', 'copy.db'],
+  [
+    'no database',
+    (path: string) => writeFileSync(path, 'a text'.repeat(1_000)),
+    'replica.foreign',
+    'copy.db is not a replica that rowsync made',
+  ],
+])('a backup that is %s is refused in words about it, and the replica stays', async (_what, spoil, code, words) => {
   await using fixture = await startFixture({ tables: [notes(500)] });
   await fixture.pull();
   const target = join(fixture.folder, 'copy.db');
@@ -166,6 +171,7 @@ test.each([
 
   await expect(restore(target, { path: fixture.path, stamp: STAMP })).rejects.toMatchObject({
     code,
+    message: expect.stringContaining(words) as string,
     hint: expect.stringMatching(/^The replica was left as it is. Restore another backup/) as string,
   });
   expect(titlesIn(fixture.path)).toHaveLength(500);
