@@ -4,7 +4,7 @@
  */
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
-import { queryAll, queryFirst, queryNumber, queryText } from '../../replica/query.ts';
+import { queryAll, queryFirst, queryNumber, queryNumbers, queryText } from '../../replica/query.ts';
 
 /** An entry of the history. Stamps are UTC. */
 export interface HistoryEntry {
@@ -119,6 +119,14 @@ export function readNewestEntries(
   const which = row === null ? sql`row_id IS NOT NULL AND ${IS_COUNTED}` : sql`row_id = @id AND "table" = @table`;
   const text = sql`SELECT ${COLUMNS} FROM sync_history WHERE ${which} ORDER BY id DESC LIMIT ${countMax}`;
   return queryAll(from, text, [{ ...row }]) as HistoryEntry[]; // the columns just listed
+}
+
+/** The number that the origin gave a new row, which has left this one for it; null where the history does not tell. */
+export function readIdAtOrigin(from: Connection, table: string, id: number): number | null {
+  const [last] = readNewestEntries(from, { table, id }, 1);
+  if (last === undefined || !isRenumbering(last)) return null;
+  const text = sql`SELECT row_id FROM sync_history WHERE at = ? AND was_row_id = ? AND "table" = ?`;
+  return queryNumbers(from, text, [last.at, id, table])[0] ?? null;
 }
 
 /** Entries behind a number, in order; at most `countMax`. */

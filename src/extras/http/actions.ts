@@ -90,6 +90,7 @@ export const SAID: ReadonlyMap<string, string> = new Map([
   ['confirm', 'What was held is let through; a cycle begins now.'],
   ['cycle', 'A cycle begins now.'],
   ['work', 'It begins as soon as the work under way has ended.'],
+  ['numbered', 'The origin took this new row, and gave it its number.'],
   ['update', 'Saved here. It goes to the origin with the next push.'],
   ['insert', 'Added here. It goes to the origin with the next push, which gives it its number.'],
   ['delete', 'Deleted here. It goes to the origin with the next push.'],

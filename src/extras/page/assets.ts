@@ -346,6 +346,10 @@ const renew = () => {
   request.responseType = 'document';
   request.addEventListener('load', () => {
     const page = request.response;
+    if (new URL(request.responseURL).pathname !== location.pathname) {
+      if (![...main.children].some(isInUse)) location.replace(request.responseURL);
+      return;
+    }
     const fresh = page?.querySelector('main[data-live]');
     const parts = [...main.children];
     if (fresh == null) { if (!parts.some(isInUse)) location.reload(); return; }

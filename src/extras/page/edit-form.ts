@@ -21,6 +21,7 @@ import { pathPart, nameOfPart } from './address.ts';
 import { exact, html, type Html } from './html.ts';
 import { hiddenHtml } from './layout.ts';
 import { readRowCells } from '../shared/browse-row.ts';
+import { readIdAtOrigin } from '../history/entries.ts';
 import { framed, problem, redirect, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 
@@ -197,9 +198,13 @@ function storedOf(column: BrowsedColumn, text: string): Stored {
   return storedFromValue(TYPE_RULES[type].valueFromText(text));
 }
 
+function belowWords(kind: RowEdit['kind']): string {
+  return kind === 'delete' ? 'The row is below as it is now.' : 'What you typed is below.';
+}
+
 function movedWords(columns: readonly string[], kind: RowEdit['kind']): string {
   const [only = ''] = columns;
-  const rest = kind === 'delete' ? 'The row is below as it is now.' : 'What you typed is below.';
+  const rest = belowWords(kind);
   return columns.length === 1
     ? `“${only}” was changed meanwhile. ${rest}`
     : `${plural(columns.length, 'column')} were changed meanwhile (${columns.join(', ')}). ${rest}`;
@@ -215,7 +220,11 @@ export function answerEditForm(desk: PageInput, table: BrowsedTable, row: string
   }
   const id = /^-?\d{1,15}$/.test(row) ? Number(row) : null;
   const cells = id === null ? null : readRowCells(desk.reader, table, id);
-  if (cells === null) return problem(desk, 404, 'There is no such row');
+  if (id === null || cells === null) {
+    const idNow = id === null ? null : readIdAtOrigin(desk.reader, table.name, id);
+    if (idNow !== null) return redirect(`/edit/${pathPart(table.name)}/${idNow}`);
+    return problem(desk, 404, 'There is no such row');
+  }
   return form(desk, { table, id, cells, typed: null, trouble: null });
 }
 
@@ -242,12 +251,16 @@ export function answerEdit(desk: PageInput, fields: NonNullable<PageInput['reque
     const said = outcome.changedCount === 0 ? 'same' : edit.kind;
     return redirect(`/browse/${pathPart(table.name)}/${outcome.id}?_said=${said}`);
   }
+  const idNow = edit.kind === 'insert' ? null : readIdAtOrigin(desk.reader, table.name, edit.id);
   const words = {
     refused: outcome.kind === 'refused' ? outcome.words : '',
     moved: outcome.kind === 'moved' ? movedWords(outcome.columns, edit.kind) : '',
-    gone: 'there is no such row any more',
+    gone:
+      idNow === null
+        ? 'there is no such row any more'
+        : `the origin has taken this new row, and the row has the number ${idNow} now. ${belowWords(edit.kind)}`,
   }[outcome.kind];
-  const id = edit.kind === 'insert' ? null : edit.id;
+  const id = edit.kind === 'insert' ? null : (idNow ?? edit.id);
   const cells = id === null ? null : readRowCells(desk.reader, table, id);
   // A form to delete a row had no fields.
   return form(desk, { table, id, cells, typed: edit.kind === 'delete' ? null : typed, trouble: words }, 409);

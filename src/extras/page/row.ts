@@ -22,9 +22,9 @@ import { html, type Html } from './html.ts';
 import { fileNameOf, momentHtml, rowHtml, shownValue, spanHtml, valueHtml } from './values.ts';
 import { planLocally } from '../putback/local-plan.ts';
 import { readJournalled, changesHtml } from './history.ts';
-import { readNewestEntries } from '../history/entries.ts';
+import { isRenumbering, readIdAtOrigin, readNewestEntries } from '../history/entries.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
-import { framed, readReferences, stampColumns, type PageInput } from './context.ts';
+import { framed, readReferences, redirect, stampColumns, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 
 const LIFE_MAX = 200;
@@ -70,8 +70,13 @@ function crumbsHtml({ table, neighbours: { before, after } }: RowView): Html {
 }
 
 function deletedHtml(view: RowView): Html | null {
-  const { cells, deleted, nowMs } = view;
+  const { table, id, cells, deleted, nowMs } = view;
   if (cells !== null) return null;
+  if (deleted === null && id < 0)
+    return html`<p class="nothing">
+      There is no row ${id} here. A new row gets another number once the origin has taken it:
+      <a href="/browse/${pathPart(table.name)}?_sort=-_id">see the newest rows</a>.
+    </p>`;
   if (deleted === null) return html`<p class="nothing">There is no such row here.</p>`;
   return html`<section>
     <p class="problem">Deleted here ${ageText(deleted.at, nowMs)}: ${deleted.reason}. Its last values:</p>
@@ -233,6 +238,8 @@ function filesHtml({ files, nowMs }: RowView): Html | null {
 
 export function answerRow(desk: PageInput, table: BrowsedTable, id: number): AnswerChunks {
   const view = readRow(desk, table, id);
+  const idNow = view.cells === null ? readIdAtOrigin(desk.reader, table.name, id) : null;
+  if (idNow !== null) return redirect(`/browse/${pathPart(table.name)}/${idNow}?_said=numbered`);
   const isKnown = view.cells !== null || view.deleted !== null || view.waiting.length > 0;
   const title = `${table.name} ${id} · rowsync`;
   return framed(desk, { title, place: 'Browse', liveSeconds: 60 }, rowPageHtml(view), isKnown ? 200 : 404);
@@ -244,7 +251,7 @@ function readRow({ reader, request, query }: PageInput, table: BrowsedTable, id:
   const name = rowNamer(reader)(table.name, id);
   const seen = editVersion(reader, { table: table.name, rowId: id });
   const lines = readJournalled(reader).has(table.name)
-    ? readNewestEntries(reader, { table: table.name, id }, LIFE_MAX)
+    ? readNewestEntries(reader, { table: table.name, id }, LIFE_MAX).filter((line) => !isRenumbering(line))
     : [];
   const waiting = readWaitingCells(reader, table, [id]);
   const [last] = lines;

@@ -187,6 +187,28 @@ describe.skipIf(CHROMIUM === null)('in a Chromium on the PATH', () => {
     expect(complaints).toEqual([]);
   }, 60_000);
 
+  test('the open page of a new row becomes that of the row at the origin', async () => {
+    await using sandbox = await startTestSandbox({ tables: [NOTE] });
+    await using daemon = startDaemon(sandbox, PAGE_YAML.replace('push: true', 'push: true, history: true'));
+    await daemon.idle();
+    await using browser = await startBrowser();
+    const { page, complaints } = await browser.open(`http://127.0.0.1:${portOf(daemon)}`);
+    const origin = await signedIn(page, daemon);
+
+    await page.goto(`${origin}/edit/Note/new`);
+    await page.getByLabel('Title').fill('new one');
+    const watching = page.waitForResponse(`${origin}/events`);
+    await page.getByRole('button', { name: 'Add the row' }).click();
+    await page.waitForURL(/\/browse\/Note\/-\d+$/);
+    await watching;
+    await daemon.seconds(8);
+    await page.waitForURL(/\/browse\/Note\/\d+$/);
+    await page.getByRole('status').filter({ hasText: 'The origin took this new row' }).waitFor();
+
+    expect(await page.getByText('deleted').count()).toBe(0);
+    expect(complaints).toEqual([]);
+  }, 60_000);
+
   test('it works without scripts', async () => {
     await using sandbox = await startTestSandbox({ tables: [NOTE] });
     await using daemon = await startTroubled(sandbox);
@@ -259,7 +281,7 @@ describe.skipIf(CHROMIUM === null)('in a Chromium on the PATH', () => {
     expect(await count('table:not(:has(caption))')).toBe(0);
     expect(await count('th:not([scope])')).toBe(0);
     expect(await page.getByRole('table', { name: 'Tables with their state' }).count()).toBe(1);
-    expect(await page.getByRole('article', { name: 'Note · row 1 · Title' }).count()).toBe(1);
+    expect(await page.getByRole('article', { name: 'Note · row 1 mine · Title' }).count()).toBe(1);
     const ids = await page.evaluate<string[]>('[...document.querySelectorAll("[id]")].map(({ id }) => id)');
     expect(new Set(ids).size).toBe(ids.length);
   });
