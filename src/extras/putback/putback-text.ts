@@ -2,6 +2,7 @@
  * What `rowsync putback` prints: the plan as a tree, and how far it is.
  */
 import { bytesText, linesText, plural } from '../../base/text.ts';
+import { BATCH_LIMITS } from '../../reconcile/push-plan.ts';
 import { rowName, type PlannedPutback } from './lost-row-outcome.ts';
 import type { PutbackPlace } from './putback-file.ts';
 import type { PutbackPlan } from './make-plan.ts';
@@ -9,9 +10,6 @@ import { needsPerson, type PutbackRecord } from './putback-records.ts';
 
 /** Lines of a tree; the rest is counted. */
 const TREE_LINES_MAX = 60;
-
-/** Rows of one request. */
-const REQUEST_ROWS = 500;
 
 /** The plan for a person; without a place it was made from what is here alone. */
 export function putbackPlanText(plan: PutbackPlan, place: PutbackPlace | null): string {
@@ -105,7 +103,7 @@ function filesText(rows: readonly PlannedPutback[]): string {
 /** For each table and request: a look, the create, and reading it back. */
 function requestCount(rows: readonly PlannedPutback[]): number {
   const tables = Map.groupBy(rows, ({ tableId }) => tableId).values();
-  return tables.reduce((sum, own) => sum + 3 * Math.ceil(own.length / REQUEST_ROWS), 0);
+  return tables.reduce((sum, own) => sum + 3 * Math.ceil(own.length / BATCH_LIMITS.rowsMax), 0);
 }
 
 export function putbackPlanJson({ rows, orphans, guessed, unwritable, missing, nameOf }: PutbackPlan): object {
