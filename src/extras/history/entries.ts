@@ -199,10 +199,14 @@ export function entryJson({ before, after, note, ...rest }: HistoryEntry): strin
   return `${head},"before":${before ?? 'null'},"after":${after ?? 'null'},"note":${note ?? 'null'}}`;
 }
 
-/** Why a row changed, by the cause of the entry. */
-export const CAUSE_WORDS: Readonly<Record<string, string>> = {
+/** Why a row changed. A push makes new rows, and finds what else became of the rows that it reads. */
+export function causeWords({ kind, cause }: { readonly kind: string; readonly cause: string }): string {
+  return kind === 'insert' && cause === 'push' ? 'by a push' : (CAUSE_WORDS[cause] ?? cause);
+}
+
+const CAUSE_WORDS: Readonly<Record<string, string>> = {
   pull: 'found by a pull',
-  push: 'by a push',
+  push: 'found by a push',
   edit: 'edited here with SQL',
   decision: 'decided by a person here',
   discard: 'an edit discarded by a person here',

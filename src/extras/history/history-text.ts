@@ -4,7 +4,7 @@
  */
 import { printable, truncate } from '../../base/text.ts';
 import { cellsOf, type CellDifference } from './difference.ts';
-import { CAUSE_WORDS, isRenumbering, type HistoryEntry } from './entries.ts';
+import { causeWords, isRenumbering, type HistoryEntry } from './entries.ts';
 
 /** A value is cut here: enough to recognise it. */
 const VALUE_WIDTH_MAX = 200;
@@ -25,17 +25,13 @@ export function kindText(kind: string): string {
   return KINDS[kind] ?? printable(kind);
 }
 
-export function causeText(cause: string): string {
-  return CAUSE_WORDS[cause] ?? printable(cause);
-}
-
 export function headText(entry: HistoryEntry): string {
   const { kind, originBy, cause, runId, wasRowId } = entry;
   if (isRenumbering(entry)) return 'goes on under the id that the origin gave it';
   const was = wasRowId === null ? '' : `, the row ${wasRowId} until the origin gave it its id`;
   // For an edit here, the origin still names the author of the change before.
   const by = originBy === null || cause === 'edit' ? '' : ` by ${printable(originBy)}`;
-  return `${kindText(kind)}${was}${by}, ${causeText(cause)}${runId === null ? '' : ` (run ${runId})`}`;
+  return `${kindText(kind)}${was}${by}, ${printable(causeWords(entry))}${runId === null ? '' : ` (run ${runId})`}`;
 }
 
 /** When it happened: an interval with at least one change, or a moment where this machine saw it. */

@@ -61,7 +61,7 @@ export function findKnownTable(known: readonly KnownTable[], name: string): Know
       known.map(({ table }) => table),
     )}`,
     known.length === 0
-      ? 'Set `history: true` for the table in the configuration, and pull.'
+      ? 'No table has history yet. Set `history: true` in the configuration, and pull; rowsync status lists the tables.'
       : `There is one of: ${known.map(({ table }) => table).join(', ')}. For others, set \`history: true\`, and pull.`,
     'history.unknown',
   );

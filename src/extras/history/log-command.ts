@@ -6,8 +6,9 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
-import { countText, plural, printable, printableJson, integerFromText } from '../../base/text.ts';
+import { countText, plural, printable, printableJson, integerFromText, wrapProse } from '../../base/text.ts';
 import {
+  causeWords,
   entryJson,
   findRun,
   isRenumbering,
@@ -22,7 +23,7 @@ import type { Connection } from '../../replica/connection.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { readSchemaChanges, type SeenSchemaChange } from '../../replica/bookkeeping/schema-changes.ts';
-import { causeText, cellsText, headText, kindText } from './history-text.ts';
+import { cellsText, headText, kindText } from './history-text.ts';
 import { writeAll } from '../../cli/terminal/session.ts';
 import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
@@ -102,8 +103,9 @@ async function showLog(invocation: Invocation, options: LogOptions): Promise<num
     await stdout.write('  what to do: set history: true in the configuration, for all tables or for one\n');
     return EXIT.done;
   }
-  const write = invocation.isJson ? logJson : logText;
-  await writeAll(stdout, write(reader, runs, { filter, withRows }));
+  const form = { filter, withRows };
+  const text = (): Iterable<string> => logText(reader, runs, form).map((piece) => wrapProse(piece, stdout.width()));
+  await writeAll(stdout, invocation.isJson ? logJson(reader, runs, form) : text());
   return EXIT.done;
 }
 
@@ -169,16 +171,18 @@ function* logText(
     const span = run.from === run.to ? run.to : `${run.from} to ${run.to}`;
     yield `${index === 0 ? '' : '\n'}${headOf(run)}  ${span}\n`;
     for (const change of run.schemaChanges) yield `  at the origin: ${change}\n`;
-    for (const { table, kind, cause, count } of run.changes) {
-      const what = ROW_KINDS.has(kind) ? `${countText(count)} ${kindText(kind)}, ${causeText(cause)}` : kindText(kind);
+    for (const change of run.changes.toReversed()) {
+      const { table, kind, count } = change;
+      const why = printable(causeWords(change));
+      const what = ROW_KINDS.has(kind) ? `${countText(count)} ${kindText(kind)}, ${why}` : kindText(kind);
       yield `  ${printable(table ?? 'all tables')}: ${what}\n`;
     }
     if (withRows) yield* rowsText(from, run, filter);
   }
 }
 
-function headOf({ runId, work }: LoggedRun): string {
-  if (runId === null) return 'no run';
+function headOf({ runId, work, changes }: LoggedRun): string {
+  if (runId === null) return changes.some(({ cause }) => cause === 'edit') ? 'edited here' : 'between runs';
   return work === null ? `run ${runId}` : `run ${runId}, ${printable(work)}`;
 }
 

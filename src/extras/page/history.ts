@@ -2,7 +2,7 @@
  * Shows entries of the history as people read them: who, when, why, and each cell with its old and its new value.
  */
 import { ageText, plural } from '../../base/text.ts';
-import { CAUSE_WORDS, IS_COUNTED, type HistoryEntry } from '../history/entries.ts';
+import { causeWords, IS_COUNTED, type HistoryEntry } from '../history/entries.ts';
 import { kindText } from '../history/history-text.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
@@ -32,7 +32,7 @@ function lineHtml(line: HistoryEntry, { of, stampsOf, nowMs }: ChangesView): Htm
   const { rowId, kind, at, originBy, cause, runId, stamped, notAfter } = line;
   const table = line.table ?? '';
   const when = stamped === 1 && notAfter !== null ? notAfter : at;
-  const why = `${CAUSE_WORDS[cause] ?? cause}${runId === null ? '' : ` (run ${runId})`}${whenText(line)}`;
+  const why = `${causeWords(line)}${runId === null ? '' : ` (run ${runId})`}${whenText(line)}`;
   const by = originBy === null || cause === 'edit' ? null : shortName(originBy);
   return html`<li>
     <p>

@@ -62,6 +62,16 @@ async function startHistory(yaml = CONFIG): Promise<History> {
   };
 }
 
+test('a misspelt table is not told to get history where none has any', async () => {
+  await using history = await startHistory('');
+
+  const { exitCode, stderr } = await history.run(['history', 'Custmer', '1']);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('No table has history yet. Set `history: true` in the configuration');
+  expect(stderr).toContain('rowsync status lists the tables');
+});
+
 test('history of a row that never was is an error', async () => {
   await using history = await startHistory();
 
@@ -123,7 +133,7 @@ test('history of a row that was made here begins with what it was before the ori
   expect(entries[1]?.wasRowId).toBe(entries[0]?.rowId);
   // Nothing was deleted when the row got its id.
   const former = String(entries[0]?.rowId);
-  expect((await history.run(['log', '--table', 'Note'])).stdout).not.toContain('deleted, by a push');
+  expect((await history.run(['log', '--table', 'Note'])).stdout).not.toMatch(/deleted, .*by a push/);
   expect((await history.run(['history', 'Note', '--', former])).stdout).toContain('goes on under the id');
 });
 
@@ -172,6 +182,35 @@ test('log lists runs, the newest first, and rows where a table or a run is named
   expect(ahead.stderr).toContain('--since: 2099-01-01T00:00:00Z lies ahead');
   await history.run(['pull']);
   expect(await history.run(['log', '--run', '5'])).toMatchObject({ exitCode: 0, stdout: 'No changes\n' });
+});
+
+test('log says whose edit is in no run, in order, and fits the terminal', async () => {
+  await using history = await startHistory(TWO_WAY);
+  const db = new Database(join(history.folder, 'replica.db'));
+  db.exec(`UPDATE "Note" SET "Body" = 'a text of many words, more than one line of a terminal takes' WHERE _id = 3`);
+  db.close();
+  await history.run(['discard', 'Note', '3']);
+
+  const log = await runCli(['log', '--table', 'Note'], { ...history, width: 60 });
+
+  expect(log.stdout.split('\n').filter((line) => line.length > 60)).toEqual([]);
+  expect(log.stdout).toContain(
+    'edited here  2026-11-25T08:40:00Z\n  Note: 1 changed, edited here with SQL\n' +
+      '  Note: 1 changed, an edit discarded by a person here\n',
+  );
+});
+
+test('a colleague whose change a push found did not make it by the push', async () => {
+  await using history = await startHistory(TWO_WAY);
+  history.sandbox.store.update('Note', 3, { Body: 'theirs' });
+  const db = new Database(join(history.folder, 'replica.db'));
+  db.exec(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 3`);
+  db.close();
+
+  await history.run(['push']);
+  const { stdout } = await history.run(['history', 'Note', '3']);
+
+  expect(stdout).toMatch(/changed by .*, found by a push \(run \d+\)/);
 });
 
 test('diff lists what differs between two moments, and nothing that was changed back', async () => {
