@@ -10,6 +10,7 @@ import { withPriorities } from '../base/log-format.ts';
 import { messageText } from './report/error-text.ts';
 import { versionOf } from './runtime/installation.ts';
 import { type Extra, type Runner, COMMAND_GROUPS, type CommandModule } from '../extra.ts';
+import { nearestName } from '../reconcile/option-bindings.ts';
 import type { GlobalOptions } from './runtime/invocation.ts';
 import { optimiseCode } from './runtime/memory.ts';
 import { writeProse, type Session } from './terminal/session.ts';
@@ -61,7 +62,10 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
       if (group !== undefined) program.commandsGroup(`${group}:`);
       (await load())(program, runner);
     }
-    await program.parseAsync(given, { from: 'user' });
+    // For help on a command that does not exist, commander prints the whole help; the command itself is refused by name.
+    const [word = '', topic = '-'] = given;
+    const isNoTopic = word === 'help' && topic !== 'help' && !topic.startsWith('-') && !hasCommand(program, topic);
+    await program.parseAsync(isNoTopic ? [topic] : given, { from: 'user' });
     return outcome.exitCode;
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) {
@@ -69,11 +73,14 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
       return EXIT.done;
     }
     const named = namedCommand(program, given);
-    const error =
-      thrown instanceof CommanderError ? commanderError(thrown, usageOf(named, help)) : asRowsyncError(thrown);
+    const error = withGuess(
+      thrown instanceof CommanderError ? commanderError(thrown, usageOf(named, help)) : asRowsyncError(thrown),
+      named,
+      given,
+    );
     const modes = modesOf(args);
     const isHelp = thrown instanceof CommanderError && thrown.code === 'commander.help' && !modes.isJson;
-    if (isHelp) await session.stderr.write(usage.join(''));
+    if (isHelp) await session.stderr.write(wrapHelp(usage.join(''), session.stderr.width()));
     else await printError(error, session, modes);
     return error.exitCode;
   }
@@ -143,6 +150,26 @@ function namedCommand(program: Command, args: readonly string[]): Command {
   return args.reduce((at, arg) => at.commands.find((command) => command.name() === arg) ?? at, program);
 }
 
+function hasCommand({ commands }: Command, name: string): boolean {
+  return commands.some((command) => command.name() === name);
+}
+
+/** Adds the command that a person may have meant, where its misspelt name was taken for an argument of the command above. */
+function withGuess(error: RowsyncError, command: Command, args: readonly string[]): RowsyncError {
+  const given = args[args.indexOf(command.name()) + 1] ?? '-';
+  const guess = given.startsWith('-')
+    ? null
+    : nearestName(
+        given,
+        command.commands.map((one) => one.name()),
+      );
+  const isKnown = error.kind !== 'usage' || command.parent === null || error.message.includes('Did you mean');
+  if (guess === null || isKnown) return error;
+  const { code, message, hint, cause } = error;
+  const meant = `rowsync ${command.name()} ${guess}`;
+  return new RowsyncError('usage', code, { message, hint: `Did you mean ${meant}? Otherwise: ${hint}`, cause });
+}
+
 /** How a command is used, with its first example; null for the program itself. */
 function usageOf(command: Command, help: readonly string[]): string | null {
   if (command.parent === null) return null;
@@ -160,9 +187,11 @@ function usageOf(command: Command, help: readonly string[]): string | null {
 function commanderError(error: CommanderError, usage: string | null): RowsyncError {
   // Commander reports "no command" by the whole help and an empty message.
   const isHelp = error.code === 'commander.help';
+  const isNumber = /^error: unknown option '-\d+'/.test(error.message);
+  const hint = usage ?? '`rowsync --help` lists the commands, `rowsync COMMAND --help` the options of one.';
   return usageError(
     isHelp ? 'No command was given' : error.message.replace(/^error: /, '').replaceAll('\n', ' '),
-    usage ?? '`rowsync --help` lists the commands, `rowsync COMMAND --help` the options of one.',
+    isNumber ? `Write -- before a negative number. Then ${hint}` : hint,
   );
 }
 

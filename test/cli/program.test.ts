@@ -8,7 +8,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Command } from 'commander';
 import { commandsFor } from '../../src/cli/program.ts';
 import { EXTRAS } from '../../src/extras.ts';
+import { makeWorkspace } from '../support/child.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
 import { runCli } from '../support/session.ts';
+import { NOTE } from '../support/two-way.ts';
 
 let folder: string;
 
@@ -80,6 +83,24 @@ test('prints the help, and fails, without a command', async () => {
   expect(stderr).toContain('Usage: rowsync');
 });
 
+test('the help that is printed without a command fits the terminal', async () => {
+  const { stderr } = await runCli([], { stderrWidth: 80 });
+
+  expect(stderr.split('\n').filter((line) => line.length > 80)).toEqual([]);
+});
+
+test('a misspelt command below another one is not taken for a table alone', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using workspace = makeWorkspace(sandbox);
+  await runCli(['pull'], workspace);
+
+  const { exitCode, stderr } = await runCli(['files', 'lst'], workspace);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('The replica has no table called "lst"');
+  expect(stderr).toContain('Did you mean rowsync files list? Otherwise: It has: Note.');
+});
+
 test.each([
   { args: ['pul'], says: "unknown command 'pul' (Did you mean pull?)" },
   { args: ['pull', '--confrim'], says: "unknown option '--confrim' (Did you mean --confirm?)" },
@@ -89,6 +110,11 @@ test.each([
   { args: ['sandbox', '--port', '99999'], says: 'It must be a whole number from 0 to 65535.' },
   { args: ['sandbox', '--activity', 'some'], says: 'It must be a whole number from 0 to 1000.' },
   { args: ['status', '--config'], says: 'argument missing' },
+  { args: ['help', 'pul'], says: "unknown command 'pul' (Did you mean pull?)" },
+  { args: ['sink', 'lod'], says: 'Did you mean rowsync sink load?' },
+  { args: ['proposals', 'aply', 'x'], says: 'Did you mean rowsync proposals apply?' },
+  { args: ['service', 'statsu'], says: "unknown command 'statsu' (Did you mean status?)" },
+  { args: ['history', 'Customer', '-137'], says: 'Write -- before a negative number.' },
 ])('refuses $args', async ({ args, says }) => {
   const { exitCode, stdout, stderr } = await runCli(args, { folder });
 

@@ -77,13 +77,16 @@ export async function runCli(
     clock?: Clock;
     signal?: AbortSignal;
     width?: number | null;
+    stderrWidth?: number;
   } = {},
 ): Promise<RunResult> {
   const { folder = process.cwd(), input } = world;
-  const isPlain = [world.typed, world.clock, world.signal, world.width ?? undefined].every((it) => it === undefined);
+  const isPlain = [world.typed, world.clock, world.signal, world.width ?? world.stderrWidth].every(
+    (it) => it === undefined,
+  );
   if (IS_PACKED && isPlain) return await runRowsync(args, { folder, ...(input === undefined ? {} : { input }) });
   const stdout = collectingOutput(world.width);
-  const stderr = collectingOutput();
+  const stderr = collectingOutput(world.stderrWidth);
   const stdin = world.typed === undefined ? inputOf(input) : typingPerson(world.typed, stderr);
   const exitCode = await run(
     args,

@@ -26,7 +26,9 @@ export async function decide(invocation: Invocation, decision: PersonDecision): 
     throw usageError(
       `Nothing was changed: ${answer.words}`,
       answer.hint ??
-        '`rowsync conflicts --all` lists conflicts, `rowsync failures` rows that wait, SELECT * FROM sync_changes edits.',
+        (decision.kind === 'resolve' || decision.kind === 'seen'
+          ? 'rowsync conflicts --all shows each conflict with its number and versions.'
+          : '`rowsync failures` lists rows that wait, SELECT * FROM sync_changes edits.'),
     );
   }
   await printResult(invocation, { rowCount: answer.rowCount, decided: answer.decided }, `${printable(answer.words)}\n`);

@@ -16,6 +16,7 @@ import { sql } from '../../base/sql.ts';
 import { FolderNames, safeName } from '../shared/file-names.ts';
 import { pgType } from '../shared/column-shape.ts';
 import { makePrivate, takeName } from '../../replica/copy-file.ts';
+import { guessText } from '../../reconcile/option-bindings.ts';
 import { replicaError } from '../../replica/sqlite-errors.ts';
 import { queryText } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
@@ -211,7 +212,11 @@ function chooseSources(reader: ReplicaReader, names: readonly string[]): ReturnT
   const tables = sources.map(({ table }) => table);
   const unknown = names.find((name) => tableNamed(tables, name) === undefined);
   if (unknown !== undefined) {
-    throw usageError(`There is no table ${unknown} in the replica`, 'rowsync status lists them.');
+    const guess = guessText(
+      unknown,
+      tables.map(({ localName }) => localName),
+    );
+    throw usageError(`There is no table ${unknown} in the replica${guess}`, 'rowsync status lists them.');
   }
   const meant = new Set(tablesNamed(tables, names));
   return sources.filter(({ table }) => meant.has(table));

@@ -74,6 +74,7 @@ test('what cannot be done is an error of usage, as without a daemon', async () =
 
   expect(exitCode).toBe(2);
   expect(stderr).toContain('there is no conflict 9');
+  expect(stderr).toContain('what to do: rowsync conflicts --all shows each conflict with its number and versions');
 });
 
 test('without the key the daemon is not asked, and the replica is in use', async () => {

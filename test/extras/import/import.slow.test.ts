@@ -253,9 +253,13 @@ test('a mirror and an unknown table are refused', async () => {
 
   const mirror = await world.run(['import', 'Mirror', 'a.csv']);
   const unknown = await world.run(['import', 'Nothing', 'a.csv']);
+  const misspelt = await world.run(['import', 'Miror', 'a.csv']);
+  const exported = await world.run(['export', 'out', 'Miror']);
 
   expect(mirror.stderr).toContain('Mirror cannot be edited here');
-  expect(unknown.stderr).toContain('There is no table Nothing');
+  expect(unknown.stderr).toContain('There is no table Nothing in the replica\n');
+  for (const { stderr } of [misspelt, exported])
+    expect(stderr).toContain('There is no table Miror in the replica (did you mean Mirror?)');
 });
 
 test('JSON Lines keep numbers whole, and leave columns alone that a line does not have', async () => {
