@@ -9,7 +9,7 @@ import { type TableUndo, writeEdit } from '../history/undo.ts';
 import { dropProposal, findProposal, listProposals, moveProposal, type FoundProposal } from './proposal-files.ts';
 import { proposalsFolder } from './proposal-names.ts';
 import type { Proposal, StoredEdit } from './proposal.ts';
-import { clientRefusal, workAsClient, readExactCells } from '../shared/sql-client.ts';
+import { clientRefusal, type ClientConnection, workAsClient, readExactCells } from '../shared/sql-client.ts';
 import { editJson, previewOf, refusalLines } from '../history/edit-report.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
@@ -209,7 +209,7 @@ async function report(
 }
 
 /** Writes the edits of a proposal by table, except where cells changed since or a value is refused. */
-function applyEdits(from: Connection, { edits }: Proposal): readonly TableUndo[] {
+function applyEdits(from: ClientConnection, { edits }: Proposal): readonly TableUndo[] {
   const byTable = new Map<string, { readonly edits: InverseEdit[]; readonly refusals: UndoRefusal[] }>();
   for (const edit of edits) {
     const group = byTable.get(edit.table) ?? { edits: [], refusals: [] };

@@ -34,8 +34,15 @@ function isOurRefusal(from: Connection, thrown: unknown): thrown is Error {
   return queryAny(from, text, [literal(thrown.message)]);
 }
 
-/** Why an edit was refused: in our own words, but not in those of another program's trigger, which may repeat the row; null for other errors. */
-export function clientRefusal(from: Connection, thrown: unknown): string | null {
+/** A connection of a client, which says whether its transaction goes on. */
+export type ClientConnection = Connection & { readonly inTransaction: boolean };
+
+/**
+ * Why an edit was refused: in our own words, but not in those of another program's trigger, which may repeat the row; null for other errors, and where
+ * the refusal ended the transaction.
+ */
+export function clientRefusal(from: ClientConnection, thrown: unknown): string | null {
+  if (!from.inTransaction) return null;
   return isOurRefusal(from, thrown) ? thrown.message : refusalWords(thrown);
 }
 
@@ -50,7 +57,7 @@ export function executeAsClient(path: string, statements: string): void {
  */
 export function workAsClient<T>(
   path: string,
-  work: (from: Connection) => T,
+  work: (from: ClientConnection) => T,
   { isKept }: { readonly isKept: boolean | ((result: T) => boolean) },
 ): T {
   return asClient(path, (db) => {

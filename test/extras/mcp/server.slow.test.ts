@@ -448,6 +448,31 @@ describe('a proposal', () => {
     await runCli(['proposals', 'drop', 'wrong-value'], workspace);
   });
 
+  test('leaves nothing behind where a trigger of a person rolls the transaction back, neither shown nor applied', async () => {
+    const edits = [
+      { table: 'Note', action: 'update', row_id: 20, values: { Title: 'forbidden' } },
+      { table: 'Note', action: 'update', row_id: 21, values: { Title: 'kept by mistake' } },
+    ];
+    await agent.call('propose_edits', { name: 'rolled-back', edits });
+    const db = new Database(join(workspace.folder, 'replica.db'));
+    db.exec(`CREATE TRIGGER mine BEFORE UPDATE ON "Note" WHEN NEW."Title" = 'forbidden'
+      AND NOT EXISTS (SELECT 1 FROM _rowsync_writer) BEGIN SELECT RAISE(ROLLBACK, 'not that'); END`);
+    const before = fingerprint();
+
+    const shown = await runCli(['proposals', 'show', 'rolled-back'], workspace);
+    const applied = await runCli(['proposals', 'apply', 'rolled-back'], workspace);
+    const after = fingerprint();
+    db.exec('DROP TRIGGER mine');
+    db.close();
+
+    for (const { exitCode, stderr } of [shown, applied]) {
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain('a trigger that another SQL client made refuses it');
+    }
+    expect(after).toBe(before);
+    await runCli(['proposals', 'drop', 'rolled-back'], workspace);
+  });
+
   test('is applied once, also where whoever applied it died on the way', async () => {
     const edits = [{ table: 'Note', action: 'insert', values: { Title: 'once', Code: 'once' } }];
     await agent.call('propose_edits', { name: 'once', edits });
