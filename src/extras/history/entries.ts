@@ -94,13 +94,17 @@ const LEFT = sql`coalesce((SELECT x.value -> 2 FROM json_each(d.cells) x WHERE x
 
 /**
  * Edits that a person discarded before they were sent, and the discards: together they changed nothing. An edit was not sent if the discard brought its
- * cells back to what they were before it, or if its row had no number of the origin yet.
+ * cells back to what they were before it, or before an edit of the same row right in front of it, or if its row had no number of the origin yet.
  */
 const IS_DISCARDED = sql`(cause = 'discard' OR cause = 'edit' AND EXISTS (
     SELECT 1 FROM _rowsync_history e JOIN _rowsync_history d ON d.seq = (SELECT min(n.seq) FROM _rowsync_history n
       WHERE n.row_id = e.row_id AND n.table_id = e.table_id AND n.seq > e.seq AND n.cause <> 'edit')
     WHERE e.seq = sync_history.id AND d.cause = 'discard' AND (e.row_id < 0 OR NOT EXISTS (
-      SELECT 1 FROM json_each(e.cells) c WHERE c.value -> 1 IS NOT ${LEFT}))))`;
+      SELECT 1 FROM json_each(e.cells) c WHERE NOT EXISTS (
+        SELECT 1 FROM _rowsync_history f, json_each(f.cells) y WHERE f.row_id = e.row_id AND f.table_id = e.table_id
+          AND f.cause = 'edit' AND f.seq <= e.seq AND f.seq > coalesce((SELECT max(p.seq) FROM _rowsync_history p
+            WHERE p.row_id = e.row_id AND p.table_id = e.table_id AND p.seq < e.seq AND p.cause <> 'edit'), 0)
+          AND y.value -> 0 = c.value -> 0 AND y.value -> 1 IS ${LEFT})))))`;
 
 /** What happened as people count it. */
 export const IS_COUNTED = sql`NOT ${IS_RENUMBERING} AND NOT ${IS_DISCARDED}`;

@@ -143,6 +143,21 @@ test('edits that were discarded before they were sent count as no change', async
   ]);
   const ofRow = readNewestEntries(fixture.replica, { table: 'Note', id: 2 }, 50).map(({ cause }) => cause);
 
+  fixture.execute(`UPDATE "Note" SET "Count" = 71 WHERE _id = 3`);
+  await capture(fixture);
+  fixture.execute(`UPDATE "Note" SET "Count" = 72 WHERE _id = 3`);
+  await capture(fixture);
+  fixture.execute(`DELETE FROM "Note" WHERE _id = 3`);
+  await capture(fixture);
+  await carryOutDecision(fixture.replica, { kind: 'discard', table: 'Note', rowId: 3 }, AT);
+  expect(readNewestEntries(fixture.replica, { table: 'Note', id: 3 }, 4).map(({ cause }) => cause)).toEqual([
+    'discard',
+    'edit',
+    'edit',
+    'edit',
+  ]);
+  expect(readNewestEntries(fixture.replica, null, 50).map(({ rowId, cause }) => `${rowId} ${cause}`)).toEqual(changes);
+
   expect(changes).toEqual(['1 edit', '1 edit']);
   expect(counts).toEqual([['edited here', 'update', 2]]);
   expect(ofRow).toEqual(['discard', 'edit', 'edit']);
