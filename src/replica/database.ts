@@ -83,6 +83,8 @@ interface OpenReplica {
   /** As this process, or one that closed the file just before, last left it (`PRAGMA schema_version`); null if unknown. */
   schemaVersion: unknown;
   hasMetDamage: boolean;
+  /** `PRAGMA data_version` when the file was opened. */
+  readonly foreignVersion: unknown;
   readonly counters: { busyMs: number; uncapturedCount: number };
 }
 
@@ -228,12 +230,14 @@ export class Replica implements Connection {
     lock.close();
   }
 
-  /** Empties the log, and says when the file was last written; undefined if another program changed the schema, which may hide edits. */
+  /** Empties the log, and says when the file was last written; undefined if another program wrote meanwhile, whose edits may have no mark. */
   #settle(): number | undefined {
     try {
       this.prepare(sql`PRAGMA wal_checkpoint(PASSIVE)`).get();
       const { mtimeMs } = statSync(this.path);
-      return readSchemaVersion(this) === this.#open.schemaVersion ? mtimeMs : undefined;
+      const { schemaVersion, foreignVersion } = this.#open;
+      const isOurs = readSchemaVersion(this) === schemaVersion && this.foreignVersion() === foreignVersion;
+      return isOurs ? mtimeMs : undefined;
     } catch {
       return undefined; // the file was moved, or cannot be read any more
     }
@@ -308,12 +312,15 @@ export function openForRehearsal(path: string, { clock, onWait }: Pick<OpenRepli
   }
 }
 
-function openedReplica(parts: Omit<OpenReplica, 'file' | 'statements' | 'hasMetDamage' | 'counters'>): Replica {
+function openedReplica(
+  parts: Omit<OpenReplica, 'file' | 'statements' | 'hasMetDamage' | 'foreignVersion' | 'counters'>,
+): Replica {
   const open = {
     ...parts,
     file: fileAt(parts.path),
     statements: new Map(),
     hasMetDamage: false,
+    foreignVersion: parts.db.pragma('data_version', { simple: true }),
     counters: { busyMs: 0, uncapturedCount: 0 },
   };
   return new Replica(open, { cause: 'pull', runId: null });

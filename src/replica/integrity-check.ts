@@ -51,6 +51,8 @@ export function isAsLeft(path: string, lockPath: string, nowMs: number): boolean
   if (file === undefined || lock === undefined || (log?.size ?? 0) > 0) return false;
   // A Date is rounded to milliseconds, and is what noteLeft sets.
   if (file.mtime.getTime() !== lock.mtime.getTime()) return false;
+  // Where a file system has whole seconds, somebody may have written in the second in which the file was left.
+  if (file.mtimeMs % 1_000 === 0) return false;
   return Math.floor(file.mtimeMs / DAY_MS) === Math.floor(nowMs / DAY_MS);
 }
 
