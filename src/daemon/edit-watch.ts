@@ -2,7 +2,7 @@
  * Notices edits, so that they are pushed some seconds after the last one and not only on schedule, and when the time of a refused row has come. It
  * compares the replica's version for other clients, which our own writes do not move.
  *
- * This is for speed only. Edits that it does not see (around the triggers) are pushed on schedule, or when the daemon starts.
+ * This is for speed only. Edits that it does not see (around the triggers) are pushed once a process compares all rows with their bases.
  */
 import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
 import type { Replica } from '../replica/database.ts';
@@ -49,16 +49,25 @@ export class EditWatch {
   /** Origin names of the tables to push now, out of those that are pushed; empty while there are none, or edits still come. */
   tables({ nowMs, wallMs, delayMs }: EditLook, isPushed: (name: string) => boolean): ReadonlySet<string> {
     const version = this.#replica.foreignVersion();
+    if (wallMs < this.#lookedAtMs) {
+      // The clock was set back: rows refused since are due at times before the last look.
+      this.#lookedAtMs = 0;
+      this.#retryAtMs = null;
+    }
     this.#retryAtMs ??= readNextRetryMs(this.#replica, this.#lookedAtMs);
     if (version !== this.#version || wallMs >= this.#retryAtMs) {
-      this.note(nowMs);
+      // Only an edit may be followed by more of them, for which a push waits.
+      this.note(version !== this.#version ? nowMs : (this.#noticedAtMs ?? nowMs));
       this.#lookedAtMs = wallMs;
       this.#retryAtMs = null;
     }
     this.#version = version;
     if (this.#noticedAtMs === null || nowMs - this.#noticedAtMs < delayMs) return new Set();
     const waiting = readTablesToPush(this.#replica, wallMs).filter((name) => isPushed(name) && !this.#pushed.has(name));
-    if (waiting.length === 0) this.#noticedAtMs = null;
+    if (waiting.length === 0) {
+      this.#noticedAtMs = null;
+      this.#failureCount = 0;
+    }
     return new Set(waiting);
   }
 
