@@ -16,6 +16,7 @@ import { publicStateOf, type Problem, type PublicState } from '../../reconcile/a
 import { durationText, integerFromText } from '../../base/text.ts';
 import { documentHtml, sentenceHtml, topHtml, type Bar } from '../page/layout.ts';
 import { html } from '../page/html.ts';
+import type { RefusedDecision } from '../page/request.ts';
 
 /** A reply; a streamed body is made as it is read. */
 export interface Reply {
@@ -30,6 +31,7 @@ export interface DocumentRequest {
   readonly query: string;
   readonly form: readonly (readonly [string, string])[] | null;
   readonly said: string | null;
+  readonly refused?: RefusedDecision;
   /** Whether the reader sets the pace. */
   readonly isStream: boolean;
   readonly msMax: number;
@@ -184,16 +186,21 @@ async function decideByForm(form: URLSearchParams, actions: Actions): Promise<Re
   const decision = decisionFromForm(form);
   if (decision === null) return sentence(barOf(actions), 400, 'Invalid form. Reload the page and try again.');
   const answer = await actions.decide(decision);
+  const next = ownPath(form.get('next') ?? '');
   if (answer.kind === 'done') {
     if (decision.kind === 'confirm') actions.cycle(null);
-    const next = ownPath(form.get('next') ?? '');
     return redirect(next === '/' ? `/?said=${decision.kind}` : `${next}?_said=${decision.kind}`);
   }
-  return sentence(
-    barOf(actions),
-    STATUS[answer.kind],
-    answer.kind === 'problem' ? `Nothing was changed: ${answer.words}` : answer.words,
-  );
+  const status = STATUS[answer.kind];
+  if (answer.kind !== 'problem') return sentence(barOf(actions), status, answer.words);
+  const words = `Nothing was changed: ${answer.words}`;
+  const { id: conflictId, value } = decision.kind === 'resolve' ? decision : { id: null, value: null };
+  const page = { path: next, query: '', form: null, said: null, refused: { words, conflictId, value } };
+  const { signal } = new AbortController();
+  return actions
+    .document({ ...page, isStream: false, msMax: EDIT_MS_MAX, signal })
+    .then((reply) => ({ ...reply, status }))
+    .catch(() => sentence(barOf(actions), status, words));
 }
 
 /** Where a form changed something, the browser goes to another page. */

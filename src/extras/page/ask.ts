@@ -6,7 +6,7 @@ import type { BrowsedTable } from '../shared/rows-page.ts';
 import { ident } from '../../base/sql.ts';
 import { pathPart } from './address.ts';
 import { exact, html, type Html } from './html.ts';
-import { hiddenHtml } from './layout.ts';
+import { foldedHtml, hiddenHtml } from './layout.ts';
 import { cutText } from './values.ts';
 
 /** Rows of an answer that the page shows; an export has all. */
@@ -40,6 +40,8 @@ export interface AskView {
   readonly zone: string;
   /** Null before the first question. */
   readonly asked: QueryOutcome | null;
+  /** A name that the question could not be saved under, and why. */
+  readonly unsaved?: { readonly name: string; readonly words: string };
   readonly tables: readonly BrowsedTable[];
   readonly views: readonly { readonly name: string; readonly columns: readonly string[] }[];
 }
@@ -51,8 +53,9 @@ const EXAMPLES = [
 ] as const;
 
 export function askHtml(view: AskView): Html {
-  const { sql, at, fresh, hasHistory, zone, asked } = view;
+  const { sql, at, fresh, hasHistory, zone, asked, unsaved } = view;
   return html`<h1>${view.name === null ? 'Ask in SQL' : html`<bdi>${view.name}</bdi>`}</h1>
+    ${unsaved !== undefined && html`<p class="problem" role="alert">The question was not saved: ${unsaved.words}</p>`}
     <div class="asking">
       <div>
         <form method="get" action="/ask" class="ask">
@@ -74,8 +77,8 @@ ${exact(sql)}</textarea>
     </div>`;
 }
 
-function savingHtml({ sql, at, fresh, name, saved, asked, formToken }: AskView): Html {
-  const isNew = name === null && asked?.kind === 'answer' && at === '' && fresh === '';
+function savingHtml({ sql, at, fresh, name, saved, asked, unsaved, formToken }: AskView): Html {
+  const isAnswer = name === null && asked?.kind === 'answer' && at === '' && fresh === '';
   return html`${
     saved.length !== 0 &&
     html`<section aria-labelledby="saved">
@@ -90,16 +93,25 @@ function savingHtml({ sql, at, fresh, name, saved, asked, formToken }: AskView):
       </ul>
     </section>`
   }${
-    isNew &&
-    html`<details>
-      <summary>Save this question</summary>
-      <form method="post" action="/edit" class="buttons">
-        ${hiddenHtml(formToken, { kind: 'save', sql: exact(sql) })}
-        <label for="name">Name</label> <input id="name" name="name" maxlength="100" required autocomplete="off" />
-        <button>Save</button>
-      </form>
-      <p class="hint">It becomes a view of the replica, so every SQL client has it.</p>
-    </details>`
+    (isAnswer || unsaved !== undefined) &&
+    foldedHtml(
+      unsaved !== undefined,
+      'Save this question',
+      html`<form method="post" action="/edit" class="buttons">
+          ${hiddenHtml(formToken, { kind: 'save', sql: exact(sql) })}
+          <label for="name">Name</label>
+          <input
+            id="name"
+            name="name"
+            value="${exact(unsaved?.name ?? '')}"
+            maxlength="100"
+            required
+            autocomplete="off"
+          />
+          <button>Save</button>
+        </form>
+        <p class="hint">It becomes a view of the replica, so every SQL client has it.</p>`,
+    )
   }${
     name !== null &&
     html`<details>

@@ -33,9 +33,16 @@ export function framed(
   body: Html,
   status = 200,
 ): AnswerChunks {
-  const said = request.said === null ? null : html`<p class="said" role="status">${request.said}</p>`;
-  const layout = { ...frame, identity: reader.identity(), formToken: request.formToken };
-  const page = framedHtml(layout, html`${said}${body}`);
+  const { said, refused, formToken } = request;
+  // The answer to a form has no address that could be asked for again.
+  const still = refused === undefined ? {} : { liveSeconds: 0, refreshSeconds: null };
+  const layout = { ...frame, ...still, identity: reader.identity(), formToken };
+  const page = framedHtml(
+    layout,
+    html`${said !== null && html`<p class="said" role="status">${said}</p>`}${
+      refused !== undefined && html`<p class="problem" role="alert">${refused.words}</p>`
+    }${body}`,
+  );
   return { status, type: 'text/html; charset=utf-8', chunks: [page] };
 }
 

@@ -12,9 +12,10 @@ import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { kindOfHold } from '../../replica/confirmation.ts';
 import { readBrowsedTables } from '../shared/rows-page.ts';
 import { readStamp } from '../shared/browse-row.ts';
-import { decideForm, hiddenHtml } from './layout.ts';
+import { decideForm, foldedHtml, hiddenHtml } from './layout.ts';
 import { pathPart } from './address.ts';
-import { html, type Html, type HtmlPart } from './html.ts';
+import { exact, html, type Html, type HtmlPart } from './html.ts';
+import type { PageRequest, RefusedDecision } from './request.ts';
 import { markedHtml, rowHtml, shortName, timeHtml, valueHtml } from './values.ts';
 
 /** A failure, and what its row was when the page was made (replica/bookkeeping/row-states.ts). */
@@ -29,16 +30,23 @@ export interface ShownConflict extends ConflictLine {
   readonly name: string;
   readonly changedBy: string | null;
   readonly changedAt: string | null;
+  /** What a person typed for another value, if it was refused. */
+  readonly typed: string | null;
 }
 
-export function showConflicts(from: Connection, lines: readonly ConflictLine[]): readonly ShownConflict[] {
+export function showConflicts(
+  from: Connection,
+  lines: readonly ConflictLine[],
+  refused?: RefusedDecision,
+): readonly ShownConflict[] {
   if (lines.length === 0) return [];
   const nameOf = rowNamer(from);
   const tables = new Map(readBrowsedTables(from).map((table) => [table.name, table]));
   return lines.map((line) => {
     const { table, rowId } = line;
     const change = readStamp(from, tables.get(table), rowId);
-    return { ...line, name: nameOf(table, rowId), changedBy: change.by, changedAt: change.at };
+    const typed = refused?.conflictId === line.id ? refused.value : null;
+    return { ...line, name: nameOf(table, rowId), changedBy: change.by, changedAt: change.at, typed };
   });
 }
 
@@ -47,15 +55,15 @@ export type OpenDecisions = ReturnType<typeof readDecisions>;
 /** Reads conflicts and failures, at most LISTED_MAX of each, and counts all of them. */
 export function readDecisions(
   reader: ReplicaReader,
-  given: { readonly problems: readonly Problem[]; readonly formToken: string; readonly nowMs: number },
+  given: Pick<PageRequest, 'formToken' | 'nowMs' | 'refused'> & { readonly problems: readonly Problem[] },
 ) {
-  const { problems, formToken, nowMs } = given;
+  const { problems, formToken, nowMs, refused } = given;
   const tables = reader.status();
   const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
   const nameOf = rowNamer(reader);
   const lost = reader.isOlder() ? [] : readUnseen(reader, shownSince(nowMs));
   return {
-    conflicts: showConflicts(reader, reader.conflicts({ all: false, limit: LISTED_MAX })),
+    conflicts: showConflicts(reader, reader.conflicts({ all: false, limit: LISTED_MAX }), refused),
     /** Edits that lost, the oldest first. */
     lost: showConflicts(reader, lost.slice(0, LISTED_MAX)),
     lostCount: lost.length,
@@ -142,7 +150,7 @@ function rowHeading(line: Pick<ShownFailure, 'table' | 'rowId' | 'column' | 'nam
 
 /** One conflict with its versions and buttons; of one that is decided, the version here can be taken again. */
 export function conflictHtml(line: ShownConflict, formToken: string, nowMs: number): Html {
-  const { id, column, kind, base, local, remote, at, problem, changedBy, changedAt } = line;
+  const { id, column, kind, base, local, remote, at, problem, changedBy, changedAt, typed } = line;
   const words = KINDS[kind] ?? { what: kind, local: 'Keep local', remote: 'Take remote' };
   const isCell = kind === 'cell';
   const isOpen = line.state === 'open';
@@ -185,15 +193,16 @@ export function conflictHtml(line: ShownConflict, formToken: string, nowMs: numb
     ${
       isCell &&
       isOpen &&
-      html`<details>
-        <summary>Another value</summary>
-        <form method="post" action="/decide" class="other">
+      foldedHtml(
+        typed !== null,
+        'Another value',
+        html`<form method="post" action="/decide" class="other">
           ${hidden}
           <label for="value-${id}">Value for <bdi>${column}</bdi></label>
-          <textarea id="value-${id}" name="value" rows="2"></textarea>
+          <textarea id="value-${id}" name="value" rows="2">${typed !== null && exact(`\n${typed}`)}</textarea>
           <div class="buttons">${button('value', 'Take this value', 'main')} ${button('null', 'Take no value')}</div>
-        </form>
-      </details>`
+        </form>`,
+      )
     }
   </article>`;
 }

@@ -121,6 +121,13 @@ export function cycleForm(...content: Parameters<typeof buttonHtml>): Html {
   return html`<form method="post" action="/cycle">${buttonHtml(...content)}</form>`;
 }
 
+/** A part that is folded until a person opens it, or until what was typed in it was refused. */
+export function foldedHtml(isOpen: boolean, title: string, body: Html): Html {
+  const content = html`<summary>${title}</summary>
+    ${body}`;
+  return isOpen ? html`<details open>${content}</details>` : html`<details>${content}</details>`;
+}
+
 export function sectionHtml(id: string, title: HtmlPart, body: HtmlPart): Html {
   return html`<section aria-labelledby="${id}">
     <h2 id="${id}">${title}</h2>

@@ -10,6 +10,13 @@ import type { Extension } from '../../wire/format.ts';
 /** The first word of a command line that starts this program as a page process. */
 export const PAGE_PROCESS = 'page-process';
 
+/** A decision that changed nothing: why, and the value that was typed for a conflict, null for none. */
+export interface RefusedDecision {
+  readonly words: string;
+  readonly conflictId: number | null;
+  readonly value: string | null;
+}
+
 /** A page to make, or an edit to make and to answer with a page. */
 export interface PageRequest {
   readonly path: string;
@@ -20,6 +27,7 @@ export interface PageRequest {
   readonly formToken: string;
   /** The result of the last decision; null for none. */
   readonly said: string | null;
+  readonly refused?: RefusedDecision;
   readonly nowMs: number;
   readonly replicaPath: string;
   /** The folder that files are kept in. */

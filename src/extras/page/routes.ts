@@ -24,14 +24,14 @@ import { openReader, type QueryAnswer, type ReplicaReader } from '../../replica/
 import { mistakesIn, nameOfPart, pathPart, queryOf, shownColumns, queryFromAddress } from './address.ts';
 import { answerEdit, answerEditForm } from './edit-form.ts';
 import { answerEdits } from './waiting-edits.ts';
-import { ANSWER_ROWS_MAX, askHtml, type QueryOutcome } from './ask.ts';
+import { ANSWER_ROWS_MAX, askHtml, type AskView, type QueryOutcome } from './ask.ts';
 import { readTableView, rowsHtml, tablesHtml } from './browse.ts';
 import { framed, problem, redirect, saveAs, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
 import { machineZone } from '../../wire/time-zones.ts';
 import { answerRow } from './row.ts';
-import { answerSaving } from './saved-questions.ts';
+import { answerSaving, questionOf } from './saved-questions.ts';
 import { answerToday } from './today.ts';
 import { answerWork } from './work.ts';
 import { readEvents } from '../history/events.ts';
@@ -75,9 +75,12 @@ function* closing(chunks: AnswerChunks['chunks'], reader: ReplicaReader): Genera
 function answer(desk: PageInput, [place = '', first = '', ...rest]: readonly string[]): AnswerChunks {
   if (desk.request.form !== null) {
     const fields = new Map(desk.request.form);
-    return /^(?:save|drop)$/.test(fields.get('kind') ?? '')
-      ? answerSaving(desk, fields)
-      : answerEdit(desk, desk.request.form);
+    if (!/^(?:save|drop)$/.test(fields.get('kind') ?? '')) return answerEdit(desk, desk.request.form);
+    const outcome = answerSaving(desk, fields);
+    if (!('words' in outcome)) return outcome;
+    const query = new URLSearchParams({ sql: fields.get('sql') ?? '' });
+    const unsaved = { name: fields.get('name') ?? '', words: outcome.words };
+    return { ...answerAsk({ ...desk, query }, '', unsaved), status: outcome.status };
   }
   if (place === '') return answerToday(desk);
   if (place === 'changes') return answerChanges(desk);
@@ -146,12 +149,12 @@ function answerCell(
   return { status: 200, type: 'application/octet-stream', headers: saveAs(`${column}.txt`), chunks: [data] };
 }
 
-function answerAsk(desk: PageInput, name: string): AnswerChunks {
+function answerAsk(desk: PageInput, name: string, unsaved?: AskView['unsaved']): AnswerChunks {
   const { reader, query } = desk;
   const saved = readSaved(reader);
   const question = saved.find((each) => each.name === name) ?? null;
   if (question === null && name !== '') return problem(desk, 404, 'There is no such question');
-  const sql = question?.sql ?? (query.get('sql') ?? '').replaceAll('\r\n', '\n').trim();
+  const sql = question?.sql ?? questionOf(query.get('sql'));
   const at = query.get('at') ?? '';
   const fresh = query.get('fresh') ?? '';
   const asked = sql === '' ? null : ask(reader, { sql, at, fresh, nowMs: desk.request.nowMs });
@@ -165,6 +168,7 @@ function answerAsk(desk: PageInput, name: string): AnswerChunks {
     hasHistory: readKnownTables(reader).some(({ since }) => since !== null),
     zone: machineZone(),
     asked,
+    ...(unsaved === undefined ? {} : { unsaved }),
     tables: readBrowsedTables(reader),
     views: readViews(reader),
   });

@@ -249,7 +249,7 @@ const HOUR_MS = 3_600_000;
 
 export function answerToday(desk: PageInput): AnswerChunks {
   const { request, reader } = desk;
-  const { state, nowMs, formToken } = request;
+  const { state, nowMs } = request;
   const around = must(request.around, 'the daemon sends it with the first page');
   const tables = reader.status();
   const identity = reader.identity();
@@ -257,7 +257,7 @@ export function answerToday(desk: PageInput): AnswerChunks {
   const replica = { path, bytes: statSync(path, { throwIfNoEntry: false })?.size ?? 0 };
   const problems = readAccount(reader, around);
   const headline = headlineOf(problems, { state, tables, nowMs });
-  const waiting = readDecisions(reader, { problems, formToken, nowMs });
+  const waiting = readDecisions(reader, { ...request, problems });
   const outages = outagesOf(readTries(reader, stampFromMs(nowMs - HOURS * HOUR_MS)));
   const body = html`${headlineHtml(headline, waiting)} ${openDecisionsHtml(waiting, nowMs)}
     ${dayHtml(readDay(reader, nowMs))}

@@ -6,7 +6,7 @@ import { failureReply } from '../../../src/extras/http/signed-in-pages.ts';
 import { ChildFailure } from '../../../src/extras/shared/child-pool.ts';
 import { startDaemon } from '../../support/daemon.ts';
 import { ask } from '../../support/http.ts';
-import { PAGE_YAML, postOf, signIn } from '../../support/page.ts';
+import { PAGE_YAML, postOf, signIn, startTroubled } from '../../support/page.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
 import { NOTE } from '../../support/two-way.ts';
 
@@ -59,4 +59,25 @@ test('a question that takes too long comes back as it was typed', () => {
   expect(body).toContain('SELECT &quot;&lt;b&gt;&quot;</textarea>');
   expect(body).toContain('value="2026-05-01T08:00"');
   expect(body).toContain('It took longer than 15 seconds and was stopped');
+});
+
+test('another value of a conflict that its column does not take comes back with the conflict and what was typed', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const person = await signIn(daemon);
+  const value = 'far too long for <twenty> characters';
+  const fields = { token: person.token, kind: 'resolve', id: '1', seen: person.seen, take: 'value', value };
+
+  const form = postOf(fields, person.port, { Cookie: person.cookie });
+  const answer = await ask({ port: person.port }, '/decide', form);
+
+  expect(answer.status).toBe(409);
+  expect(answer.body).toMatch(
+    /role="alert">\s*Nothing was changed: &quot;Title&quot; of Note takes at most 20 characters/,
+  );
+  expect(answer.body).toContain('1 conflict to decide');
+  expect(answer.body).toMatch(/<details open>\s*<summary>Another value/);
+  expect(answer.body).toContain('far too long for &lt;twenty&gt; characters</textarea>');
+  expect(answer.body).toContain('data-live="0"');
+  expect(daemon.rows('SELECT state FROM sync_conflicts')).toEqual([{ state: 'open' }]);
 });

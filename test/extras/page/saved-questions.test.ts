@@ -74,6 +74,22 @@ test.each([
   expect(desk.rows('SELECT count(*) AS n FROM "Note"')).toEqual([{ n: 6 }]);
 });
 
+test('a name that cannot be had comes back with the question, its answer and the name', async () => {
+  await using desk = await startDesk();
+
+  const taken = desk.post({ kind: 'save', name: 'note', sql: SQL });
+  const ours = desk.post({ kind: 'save', name: 'sync_mine', sql: SQL });
+
+  expect(taken.body.replaceAll(/\s+/g, ' ')).toContain(
+    'role="alert">The question was not saved: A table or question has this name already</p>',
+  );
+  expect(ours.body).toContain('does not begin with _, sync_ or sqlite_.');
+  expect(taken.body).toContain('SELECT &quot;Title&quot;, &quot;Count&quot; FROM &quot;Note&quot; -- all</textarea>');
+  expect(taken.body).toContain('aria-label="Answer"');
+  expect(taken.body).toMatch(/<details open>\s*<summary>Save this question<\/summary>/);
+  expect(taken.body).toMatch(/id="name"\s+name="name"\s+value="note"/);
+});
+
 test('dropping reaches no view of rowsync and no table', async () => {
   await using desk = await startDesk();
 
