@@ -43,7 +43,7 @@ export function addExportCommand(program: Command, runner: Runner): void {
     .command('export')
     .description('write tables as Parquet or CSV files')
     .argument('<folder>', 'where the files go; made if it is missing')
-    .argument('[table...]', 'names of tables; all by default')
+    .argument('[table...]', 'names of tables; all by default. A folder holds one export: files of others go')
     .addOption(new Option('--format <format>', 'parquet or csv').choices(EXPORT_FORMATS).default('parquet'))
     .addHelpText('after', EXAMPLES)
     .action(runner(exportAndPrint));
@@ -75,7 +75,11 @@ async function exportAndPrint(
       ...columns.flatMap((column) => emptiedText(column)),
     ]),
     `${plural(exported.length, 'table')}, ${plural(rowCount, 'row')}`,
-    ...(removed.length === 0 ? [] : [`removed, of the export before: ${removed.join(', ')}`]),
+    ...(removed.length === 0
+      ? []
+      : [
+          `removed, of the export before: ${removed.join(', ')} (a folder holds one export; another folder keeps them)`,
+        ]),
   ];
   await printResult(invocation, { tables: exported, removed }, lines);
   return EXIT.done;

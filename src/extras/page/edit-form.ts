@@ -19,6 +19,7 @@ import { TYPE_RULES } from '../../wire/column-types.ts';
 import { columnType } from '../../wire/schema.ts';
 import { pathPart, nameOfPart } from './address.ts';
 import { exact, html, type Html } from './html.ts';
+import { cutText } from './values.ts';
 import { hiddenHtml } from './layout.ts';
 import { readRowCells } from '../shared/browse-row.ts';
 import { readIdAtOrigin } from '../history/entries.ts';
@@ -28,6 +29,8 @@ import type { AnswerChunks } from '../shared/child-process.ts';
 /** Longer texts are edited with SQL: a form is sent whole. */
 const FIELD_CHARS_MAX = 10_000;
 const FORM_CHARS_MAX = 60_000;
+/** Characters of a value in the words of an answer. */
+const WORDS_CHARS_MAX = 200;
 
 export interface EditView {
   readonly table: BrowsedTable;
@@ -202,12 +205,22 @@ function belowWords(kind: RowEdit['kind']): string {
   return kind === 'delete' ? 'The row is below as it is now.' : 'What you typed is below.';
 }
 
-function movedWords(columns: readonly string[], kind: RowEdit['kind']): string {
+/** `valueOf` is what a column has now; the form to delete a row shows that anyway. */
+function movedWords(
+  columns: readonly string[],
+  kind: RowEdit['kind'],
+  valueOf: (column: string) => string | null,
+): string {
   const [only = ''] = columns;
-  const rest = belowWords(kind);
-  return columns.length === 1
-    ? `“${only}” was changed meanwhile. ${rest}`
-    : `${plural(columns.length, 'column')} were changed meanwhile (${columns.join(', ')}). ${rest}`;
+  const now = (column: string): string => {
+    const value = valueOf(column);
+    return value === null ? 'no value' : `“${cutText(value, WORDS_CHARS_MAX)}”`;
+  };
+  const isDelete = kind === 'delete';
+  if (columns.length === 1)
+    return `“${only}” was changed meanwhile${isDelete ? '' : ` to ${now(only)}`}. ${belowWords(kind)}`;
+  const list = columns.map((column) => (isDelete ? column : `${column} to ${now(column)}`)).join(', ');
+  return `${plural(columns.length, 'column')} were changed meanwhile (${list}). ${belowWords(kind)}`;
 }
 
 /** The form, empty for the row `new`. */
@@ -252,16 +265,18 @@ export function answerEdit(desk: PageInput, fields: NonNullable<PageInput['reque
     return redirect(`/browse/${pathPart(table.name)}/${outcome.id}?_said=${said}`);
   }
   const idNow = edit.kind === 'insert' ? null : readIdAtOrigin(desk.reader, table.name, edit.id);
+  const id = edit.kind === 'insert' ? null : (idNow ?? edit.id);
+  const cells = id === null ? null : readRowCells(desk.reader, table, id);
+  const valueOf = (column: string): string | null =>
+    fieldText(cells?.[table.columns.findIndex(({ name: own }) => own === column)]?.value ?? null) || null;
   const words = {
     refused: outcome.kind === 'refused' ? outcome.words : '',
-    moved: outcome.kind === 'moved' ? movedWords(outcome.columns, edit.kind) : '',
+    moved: outcome.kind === 'moved' ? movedWords(outcome.columns, edit.kind, valueOf) : '',
     gone:
       idNow === null
         ? 'there is no such row any more'
         : `the origin has taken this new row, and the row has the number ${idNow} now. ${belowWords(edit.kind)}`,
   }[outcome.kind];
-  const id = edit.kind === 'insert' ? null : (idNow ?? edit.id);
-  const cells = id === null ? null : readRowCells(desk.reader, table, id);
   // A form to delete a row had no fields.
   return form(desk, { table, id, cells, typed: edit.kind === 'delete' ? null : typed, trouble: words }, 409);
 }

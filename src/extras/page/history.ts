@@ -28,10 +28,15 @@ export function changesHtml(lines: readonly HistoryEntry[], view: ChangesView): 
   </ol>`;
 }
 
+/** When it happened, as the origin says, or else as it was found here. */
+export function shownAt({ at, stamped, notAfter }: HistoryEntry): string {
+  return stamped === 1 && notAfter !== null ? notAfter : at;
+}
+
 function lineHtml(line: HistoryEntry, { of, stampsOf, nowMs }: ChangesView): Html {
-  const { rowId, kind, at, originBy, cause, runId, stamped, notAfter } = line;
+  const { rowId, kind, originBy, cause, runId } = line;
   const table = line.table ?? '';
-  const when = stamped === 1 && notAfter !== null ? notAfter : at;
+  const when = shownAt(line);
   const why = `${causeWords(line)}${runId === null ? '' : ` (run ${runId})`}${whenText(line)}`;
   const by = originBy === null || cause === 'edit' ? null : shortName(originBy);
   return html`<li>

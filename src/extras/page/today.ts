@@ -16,7 +16,7 @@ import { stampFromMs } from '../../base/clock.ts';
 import { troubledTables } from '../../reconcile/account/account.ts';
 import { readBrowsedTables, type BrowsedTable } from '../shared/rows-page.ts';
 import { readNewestEntries } from '../history/entries.ts';
-import { readHistoryHours, readJournalled, type HistoryHour, changesHtml } from './history.ts';
+import { readHistoryHours, readJournalled, type HistoryHour, changesHtml, shownAt } from './history.ts';
 import { readQuarters, readTries } from './run-facts.ts';
 import { readSinkStatus } from '../shared/sinks.ts';
 import { sinkSentence } from '../shared/sink-text.ts';
@@ -276,7 +276,8 @@ function lastChangesHtml({ reader, request }: PageInput): Html | null {
   const lines = readJournalled(reader).size === 0 ? [] : readNewestEntries(reader, null, CHANGES_MAX);
   if (lines.length === 0) return null;
   const stampsOf = stampColumns(readBrowsedTables(reader));
-  return sectionHtml('changes', 'Last changes', changesHtml(lines, { of: 'many', stampsOf, nowMs: request.nowMs }));
+  const sorted = lines.toSorted((a, b) => (shownAt(a) < shownAt(b) ? 1 : shownAt(a) > shownAt(b) ? -1 : 0));
+  return sectionHtml('changes', 'Last changes', changesHtml(sorted, { of: 'many', stampsOf, nowMs: request.nowMs }));
 }
 
 function readDay(reader: ReplicaReader, nowMs: number) {

@@ -64,8 +64,8 @@ function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTa
   const discardable = waitingCount + parkedInDoubtCount;
   const fields = { table: encoded, seen: editVersion(reader, { table: table.name, rowId: null }) };
   return html`<p class="about">
-      ${held === null ? 'The next push sends what is not refused or in conflict.' : `${held}.`} What you discard is kept
-      in
+      ${held === null ? 'The next push sends what is not refused or in conflict.' : `When it was held: ${held}.`} What
+      you discard is kept in
       <code>sync_conflicts</code>.
     </p>
     <div class="buttons">

@@ -16,6 +16,8 @@ import { framed, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { pathPart } from './address.ts';
 import { timeHtml } from './values.ts';
+import { readHeldPush } from '../../replica/confirmation.ts';
+import { readBrowsedTables } from '../shared/rows-page.ts';
 
 const BUTTONS: readonly { readonly work: WorkKind; readonly label: string }[] = [
   { work: 'pull', label: 'Pull now' },
@@ -79,6 +81,9 @@ export function answerWork(desk: PageInput): AnswerChunks {
   const results = readRunResults(reader, RUNS_READ_MAX);
   // Rows that the origin refused, or that cannot be sent.
   const refusedCount = reader.status().reduce((sum, table) => sum + table.refusedCount - table.inDoubtCount, 0);
+  const held = new Set(
+    readBrowsedTables(reader).flatMap(({ id, name }) => (readHeldPush(reader, id) === null ? [] : [name])),
+  );
   const body = html`<h1>Work</h1>
     <section class="card" aria-labelledby="now">
       <h2 id="now">Under way</h2>
@@ -95,7 +100,7 @@ export function answerWork(desk: PageInput): AnswerChunks {
       </div>
     </section>
     ${sectionHtml('schedule', 'Schedule', scheduleHtml(state, nowMs))}
-    ${sectionHtml('done', 'Done lately', doneHtml({ runs, results, notes: work.notes }, nowMs))}
+    ${sectionHtml('done', 'Done lately', doneHtml({ runs, results, notes: work.notes, held }, nowMs))}
     ${sectionHtml('runs', 'Recorded runs', runsHtml(runs, nowMs))}`;
   const refreshSeconds = state.working === null ? 60 : 5;
   return framed(desk, { title: 'Work · rowsync', place: 'Work', liveSeconds: 15, refreshSeconds }, body);
@@ -140,6 +145,8 @@ export function doneHtml(
     readonly runs: readonly RunRecord[];
     readonly results: ReadonlyMap<number, readonly TableResult[]>;
     readonly notes: readonly WorkNote[];
+    /** Tables whose push a guard holds now. */
+    readonly held: ReadonlySet<string>;
   },
   nowMs: number,
 ): Html {
@@ -151,7 +158,7 @@ export function doneHtml(
   return html`<ol class="notes">
     ${inLines(pieces)
       .slice(0, LISTED_MAX)
-      .map((line) => lineHtml(line, nowMs))}
+      .map((line) => lineHtml(line, done.held, nowMs))}
   </ol>`;
 }
 
@@ -166,10 +173,10 @@ function inLines(pieces: readonly Piece[]): readonly (readonly Piece[])[] {
   return [...lines.values()];
 }
 
-function lineHtml(line: readonly Piece[], nowMs: number): Html | null {
+function lineHtml(line: readonly Piece[], held: ReadonlySet<string>, nowMs: number): Html | null {
   const [newest, oldest] = [line[0], line.at(-1)];
   if (newest === undefined || oldest === undefined) return null;
-  if (line.length === 1) return pieceHtml(newest, nowMs);
+  if (line.length === 1) return pieceHtml(newest, held, nowMs);
   const [to, from] = [ageText(newest.at, nowMs), ageText(oldest.at, nowMs)];
   const when = html`<time datetime="${newest.at}" title="${`${oldest.at} to ${newest.at}`}"
     >${to === from ? to : `from ${from} to ${to}`}</time
@@ -184,7 +191,7 @@ function lineHtml(line: readonly Piece[], nowMs: number): Html | null {
         ${done} <b>${newest.name}</b> ${countText(line.length)} times, ${when}: ${sum === '' ? 'nothing changed' : sum}
       </summary>
       <ul>
-        ${line.slice(0, OPENED_MAX).map((piece) => pieceHtml(piece, nowMs))}
+        ${line.slice(0, OPENED_MAX).map((piece) => pieceHtml(piece, held, nowMs))}
         ${line.length > OPENED_MAX && html`<li class="none">${plural(line.length - OPENED_MAX, 'earlier run')}</li>`}
       </ul>
     </details>
@@ -241,7 +248,8 @@ function nothingText(tableCount: number): string {
   return tableCount === 0 ? 'nothing to do' : 'nothing changed';
 }
 
-function pieceHtml({ name, number, at, outcome, took, summary, words, hint, tables }: Piece, nowMs: number): Html {
+function pieceHtml(piece: Piece, held: ReadonlySet<string>, nowMs: number): Html {
+  const { name, number, at, outcome, took, summary, words, hint, tables } = piece;
   return html`<li>
     <p>
       <span class="state ${toneOf({ outcome })}">${outcome}</span>
@@ -252,7 +260,7 @@ function pieceHtml({ name, number, at, outcome, took, summary, words, hint, tabl
     ${
       tables.length !== 0 &&
       html`<ul>
-        ${tables.map((table) => resultHtml(table, name === 'push' && outcome === 'held'))}
+        ${tables.map((table) => resultHtml(table, name === 'push' && outcome === 'held', held))}
       </ul>`
     }
   </li>`;
@@ -264,13 +272,13 @@ function troubleHtml(words: string | null, hint: string | null): Html | null {
     ${hint !== null && hint !== '' && html`<p class="hint">${hint}</p>`}`;
 }
 
-function resultHtml(result: TableResult, isHeldPush: boolean): Html {
+function resultHtml(result: TableResult, isHeldPush: boolean, held: ReadonlySet<string>): Html {
   const table = result.table ?? '';
   return html`<li>
     <a href="/browse/${pathPart(table)}"><bdi>${table}</bdi></a> ${countsText(result)}
     ${result.refused !== 0 && html`<a href="/#waiting">${countText(result.refused)} refused</a>`}
     ${troubleHtml(result.problem, isHeldPush ? null : result.hint)}
-    ${isHeldPush && result.problem !== null && html`<a href="/edits/${pathPart(table)}">See the edits</a>`}
+    ${isHeldPush && held.has(table) && html`<a href="/edits/${pathPart(table)}">See the edits</a>`}
   </li>`;
 }
 

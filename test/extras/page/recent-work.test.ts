@@ -30,7 +30,7 @@ function linesOf(
   runs: readonly RunRecord[],
   results: ReadonlyMap<number, readonly TableResult[]> = new Map(),
 ): string[] {
-  const text = doneHtml({ runs, results, notes: [] }, NOW_MS).toString();
+  const text = doneHtml({ runs, results, notes: [], held: new Set() }, NOW_MS).toString();
   return text
     .split(/<li>|<li class="quiet">/)
     .slice(1)
@@ -126,8 +126,12 @@ test('a push that was held leads to its edits, not to a command', () => {
   };
   const runs = [run(99, { kind: 'push', outcome: 'held' })];
 
-  const text = doneHtml({ runs, results: new Map([[99, [held]]]), notes: [] }, NOW_MS).toString();
+  const done = { runs, results: new Map([[99, [held]]]), notes: [] };
+  const text = doneHtml({ ...done, held: new Set(['Note']) }, NOW_MS).toString();
+  const later = doneHtml({ ...done, held: new Set() }, NOW_MS).toString();
 
   expect(text).toContain('<a href="/edits/Note">See the edits</a>');
+  expect(later).toContain('too many');
+  expect(later).not.toContain('/edits/Note');
   expect(text).not.toContain('rowsync plan');
 });
