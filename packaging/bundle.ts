@@ -205,6 +205,8 @@ function libraryBanner(): string {
 export async function bundleLibraries(folder: string): Promise<readonly BundledPackage[]> {
   const { metafile } = await build({
     ...COMMON,
+    // Node shows the line that throws to whoever does not catch: it must not be the whole library.
+    minifyWhitespace: false,
     format: 'esm',
     target: 'node18',
     banner: { js: libraryBanner() },
