@@ -283,7 +283,7 @@ function holdError(
     empty: `the origin returns none of the ${facts.rowCount} rows any more${table.address.rows == null ? '' : ' under the filter (rows)'}`,
     share: `the origin no longer returns ${share}`,
     narrowed: '',
-    identity: `the calling user, role or time zone changed, and the origin no longer returns ${share}`,
+    identity: `the address, calling user, role or time zone changed, and the origin no longer returns ${share}`,
   }[facts.reason];
   return new RowsyncError('needsPerson', 'guard.deletes', {
     message: `${localName}: ${what}; nothing was deleted here`,

@@ -3,7 +3,7 @@
  */
 import { EXIT, type RowsyncError } from '../../base/errors.ts';
 import { sumOf } from '../../base/sum.ts';
-import { countText, durationText, plural, printable, truncate, withoutName } from '../../base/text.ts';
+import { countText, displayWidth, durationText, plural, printable, truncate, withoutName } from '../../base/text.ts';
 import type { PreviewCell, PreviewRow, TablePreview } from '../../push/plan-preview.ts';
 import type { PushReport, TablePushReport } from '../../push/report.ts';
 import { EDIT_FATES, sumOfAccounts, type EditFate } from '../../reconcile/account/push-account.ts';
@@ -157,10 +157,15 @@ export function rowHead({ rowId, name = '', kind, fate }: PreviewRow): string {
   return `${what} ${rowId}${name === '' ? '' : ` (${truncate(printable(name), VALUE_CHARS_MAX)})`}`;
 }
 
+/** What changes in a row goes to a line of its own where it does not fit beside the row. */
+const LINE_WIDTH_MAX = 80;
+
 function rowText(row: PreviewRow): string {
   const { kind, reason, cells } = row;
   const changes = cells.map((cell) => cellText(kind, cell)).join(', ');
-  return `${rowHead(row)}${changes === '' ? '' : `  ${changes}`}${reason === null ? '' : `: ${printable(reason)}`}`;
+  const head = rowHead(row);
+  const gap = changes === '' ? '' : displayWidth(`  ${head}  ${changes}`) > LINE_WIDTH_MAX ? '\n      ' : '  ';
+  return `${head}${gap}${changes}${reason === null ? '' : `: ${printable(reason)}`}`;
 }
 
 function cellText(kind: PreviewRow['kind'], { column, base, local }: PreviewCell): string {

@@ -212,7 +212,7 @@ const OTHER_OPTIONS: readonly string[] = [
 ];
 
 /** What someone types into their SQL tool. Employees 2 and 3 then have one address, which the origin does not allow. */
-const EDITS = `UPDATE "Customer" SET "Phone" = '+33 1 23 45 67 89' WHERE _id IN (1, 2);
+const EDITS = `UPDATE "Customer" SET "Phone" = '+33 1 23 45' WHERE _id IN (1, 2);
 INSERT INTO "Customer" ("Name", "Segment") VALUES ('Café Demo', 'Retail');
 DELETE FROM "Customer" WHERE _id = 3;
 UPDATE "Employee" SET "E-Mail" =

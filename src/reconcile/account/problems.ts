@@ -133,7 +133,7 @@ export const CATALOGUE = [
       keeper === 'silent'
         ? {
             sentence: 'No daemon answers, although one should run',
-            hint: 'Start it: sudo systemctl start rowsync@NAME, or rowsync daemon. Its log has the reason.',
+            hint: 'Start it: sudo systemctl start rowsync@NAME, or rowsync daemon. Its log has the reason. If none is wanted, take http.listen out of the configuration.',
           }
         : null,
     ),
