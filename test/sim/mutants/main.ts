@@ -287,6 +287,10 @@ async function huntSeeds(
 function tell({ name, equivalent }: Hunt, { found, seedCount }: Catch): boolean {
   if (found !== null) {
     const { world, oracle, what } = found;
+    if (/^(?:Syntax|Reference)Error/.test(what)) {
+      say(`BROKEN    ${name}: its text is no program any more: ${what}`);
+      return false;
+    }
     say(`found     ${name}: ${world}${seedCount === 0 ? '' : ` (${seedCount} seeds)`}: ${oracle}: ${what}`);
   } else if (equivalent === undefined) say(`SURVIVED  ${name}: all stories, ${seedCount} seeds`);
   else say(`explained ${name}: all stories, ${seedCount} seeds; ${equivalent}`);

@@ -134,9 +134,11 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/send.ts',
-        find: 'if (rows.length > 1) {',
+        find: 'if (rows.length > 1) {\n      await this.#sendHalves(rows);',
         replace:
-          "for (const { id } of rows) this.#outcomes.set(id, { kind: 'refused', refusal });\n    if (rows.length < 1) {",
+          'const told = { error: refusal.status, code: refusal.code, message: refusal.words, source: refusal.source };\n' +
+          '    const answer = { status: refusal.status, id: null, key: null, errors: [told] };\n' +
+          '    for (const one of rows) this.#endById.set(one.id, judgeAnswer(one, answer));\n    if (rows.length > 1) {\n      return;',
       },
     ],
   },
