@@ -56,7 +56,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'leaving-match-values-ignored': { test: 'test/push/push.test.ts' },
   'sent-after-a-stop': { test: 'test/push/push.test.ts' },
   'alike-values-in-one-request': { test: 'test/push/match-value.test.ts' },
-  'settled-creates-not-durable': { seed: 2495, follows: true },
+  'settled-creates-not-durable': { test: 'test/push/settle.test.ts' },
   'consent-of-a-pull-is-kept': { test: 'test/replica/confirmation.test.ts' },
   'consent-of-a-push-is-kept': { test: 'test/replica/confirmation.test.ts' },
   'consent-is-not-spent': { test: 'test/replica/confirmation.test.ts' },
