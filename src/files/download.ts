@@ -58,7 +58,7 @@ export interface FilesPullOptions {
 /** Brings the files of tables here; one that fails stops no other. @throws RowsyncError `usage.invalid` for a table name that nothing matches. */
 export async function pullFiles(context: FilesContext, options: FilesPullOptions): Promise<FilesReport> {
   const { clock, origin, replica } = context;
-  const columns = selectPulledColumns(context, options.tables);
+  const columns = chooseFileColumns(context, options.tables);
   const startedMs = clock.monotonicMs();
   const startedAt = stampFromMs(clock.nowMs());
   const before = origin.counters().requestCount;
@@ -106,7 +106,7 @@ function emptyTally(): FilesTally {
   };
 }
 
-function selectPulledColumns({ replica, settings }: FilesContext, names: readonly string[]): readonly WantedColumn[] {
+function chooseFileColumns({ replica, settings }: FilesContext, names: readonly string[]): readonly WantedColumn[] {
   return chooseTables(replica, names).flatMap(({ id, name }) => {
     const rule = settings.rule(name);
     // Columns of a held table may be left out by now.

@@ -1,6 +1,6 @@
 /**
- * Edits for a person to review before they leave: every changed cell whole, in the order in which a push sends them. What somebody else proposed is shown so that nothing of it
- * can hide behind an ellipsis, a control character or the direction of its script.
+ * Edits for a person to review before they leave: every changed cell whole, in the order in which a push sends them. Nothing of what somebody else
+ * proposed can hide behind an ellipsis, a control character or the direction of its script.
  */
 import { diffWordsWithSpace } from 'diff';
 import { displayWidth, hanging, printable } from '../../base/text.ts';

@@ -11,8 +11,7 @@ import { planCellsJson, planText } from '../../cli/report/push-report.ts';
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { readIdentity } from '../../replica/bookkeeping/identity.ts';
-import { guessText } from '../../reconcile/option-bindings.ts';
-import { readTables } from '../../replica/bookkeeping/tables.ts';
+import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { workAsClient } from '../shared/sql-client.ts';
 import { formsOf } from './cell-value.ts';
@@ -72,16 +71,8 @@ async function importAndPrint(
   openReader(path).close();
   const wantsEdits = options.confirm === true;
   const work = (from: Parameters<Parameters<typeof workAsClient>[1]>[0]): ImportReport => {
-    const tables = readTables(from);
-    const known = tables.find((each) => each.name === name || each.localName === name);
-    if (known === undefined) {
-      const guess = guessText(
-        name,
-        tables.map(({ localName }) => localName),
-      );
-      throw usageError(`There is no table ${name} in the replica${guess}`, 'rowsync status lists them.');
-    }
-    const table = readTwoWayTable(from, known.id);
+    const [known] = chooseTables(from, [name]);
+    const table = known === undefined ? null : readTwoWayTable(from, known.id);
     if (table === null) throw usageError(`${name} cannot be edited here`, MIRROR_HINT);
     const zone = readIdentity(from)?.timeZone ?? null;
     const forms = formsOf({ locale: options.locale, dates: options.dates, zone });

@@ -68,7 +68,7 @@ origin:
   database: ${quote(answers.database)}
   # A file with an API token, readable by you only (chmod 600).
   tokenFile: ${quote(answers.tokenFile)}
-${freshnessText(answers, quote)}
+${routeText(answers, quote)}
 replica:
   # The SQLite file to keep.
   path: ${quote(answers.replicaPath)}
@@ -85,7 +85,7 @@ schedule:
 `;
 }
 
-function freshnessText({ proxy, caFile }: Answers, quote: (text: string) => string): string {
+function routeText({ proxy, caFile }: Answers, quote: (text: string) => string): string {
   const proxyText =
     proxy === undefined ? '' : `  # Every request goes through it.\n  proxy: ${proxyValue(proxy, quote)}\n`;
   const caText = caFile === undefined ? '' : `  # Further trusted authorities.\n  caFile: ${quote(caFile)}\n`;

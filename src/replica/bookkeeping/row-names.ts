@@ -19,8 +19,8 @@ const NAMING_COLUMNS = sql`
   ORDER BY rank DESC`;
 
 /**
- * Names rows as people know them: by the key and the column that the origin names records by or, where those say no more than `_id`, by the first
- * column of text. A row that was deleted here has the name that the origin last confirmed. Empty where there is none.
+ * Names rows as people know them: by the key, and the column that the origin names records by. Where those say no more than `_id`, the first other column
+ * of text names them. A row that was deleted here has the name that the origin last confirmed. Empty where there is none.
  */
 export function rowNamer(from: Connection): (table: string, rowId: number) => string {
   const columnsByTable = new Map<string, readonly NamingColumn[]>();

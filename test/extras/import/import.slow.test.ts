@@ -257,9 +257,9 @@ test('a mirror and an unknown table are refused', async () => {
   const exported = await world.run(['export', 'out', 'Miror']);
 
   expect(mirror.stderr).toContain('Mirror cannot be edited here');
-  expect(unknown.stderr).toContain('There is no table Nothing in the replica\n');
-  for (const { stderr } of [misspelt, exported])
-    expect(stderr).toContain('There is no table Miror in the replica (did you mean Mirror?)');
+  expect(unknown.stderr).toContain('The replica has no table called "Nothing"\n');
+  expect(misspelt.stderr).toContain('The replica has no table called "Miror" (did you mean Mirror?)');
+  expect(exported.stderr).toContain('There is no table Miror in the replica (did you mean Mirror?)');
 });
 
 test('JSON Lines keep numbers whole, and leave columns alone that a line does not have', async () => {
