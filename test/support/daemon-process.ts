@@ -73,13 +73,17 @@ export async function runCycle(daemon: DaemonProcess, heldUpMs = 0): Promise<voi
   await Promise.race([pushed, late]);
 }
 
-/** Starts a daemon in a folder with a `rowsync.yaml`. */
+/** Starts a daemon in a folder with a `rowsync.yaml`; `through` is a command that runs the command behind it in its own place. */
 export function startDaemonProcess(
   folder: string,
-  options: { readonly logPath?: string; readonly env?: Readonly<Record<string, string>> } = {},
+  options: {
+    readonly logPath?: string;
+    readonly env?: Readonly<Record<string, string>>;
+    readonly through?: readonly string[];
+  } = {},
 ): DaemonProcess {
-  const [command, ...first] = PROGRAM;
-  const child = spawn(command, [...first, 'daemon'], {
+  const [command = '', ...rest] = [...(options.through ?? []), ...PROGRAM, 'daemon'];
+  const child = spawn(command, rest, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
