@@ -14,6 +14,7 @@ import { HTTP } from './extras/http/extra.ts';
 import { IMPORT } from './extras/import/extra.ts';
 import { MANUAL } from './extras/manual/extra.ts';
 import { MCP } from './extras/mcp/extra.ts';
+import { NOTICES } from './extras/notices/extra.ts';
 import { PAGE } from './extras/page/extra.ts';
 import { POSTGRES } from './extras/postgres/extra.ts';
 import { PUTBACK } from './extras/putback/extra.ts';
@@ -36,6 +37,7 @@ export const EXTRAS: readonly Extra[] = [
   POSTGRES,
   EXPORT,
   IMPORT,
+  NOTICES,
   BACKUP,
   FRESH,
   CONTRACTS,

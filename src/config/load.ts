@@ -62,12 +62,6 @@ export interface Config {
   readonly push: { readonly delayMs: number | null };
   readonly limits: Options['limits'];
   readonly safety: Options['safety'];
-  /** The command and the address that tell a person; null for none. */
-  readonly notify: {
-    readonly command: readonly string[] | null;
-    readonly webhook: string | null;
-    readonly repeatMinutes: number;
-  };
   /** `recordUrl`: the address of a row at the origin, with {tableId}, {table} and {id} in it; null for none. */
   readonly http: {
     readonly listen: ListenAddress | null;
@@ -253,11 +247,6 @@ function configFromOptions(
     push: { delayMs: options.push.delay === false ? null : options.push.delay * 1000 },
     limits: options.limits,
     safety: options.safety,
-    notify: {
-      command: options.notify.command ?? null,
-      webhook: options.notify.webhook ?? null,
-      repeatMinutes: options.notify.repeatMinutes,
-    },
     http: httpSettings(options.http),
   };
 }

@@ -6,7 +6,7 @@
  * An option is here only if something reads it: one that is accepted and ignored would be a promise not kept.
  */
 import * as z from 'zod';
-import { byteCount, choice, decimalNumber, integerOption, section, text, textList } from './option-kinds.ts';
+import { byteCount, choice, decimalNumber, integerOption, section, text } from './option-kinds.ts';
 import { origin } from './origin-options.ts';
 import { scheduleWith, type AddedJob, type AddedJobs } from './schedule-options.ts';
 import type { ConfigProblem, OptionPath } from './config-errors.ts';
@@ -194,40 +194,6 @@ const http = section(
   error: 'true needs http.listen; { listen: ADDRESS } gives the doorbell an address of its own',
 });
 
-const COMMAND_MUST_BE = 'must be a list of texts: a program and its arguments';
-
-const WEBHOOK_MUST_BE = 'must be the http or https address that notices are posted to';
-
-const notify = section(
-  {
-    command: textList(COMMAND_MUST_BE)
-      .max(50, { error: COMMAND_MUST_BE })
-      .optional()
-      .meta({
-        description:
-          'A program and its arguments, run by the daemon when something needs a person, keeps failing, or works again. It ' +
-          'gets a JSON object with kind, subject, code, message and hint on its standard input. No shell is involved.',
-      }),
-    webhook: text({
-      pattern: /^https?:\/\/[^\s\p{Cc}]+$/u,
-      mustBe: WEBHOOK_MUST_BE,
-      doc:
-        'An address that the daemon posts the same JSON object to, with a text beside it that chat services show. Write ${NAME}, ' +
-        'an environment variable, where the address itself is a secret.',
-    })
-      .refine((address) => URL.canParse(address), { error: WEBHOOK_MUST_BE })
-      .optional(),
-    repeatMinutes: integerOption({
-      from: 1,
-      to: 10_080,
-      default: 360,
-      unit: 'minutes',
-      doc: 'How soon the same message may be sent again. At most 12 messages are sent in an hour.',
-    }),
-  },
-  'Whom the daemon notifies.',
-);
-
 /** The settings of extras, by their sections; each extra declares its own here. */
 export interface ExtraSettings {}
 
@@ -270,7 +236,6 @@ const coreWith = (jobs: AddedJobs) => ({
   limits: limits.prefault({}),
   safety: safety.prefault({}),
   http: http.prefault({}),
-  notify: notify.prefault({}),
 });
 
 export function addedJobs(sections: readonly OptionSection[]): AddedJobs {

@@ -5,7 +5,7 @@
 import { existsSync, statfsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
-import { bytesText, plural } from '../base/text.ts';
+import { bytesText } from '../base/text.ts';
 import type { Config } from '../config/load.ts';
 import { columnChoice, filesSettings } from '../config/settings.ts';
 import { withBoundNames } from '../config/table-patterns.ts';
@@ -52,21 +52,13 @@ export interface Surroundings extends KeptTables {
   readonly nowMs: number;
 }
 
-export function daemonFactsOf({ failure, blockedNotices, logFailure, complaints }: DaemonState): DaemonFacts {
+export function daemonFactsOf({ failure, logFailure, complaints }: DaemonState): DaemonFacts {
   const ofAll: DaemonFacts['complaints'] = failure === null ? [] : [{ about: 'daemon', subject: null, ...failure }];
-  const blocked = blockedNotices.map(({ way, reason, since, waitingCount }): FoundComplaint => ({
-    about: 'notices',
-    subject: way,
-    code: 'notices.failed',
-    message: `${reason}; ${plural(waitingCount, 'notice')} waiting`,
-    hint: '',
-    since,
-  }));
   const log: readonly FoundComplaint[] =
     logFailure === null
       ? []
       : [{ about: 'log', subject: null, code: 'log.failed', message: logFailure, hint: '', since: null }];
-  return { keeper: 'daemon', complaints: [...ofAll, ...complaints, ...blocked, ...log] };
+  return { keeper: 'daemon', complaints: [...ofAll, ...complaints, ...log] };
 }
 
 /** The problems of an open replica. @throws RowsyncError of the replica. */

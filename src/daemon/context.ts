@@ -2,7 +2,8 @@
  * What a daemon is given from outside: signals, the clock, the log, and how to read its configuration anew. Types only.
  */
 import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
+import type { LogEvent } from '../base/log-events.ts';
+import type { LogFacts, Logger } from '../base/log.ts';
 import type { Config, ListenAddress } from '../config/load.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
@@ -50,10 +51,15 @@ export interface DaemonExtra {
 
 export interface DaemonPart {
   /** Answers a program that knows a path of the extra, on the server at an address; null for every other path. */
-  answer(asked: PathRequest): PlainAnswer | null;
+  answer?(asked: PathRequest): PlainAnswer | null;
   /** What it says of itself in the daemon's status, and what is wrong; nothing where the configuration does not want it. */
-  word(): { readonly lines: readonly string[]; readonly complaints: readonly FoundComplaint[] };
-  metrics(): readonly Metric[];
+  word?(): { readonly lines?: readonly string[]; readonly complaints: readonly FoundComplaint[] };
+  metrics?(): readonly Metric[];
+  /** Takes the account after each work, and each event that is logged. */
+  takeAccount?(problems: readonly Problem[]): void;
+  takeEvent?(event: LogEvent, facts: LogFacts): void;
+  /** Called when the daemon ends, which waits some seconds for it. */
+  close?(): Promise<void>;
   /** When rows of a table, by its name at the origin, last came because of it, in monotonic milliseconds; -Infinity for never. */
   broughtMs?(table: string): number;
 }
@@ -78,6 +84,7 @@ export interface DaemonView {
   parts(): readonly DaemonPart[];
   /** Aborted when the daemon is to stop. */
   readonly stop: AbortSignal;
+  /** Its waits are no sign of life of the daemon. */
   readonly clock: Clock;
   readonly decisionQueue: DecisionQueue;
   isAlive(): boolean;

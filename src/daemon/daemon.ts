@@ -4,11 +4,11 @@
  * stop ends the loop.
  */
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
-import { stampFromMs } from '../base/clock.ts';
-import { errorFacts, type Logger } from '../base/log.ts';
+import { stampFromMs, type Clock } from '../base/clock.ts';
+import { errorFacts, loggerOf, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { pullSettings, pushSettings } from '../config/settings.ts';
-import { AccountWatch } from './notices.ts';
+import { AccountWatch } from './account-watch.ts';
 import { problemsAt, readKeptTables, daemonFactsOf, type Surroundings } from './account-facts.ts';
 import { jobsOf, ScheduledJobs, type Jobs, type WorkKind } from './jobs.ts';
 import { questionOf, answerQuestion, afterFailure, causeOf, CLOSED, halfOpen, Troubles } from './circuit-breaker.ts';
@@ -16,7 +16,6 @@ import type { Circuit, TableTrouble } from './circuit-breaker.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Problem } from '../reconcile/account/account.ts';
-import { NotificationSender } from './notice-channels.ts';
 import { noteFilters } from '../pull/pull.ts';
 import { endsInTime, ProgressWatchdog, watch } from './process-health.ts';
 import { DecisionQueue } from './decision-queue.ts';
@@ -33,21 +32,30 @@ import type { TableOutcome, WorkContext, WorkOutcome } from './work-kinds.ts';
 import { ReadTimes, RefreshWatch } from './freshness-text.ts';
 
 interface InnerParts extends DaemonParts {
-  readonly notifications: NotificationSender;
+  /** Its waits are no sign of life. */
+  readonly besideClock: Clock;
+  /** What extras have joined. */
+  readonly joined: DaemonPart[];
 }
 
-/** How long current work may take to end once it was asked to. With FLUSH_MS_MAX after it, the daemon ends within 20 seconds. */
+/** How long current work may take to end once it was asked to. With CLOSE_MS_MAX after it, the daemon ends within 20 seconds. */
 const STOP_MS_MAX = 14_000;
-/** How long a notice may still take at the end. */
-const FLUSH_MS_MAX = 5_000;
+/** How long what extras have joined may still take at the end. */
+const CLOSE_MS_MAX = 5_000;
 
 /** Runs until the stop signal. @throws RowsyncError if the replica or the HTTP address cannot be opened; later failures are retried. */
 export async function runDaemon(config: Config, parts: DaemonParts): Promise<void> {
   const pulse = new ProgressWatchdog();
   const { notifier } = parts;
   const clock = pulse.watch(parts.clock);
-  const notifications = new NotificationSender(parts.clock);
-  const logFor = (of: Config): Logger => notifications.listen(parts.logFor(of), of);
+  const joined: DaemonPart[] = [];
+  const logFor = (of: Config): Logger => {
+    const log = parts.logFor(of);
+    return loggerOf((level) => (event, facts = {}) => {
+      log[level](event, facts);
+      for (const part of joined) part.takeEvent?.(event, facts);
+    });
+  };
   notifier.starting();
   await notifier.flush(); // opening may take long, and lets nothing else run meanwhile
   const resources = openResources(config, {
@@ -56,7 +64,7 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
     log: logFor(config),
     starts: parts.extras.flatMap(({ start }) => start ?? []),
   });
-  const daemon = new Daemon(resources, { ...parts, clock, logFor, notifications }, pulse);
+  const daemon = new Daemon(resources, { ...parts, clock, besideClock: parts.clock, logFor, joined }, pulse);
   const ended = new AbortController();
   const watching = watch(parts, ended.signal, () => daemon.hasAdvanced());
   try {
@@ -66,7 +74,10 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
     await watching;
     await notifier.flush();
     const told = new AbortController();
-    await Promise.race([notifications.flush(), parts.clock.sleep(FLUSH_MS_MAX, told.signal)]);
+    await Promise.race([
+      Promise.all(joined.map(async (part) => part.close?.())),
+      parts.clock.sleep(CLOSE_MS_MAX, told.signal),
+    ]);
     told.abort();
   }
 }
@@ -87,7 +98,6 @@ class Daemon {
   readonly #view: DaemonView;
   readonly #servers: Servers;
   readonly #extraWork: ReturnType<typeof workOfExtras>;
-  #joined: readonly DaemonPart[] = [];
   #working: WorkKind | null = null;
   #failure: DaemonState['failure'] = null;
   #failureCount = 0;
@@ -125,17 +135,16 @@ class Daemon {
   }
 
   async run(): Promise<void> {
-    const { signals, clock, notifier, notifications } = this.#parts;
+    const { signals, clock, notifier, extras, joined } = this.#parts;
     signals.stop.addEventListener('abort', () => {
       notifier.stopping();
       this.#wake.abort();
     });
-    notifications.onFailed(() => this.#wake.abort());
     signals.onReload(() => this.#ask('reload'));
     signals.onCycle(() => this.#ask('cycle'));
     this.#log.info('daemon.started', { path: this.#resources.config.replica.path });
     try {
-      this.#joined = await Promise.all(this.#parts.extras.flatMap(({ join }) => join?.(this.#view) ?? []));
+      joined.push(...(await Promise.all(extras.flatMap(({ join }) => join?.(this.#view) ?? []))));
       await this.#noteFilters();
       await (await this.#servers.prepare(this.#resources.config, this.#log)).use();
     } catch (thrown) {
@@ -154,9 +163,7 @@ class Daemon {
         // The current work is done; from here on, a wake-up ends this wait.
         this.#wake = new AbortController();
         this.#parts.atRest?.();
-        notifications.send();
-        const waitMs = Math.min(step.ms, notifications.waitMs());
-        if (!this.#isAnythingAsked()) await clock.sleep(waitMs, this.#wake.signal);
+        if (!this.#isAnythingAsked()) await clock.sleep(step.ms, this.#wake.signal);
         continue;
       }
       // Work reports its failures; an exception here is a defect, which must not end the service.
@@ -275,7 +282,7 @@ class Daemon {
       signal: signals.stop,
       takes: (name) => {
         const job = this.#jobs.find(run.work, name);
-        const waitsForRing = this.#readTimes.waitsForRing(name, job, { nowMs: startedMs, parts: this.#joined });
+        const waitsForRing = this.#readTimes.waitsForRing(name, job, { nowMs: startedMs, parts: this.#parts.joined });
         return takesPart({ name, job, trouble: this.#troubleOf(run.work, name), waitsForRing }, run);
       },
       isRefresh: isRefresh(run),
@@ -424,8 +431,8 @@ class Daemon {
   #makeView(): DaemonView {
     return {
       extras: this.#parts.extras,
-      clock: this.#parts.clock,
-      parts: () => this.#joined,
+      clock: this.#parts.besideClock,
+      parts: () => this.#parts.joined,
       stop: this.#parts.signals.stop,
       decisionQueue: this.#decisionQueue,
       isAlive: () => this.#pulse.isAlive,
@@ -464,14 +471,14 @@ class Daemon {
     if (this.#working === null) {
       const problems = this.#readProblems();
       this.#account.take(problems, this.#log);
-      this.#parts.notifications.tell(problems);
+      for (const part of this.#parts.joined) part.takeAccount?.(problems);
     }
     const state = this.#state();
     this.#parts.notifier.status(state.working === null ? statusLine(state) : `${state.working} under way`);
   }
 
   #state(): DaemonState {
-    const words = this.#joined.map((part) => part.word());
+    const words = this.#parts.joined.flatMap((part) => part.word?.() ?? []);
     return {
       startedAtMs: this.#startedAtMs,
       working: this.#working,
@@ -484,9 +491,8 @@ class Daemon {
       workCounts: this.#results.workCounts,
       mismatchCount: this.#results.mismatchCount,
       refreshByTable: this.#refreshWatch.textByTable,
-      blockedNotices: this.#parts.notifications.blocked(),
       logFailure: this.#parts.logFailure?.() ?? null,
-      notes: words.flatMap(({ lines }) => lines),
+      notes: words.flatMap(({ lines = [] }) => lines),
       complaints: [
         ...this.#refusedReload,
         ...this.#results.complaints,

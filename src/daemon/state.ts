@@ -10,7 +10,6 @@ import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Complaint } from '../replica/bookkeeping/table-errors.ts';
 import type { Circuit, TableTrouble } from './circuit-breaker.ts';
 import type { WorkKind } from './jobs.ts';
-import type { BlockedChannel } from './notice-channels.ts';
 
 export interface LastWork {
   readonly finishedAtMs: number;
@@ -45,8 +44,6 @@ export interface DaemonState {
   readonly refreshByTable: ReadonlyMap<string, string>;
   /** What extras say of themselves, in lines. */
   readonly notes: readonly string[];
-  /** Channels by which notices do not get through. */
-  readonly blockedNotices: readonly BlockedChannel[];
   /** Why the log cannot be written; null if it can. */
   readonly logFailure: string | null;
   /** What else the daemon knows to be wrong: a refused reload, jobs that failed. */

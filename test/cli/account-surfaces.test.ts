@@ -10,7 +10,7 @@ import { accountOfService } from '../../src/extras/service/command.ts';
 import { accountResult } from '../../src/extras/check/command.ts';
 import { statusText } from '../../src/cli/commands/status.ts';
 import { metricsText } from '../../src/extras/http/metrics.ts';
-import { judgeNotices, NO_NOTICES_SENT } from '../../src/daemon/notices.ts';
+import { judgeNotices, NO_NOTICES_SENT } from '../../src/extras/notices/notices.ts';
 import { headlineOf } from '../../src/extras/page/headline.ts';
 import { headlineHtml } from '../../src/extras/page/today-html.ts';
 import { readyReply } from '../../src/extras/http/server.ts';

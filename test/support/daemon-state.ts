@@ -16,7 +16,6 @@ export const RESTING_STATE: DaemonState = {
   mismatchCount: 0,
   refreshByTable: new Map(),
   notes: [],
-  blockedNotices: [],
   logFailure: null,
   complaints: [],
   problems: [],

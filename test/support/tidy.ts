@@ -55,6 +55,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'src/extras/http/',
     'src/extras/postgres/',
     'src/extras/backup/',
+    'src/extras/notices/',
     'src/extras/questions/',
   ],
   '@modelcontextprotocol/sdk': ['src/extras/mcp/'],

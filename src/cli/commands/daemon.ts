@@ -53,11 +53,7 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
     createLogger({
       level: invocation.isVerbose ? 'debug' : 'info',
       destination: { write: (line) => session.stdout.log(line) },
-      secrets: [
-        ...originSecrets(of),
-        ...(of.notify.webhook === null ? [] : [of.notify.webhook]),
-        ...invocation.extras.flatMap(({ secrets }) => secrets?.(of) ?? []),
-      ],
+      secrets: [...originSecrets(of), ...invocation.extras.flatMap(({ secrets }) => secrets?.(of) ?? [])],
       form: session.stdout.isTerminal ? 'terminal' : session.stdout.isSystemdStream ? 'journal' : 'json',
     });
   await runDaemon(config, {

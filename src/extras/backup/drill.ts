@@ -195,12 +195,10 @@ export function watchDrill(configNow: () => Config): DaemonPart {
     return [{ about: 'work', subject: 'drill', code: 'backup.damaged', message, hint, since: at }];
   };
   return {
-    answer: () => null,
     word: () => {
       const drill = lastDrill(configNow());
-      return { lines: [], complaints: drill === null ? [] : complaint(drill) };
+      return { complaints: drill === null ? [] : complaint(drill) };
     },
-    metrics: () => [],
   };
 }
 

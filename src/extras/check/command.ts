@@ -10,7 +10,6 @@ import { type CheckResult } from '../../cli/runtime/check-result.ts';
 import { ok, warn } from '../shared/check-results.ts';
 import { hearDaemon, type DaemonAnswer } from '../../cli/runtime/daemon-client.ts';
 import type { Config } from '../../config/load.ts';
-import { checkNotices } from './notify-command.ts';
 import { problemsBesideDisk } from '../../daemon/account-facts.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import type { Origin } from '../../origin/client.ts';
@@ -56,7 +55,7 @@ export async function checkAndPrint(invocation: Invocation): Promise<number> {
   };
   await add({ name: 'config', outcome: 'ok', message: config.file, hint: '' });
   const ofExtras = await Promise.all(invocation.extras.flatMap(({ check }) => check?.(config) ?? []));
-  const ofMachine = [...checkReplica(config), ...checkNotices(config), ...ofExtras.flat()];
+  const ofMachine = [...checkReplica(config), ...ofExtras.flat()];
   for (const result of [...ofMachine, ...(await checkDamage(config))]) await add(result);
   for (const result of await checkDaemon(config, invocation.extras, session.clock.nowMs())) await add(result);
   const checkAll = async ({ origin }: { readonly origin: Origin }): Promise<void> => {

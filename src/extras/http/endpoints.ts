@@ -165,7 +165,7 @@ async function metricsOf(
   return metricsText({
     state,
     ...measured,
-    extras: [...extras, ...view.parts().flatMap((part) => part.metrics())],
+    extras: [...extras, ...view.parts().flatMap((part) => part.metrics?.() ?? [])],
     origin: origin.counters(),
     ...replica.counters(),
     loopDelaySeconds: delay.takeP99Seconds(),

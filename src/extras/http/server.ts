@@ -85,8 +85,8 @@ export async function listenOn(
 /** What a part of the daemon answers to a path of its own; null for none. */
 export function answerPath(view: Pick<DaemonView, 'parts'>, asked: PathRequest): PlainAnswer | null {
   for (const part of view.parts()) {
-    const answered = part.answer(asked);
-    if (answered !== null) return answered;
+    const answered = part.answer?.(asked);
+    if (answered != null) return answered;
   }
   return null;
 }

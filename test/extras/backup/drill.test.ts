@@ -129,10 +129,10 @@ test('the daemon drills weekly where it makes backups, and tells of a bad one, a
 
   const status = await runCli(['status'], { folder: daemon.folder });
   const { config } = loadConfig(join(daemon.folder, 'rowsync.yaml'), { needsCredentials: false, sections: SECTIONS });
-  const { complaints } = watchDrill(() => config).word();
+  const word = watchDrill(() => config).word?.();
 
   expect(drills).toMatchObject([{ outcome: 'done', reason: 'Note has 0 rows, by its own record 2' }]);
   expect(told).toMatchObject({ code: 'work.failed' });
   expect(status.stdout).toContain(`failed: ${name}: Note has 0 rows, by its own record 2`);
-  expect(complaints).toMatchObject([{ about: 'work', subject: 'drill', code: 'backup.damaged' }]);
+  expect(word?.complaints).toMatchObject([{ about: 'work', subject: 'drill', code: 'backup.damaged' }]);
 });

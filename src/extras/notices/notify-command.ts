@@ -3,13 +3,13 @@
  */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type CheckResult } from '../../cli/runtime/check-result.ts';
+import type { CheckResult } from '../../cli/runtime/check-result.ts';
 import { fail, ok } from '../shared/check-results.ts';
-import type { Config } from '../../config/load.ts';
 import { processEnvironment } from '../../config/secrets.ts';
+import type { NotifySettings } from './settings.ts';
 
-export function checkNotices({ notify }: Pick<Config, 'notify'>): readonly CheckResult[] {
-  const [program] = notify.command ?? [];
+export function checkNotices({ command }: NotifySettings): readonly CheckResult[] {
+  const [program] = command ?? [];
   if (program === undefined) return [];
   const places = program.includes('/')
     ? [program]

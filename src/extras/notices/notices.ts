@@ -4,10 +4,11 @@
  * a person has to do is told after half an hour, the same again only after `repeatMs`. The number of notices in an hour is bounded: nobody reads a
  * storm of messages. Times are monotonic, so that setting the clock suppresses nothing. Pure.
  */
-import type { LogEvent } from '../base/log-events.ts';
-import type { LogFacts, Logger } from '../base/log.ts';
-import { NOTIFIED, type Problem } from '../reconcile/account/account.ts';
-import type { Severity } from '../reconcile/account/problems.ts';
+import type { LogEvent } from '../../base/log-events.ts';
+import type { LogFacts } from '../../base/log.ts';
+import { byKey } from '../../daemon/account-watch.ts';
+import { NOTIFIED, type Problem } from '../../reconcile/account/account.ts';
+import type { Severity } from '../../reconcile/account/problems.ts';
 
 export type NoticeKind = 'needsPerson' | 'failing' | 'toKnow' | 'recovered' | 'changed';
 
@@ -84,18 +85,6 @@ export function judgeNotices(
   return { notices, told: { seenByKey, recentMs } };
 }
 
-/** Two problems with one code and one table, such as two sinks, count apart. */
-function byKey(problems: readonly Problem[]): ReadonlyMap<string, Problem> {
-  const keyed = new Map<string, Problem>();
-  for (const problem of problems) {
-    const key = `${problem.code} ${problem.table ?? ''}`;
-    let number = 0;
-    while (keyed.has(`${key} ${number}`)) number += 1;
-    keyed.set(`${key} ${number}`, problem);
-  }
-  return keyed;
-}
-
 function noticeOf(kind: NoticeKind, { code, table, sentence, hint }: Problem): Notice {
   const isOver = kind === 'recovered';
   return {
@@ -116,24 +105,4 @@ export function noticeOfEvent(event: LogEvent, facts: LogFacts): Notice | null {
   if (event !== 'identity.changed' && event !== 'table.restored') return null;
   const subject = event === 'table.restored' ? text('table') : 'the calling user';
   return { kind: 'needsPerson', subject, code: event, message: text('message'), hint: text('hint') };
-}
-
-export class AccountWatch {
-  #problems: readonly Problem[] = [];
-
-  /** As of the end of the last work. */
-  get problems(): readonly Problem[] {
-    return this.#problems;
-  }
-
-  /** Takes an account, and logs in what it differs from the last one. */
-  take(problems: readonly Problem[], log: Logger): void {
-    const before = byKey(this.#problems);
-    const now = byKey(problems);
-    this.#problems = problems;
-    for (const [key, { code, table, sentence, hint }] of now) {
-      if (before.get(key)?.sentence !== sentence) log.warn('problem.found', { code, table, message: sentence, hint });
-    }
-    for (const [key, { code, table }] of before) if (!now.has(key)) log.info('problem.solved', { code, table });
-  }
 }

@@ -6,18 +6,18 @@ import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { LogEvent } from '../../src/base/log-events.ts';
-import { silentLogger, type LogFacts } from '../../src/base/log.ts';
-import type { Config } from '../../src/config/load.ts';
-import { NotificationSender, type BlockedChannel } from '../../src/daemon/notice-channels.ts';
-import { daemonFactsOf } from '../../src/daemon/account-facts.ts';
-import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT } from '../../src/daemon/notices.ts';
-import { accountOf, type Problem } from '../../src/reconcile/account/account.ts';
-import { CATALOGUE } from '../../src/reconcile/account/problems.ts';
-import { testClock } from '../support/clock.ts';
-import { RESTING_STATE } from '../support/daemon-state.ts';
-import { startDaemon } from '../support/daemon.ts';
-import { startTestSandbox } from '../support/sandbox.ts';
+import type { LogEvent } from '../../../src/base/log-events.ts';
+import { silentLogger, type LogFacts } from '../../../src/base/log.ts';
+import { NoticeSender } from '../../../src/extras/notices/channels.ts';
+import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT } from '../../../src/extras/notices/notices.ts';
+import type { NotifySettings } from '../../../src/extras/notices/settings.ts';
+import { daemonFactsOf } from '../../../src/daemon/account-facts.ts';
+import { accountOf, type Problem } from '../../../src/reconcile/account/account.ts';
+import { CATALOGUE } from '../../../src/reconcile/account/problems.ts';
+import { testClock } from '../../support/clock.ts';
+import { RESTING_STATE } from '../../support/daemon-state.ts';
+import { startDaemon } from '../../support/daemon.ts';
+import { startTestSandbox } from '../../support/sandbox.ts';
 
 const HOUR = 3_600_000;
 
@@ -175,14 +175,16 @@ test('the command gets the notice on its standard input, without the token', asy
 });
 
 /** A sender on a clock that a test moves, and what it has logged. */
-function startSender(notify: Partial<Config['notify']>) {
+function startSender(given: Partial<NotifySettings>) {
   const clock = testClock({ sleepsAdvance: false });
-  const sender = new NotificationSender(clock);
   const logged: (LogFacts & { readonly event: LogEvent })[] = [];
   const note = (event: LogEvent, facts: LogFacts = {}) => void logged.push({ event, ...facts });
-  const options = { notify: { command: null, webhook: null, repeatMinutes: 360, ...notify } };
-  const log = sender.listen({ ...silentLogger, info: note, warn: note, error: note }, options);
-  return { clock, sender, logged, fail: (table: string) => log.warn('table.restored', { table }) };
+  const log = { ...silentLogger, info: note, warn: note, error: note };
+  const settings = { repeatMinutes: 360, ...given };
+  const sender = new NoticeSender({ clock, log: () => log, settings: () => settings });
+  const fail = (table: string) => sender.takeEvent('table.restored', { table });
+  const failures = () => sender.word().complaints.map(({ subject, message, since }) => ({ subject, message, since }));
+  return { clock, sender, logged, settings, fail, failures };
 }
 
 test.each([
@@ -192,78 +194,101 @@ test.each([
   ['has a name that no system takes', 'a\0b'],
   ['fails', 'false'],
 ])('a command that %s is logged, and tried again', async (_what, program) => {
-  const { sender, logged, fail } = startSender({ command: [program] });
+  const { clock, sender, logged, fail, failures } = startSender({ command: [program] });
 
   fail('backup');
-  await sender.flush();
+  await clock.sleeper();
+  await sender.close();
 
   const tries = logged.filter(({ event }) => event === 'notice.failed');
   expect(tries).toMatchObject([
     { way: 'command', attempt: 1 },
     { way: 'command', attempt: 2 },
   ]);
-  expect(sender.blocked()).toMatchObject([{ way: 'command', waitingCount: 1 }]);
-  expect(sender.waitMs()).toBe(52_500);
+  expect(failures()).toMatchObject([{ subject: 'command' }]);
+  expect(failures()[0]?.message).toMatch(/; 1 notice waiting$/);
+  expect(clock.waits).toEqual([26_250]);
+});
+
+test('a notice that is under way when the daemon ends is tried once more', async () => {
+  const { sender, logged, fail } = startSender({ command: ['false'] });
+
+  fail('backup');
+  await sender.close();
+
+  expect(logged).toMatchObject([{ attempt: 1 }, { attempt: 2 }]);
 });
 
 test('without a free descriptor the command fails, and nothing is thrown', async () => {
-  const { sender, fail } = startSender({ command: ['true'] });
+  const { sender, fail, failures } = startSender({ command: ['true'] });
   const files: number[] = [];
   try {
     for (;;) files.push(openSync('/dev/null', 'r'));
   } catch {
     fail('backup');
-    await sender.flush();
+    await sender.close();
   } finally {
     for (const file of files) closeSync(file);
   }
 
-  expect(sender.blocked()[0]?.reason).toContain('EMFILE');
+  expect(failures()[0]?.message).toContain('EMFILE');
 });
 
 test('a webhook that was down gets every notice in order once it is back', async () => {
   await using hook = await startHook(503);
-  const { clock, sender, logged, fail } = startSender({ webhook: hook.url });
+  const { clock, sender, logged, fail, failures } = startSender({ webhook: hook.url });
   fail('backup');
-  await sender.flush();
+  await clock.sleeper();
   fail('verify');
-  const blocked = sender.blocked();
+  const blocked = failures();
   hook.posted.length = 0;
   hook.answerWith(200);
 
-  clock.advance(sender.waitMs());
-  sender.send();
-  await sender.flush();
+  clock.advance(clock.waits[0] ?? 0);
+  await sender.close();
 
   expect(blocked).toEqual([
-    { way: 'webhook', reason: 'the webhook answered 503', since: '2026-01-01T00:00:00Z', waitingCount: 2 },
+    { subject: 'webhook', message: 'the webhook answered 503; 2 notices waiting', since: '2026-01-01T00:00:00Z' },
   ]);
   expect(hook.posted).toMatchObject([{ subject: 'backup' }, { subject: 'verify' }]);
   expect(logged.filter(({ event }) => event === 'notice.sent')).toHaveLength(2);
-  expect(sender.blocked()).toEqual([]);
-  expect(sender.waitMs()).toBe(Infinity);
+  expect(failures()).toEqual([]);
+});
+
+test('a channel that the configuration wants no more is not reported, and gets nothing', async () => {
+  await using hook = await startHook(503);
+  const { clock, sender, settings, fail, failures } = startSender({ webhook: hook.url });
+  fail('backup');
+  await clock.sleeper();
+
+  delete settings.webhook;
+  const blocked = failures();
+  fail('verify');
+  await sender.close();
+
+  expect(blocked).toEqual([]);
+  expect(hook.posted).toHaveLength(1);
 });
 
 test('one way that fails keeps nothing from the other', async () => {
   await using hook = await startHook();
-  const { sender, fail } = startSender({ command: ['false'], webhook: hook.url });
+  const { sender, fail, failures } = startSender({ command: ['false'], webhook: hook.url });
 
   fail('backup');
-  await sender.flush();
+  await sender.close();
 
   expect(hook.posted).toHaveLength(1);
-  expect(sender.blocked()).toMatchObject([{ way: 'command' }]);
+  expect(failures()).toMatchObject([{ subject: 'command' }]);
 });
 
-test('the account says that notices do not get through', () => {
-  const blocked = {
-    way: 'webhook',
-    reason: 'the webhook answered 503',
-    since: '2026-01-01T00:00:00Z',
-    waitingCount: 2,
-  };
+test('the account says that notices do not get through', async () => {
+  await using hook = await startHook(503);
+  const { sender, fail } = startSender({ webhook: hook.url });
+  fail('backup');
+  fail('verify');
+  await sender.close();
 
-  const word = daemonFactsOf({ ...RESTING_STATE, blockedNotices: [blocked as BlockedChannel] });
+  const word = daemonFactsOf({ ...RESTING_STATE, ...sender.word() });
 
   expect(
     accountOf({ ...word, nowMs: 0, replica: 'here', tables: [], misnamed: [], remade: [], putBack: null }),

@@ -1,0 +1,225 @@
+/**
+ * Sends notices as one JSON object: to a command on its standard input, and to a webhook by POST, each in order. One that fails is tried again, at
+ * growing intervals; reasons never name the address, which may be a secret.
+ */
+import { spawn } from 'node:child_process';
+import type { Writable } from 'node:stream';
+import { stampFromMs, type Clock } from '../../base/clock.ts';
+import type { LogEvent } from '../../base/log-events.ts';
+import type { LogFacts, Logger } from '../../base/log.ts';
+import { BACKOFFS, spreadBackoffMs } from '../../base/retries.ts';
+import { plural, printable } from '../../base/text.ts';
+import type { DaemonPart } from '../../daemon/context.ts';
+import type { Problem } from '../../reconcile/account/account.ts';
+import type { FoundComplaint } from '../../reconcile/account/facts.ts';
+import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT, type Notice, type SentNotices } from './notices.ts';
+import type { NotifySettings } from './settings.ts';
+
+/** Mail servers may be slow; a longer command hangs, and is killed. */
+const COMMAND_MS_MAX = 60_000;
+
+/** Chat services answer within a second. */
+const WEBHOOK_MS_MAX = 30_000;
+
+/** Notices that wait for one channel; the oldest are given up. */
+const WAITING_MAX = 50;
+
+/** Sends a notice; why it failed, or null. */
+type Send = (notice: Notice) => Promise<string | null>;
+
+/** The ways to a person, by their options under `notify`; null where the configuration does not want one. */
+const CHANNELS: Readonly<Record<'command' | 'webhook', (settings: Partial<NotifySettings>) => Send | null>> = {
+  command: ({ command }) => (command === undefined ? null : (notice) => run(command, `${JSON.stringify(notice)}\n`)),
+  webhook: ({ webhook }) => (webhook === undefined ? null : (notice) => post(webhook, notice)),
+};
+
+interface SenderParts {
+  readonly clock: Clock;
+  readonly log: () => Logger;
+  /** Of the present configuration. */
+  readonly settings: () => NotifySettings | undefined;
+}
+
+/** Joins a daemon, and sends the notices of its account and of its log. */
+export class NoticeSender implements DaemonPart {
+  readonly #parts: SenderParts;
+  readonly #closing = new AbortController();
+  readonly #channels: readonly NoticeChannel[];
+  #told: SentNotices = NO_NOTICES_SENT;
+
+  constructor(parts: SenderParts) {
+    this.#parts = parts;
+    this.#channels = Object.entries(CHANNELS).map(
+      ([name, senderOf]) =>
+        new NoticeChannel(name, () => senderOf(parts.settings() ?? {}), parts, this.#closing.signal),
+    );
+  }
+
+  takeAccount(problems: readonly Problem[]): void {
+    const { clock, settings } = this.#parts;
+    const repeatMs = (settings()?.repeatMinutes ?? 0) * 60_000;
+    const { notices, told } = judgeNotices(problems, this.#told, { nowMs: clock.monotonicMs(), repeatMs });
+    this.#told = told;
+    for (const notice of notices) this.#add(notice);
+  }
+
+  takeEvent(event: LogEvent, facts: LogFacts): void {
+    const notice = noticeOfEvent(event, facts);
+    if (notice !== null) this.#add(notice);
+  }
+
+  word(): { readonly complaints: readonly FoundComplaint[] } {
+    return { complaints: this.#channels.flatMap((channel) => channel.complaint() ?? []) };
+  }
+
+  /** What waits is tried once more. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(this.#channels.map((channel) => channel.sent()));
+  }
+
+  #add(notice: Notice): void {
+    for (const channel of this.#channels) channel.add(notice);
+  }
+}
+
+/** One way to a person, with the notices that wait for it, the oldest first. */
+class NoticeChannel {
+  readonly #name: string;
+  readonly #senderNow: () => Send | null;
+  readonly #parts: SenderParts;
+  readonly #closing: AbortSignal;
+  #waiting: readonly Notice[] = [];
+  #sending: Promise<void> | null = null;
+  #blocked: { readonly reason: string; readonly since: string } | null = null;
+
+  constructor(name: string, senderNow: () => Send | null, parts: SenderParts, closing: AbortSignal) {
+    this.#name = name;
+    this.#senderNow = senderNow;
+    this.#parts = parts;
+    this.#closing = closing;
+  }
+
+  add(notice: Notice): void {
+    if (this.#senderNow() === null) return;
+    this.#waiting = [...this.#waiting, notice].slice(-WAITING_MAX);
+    this.#sending ??= this.#sendAll();
+  }
+
+  /** Resolves when nothing is being sent. */
+  async sent(): Promise<void> {
+    await this.#sending;
+  }
+
+  complaint(): FoundComplaint | null {
+    if (this.#blocked === null || this.#senderNow() === null) return null;
+    const { reason, since } = this.#blocked;
+    const message = `${reason}; ${plural(this.#waiting.length, 'notice')} waiting`;
+    return { about: 'notices', subject: this.#name, code: 'notices.failed', message, hint: '', since };
+  }
+
+  async #sendAll(): Promise<void> {
+    try {
+      await this.#sendWaiting();
+    } finally {
+      this.#sending = null;
+    }
+  }
+
+  async #sendWaiting(): Promise<void> {
+    const { clock, log } = this.#parts;
+    const way = this.#name;
+    let failureCount = 0;
+    for (let [notice] = this.#waiting; notice !== undefined; [notice] = this.#waiting) {
+      const sent = notice;
+      const isLast = this.#closing.aborted;
+      const send = this.#senderNow();
+      if (send === null) break; // the configuration does not want it any more
+      const reason = await send(sent);
+      if (reason === null) {
+        // While it was sent, the channel may have dropped it for having too many.
+        this.#waiting = this.#waiting.filter((waiting) => waiting !== sent);
+        failureCount = 0;
+        this.#blocked = null;
+        log().info('notice.sent', { reason: sent.kind, way });
+        continue;
+      }
+      failureCount += 1;
+      const waitMs = spreadBackoffMs(BACKOFFS.notice, failureCount, clock.random());
+      this.#blocked = { reason, since: this.#blocked?.since ?? stampFromMs(clock.nowMs()) };
+      log().error('notice.failed', { reason, way, attempt: failureCount, waitMs });
+      if (isLast) return;
+      await clock.sleep(waitMs, this.#closing);
+    }
+    this.#waiting = [];
+    this.#blocked = null;
+  }
+}
+
+/** Runs the command with a text on its standard input; why it failed, or null. */
+function run([program = '', ...given]: readonly string[], input: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    try {
+      const child = spawn(program, given, {
+        stdio: ['pipe', 'ignore', 'ignore'],
+        timeout: COMMAND_MS_MAX,
+        killSignal: 'SIGKILL',
+      });
+      child.once('error', (error) => resolve(error.message));
+      child.once('exit', (code, signal) => resolve(code === 0 ? null : `ended with ${String(code ?? signal)}`));
+      const stdin: Writable | undefined = child.stdin; // none where no descriptor is left
+      stdin?.on('error', () => undefined); // it may not want to read; its exit code says how it went
+      stdin?.end(input);
+    } catch (thrown) {
+      // Node reports some failures as an event, and throws others, such as ENOTDIR.
+      resolve(thrown instanceof Error ? thrown.message : String(thrown));
+    }
+  });
+}
+
+/** Posts a notice, with a line of text for services that show nothing else; why it failed, or null. */
+async function post(address: string, notice: Notice): Promise<string | null> {
+  const { kind, subject, message, hint } = notice;
+  const who = subject === 'everything' ? 'rowsync' : `rowsync: ${subject}`;
+  const text = [`${who} ${WORDS[kind]}`, message, hint].filter((part) => part !== '').join('. ');
+  try {
+    const { url, authorization } = withoutCredentials(address);
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...authorization },
+      body: JSON.stringify({ ...notice, text: printable(text) }),
+      redirect: 'manual', // the address may be a secret
+      signal: AbortSignal.timeout(WEBHOOK_MS_MAX),
+    });
+    await answer.body?.cancel();
+    return answer.ok ? null : `the webhook answered ${answer.status}`;
+  } catch (thrown) {
+    return `the webhook did not answer: ${reasonOf(thrown)}`;
+  }
+}
+
+/** An address may name a user and a password, which `fetch` takes only as Basic authorization (RFC 7617). */
+function withoutCredentials(address: string): { readonly url: URL; readonly authorization: Record<string, string> } {
+  const url = new URL(address);
+  const { username, password } = url;
+  if (username === '' && password === '') return { url, authorization: {} };
+  url.username = '';
+  url.password = '';
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { url, authorization: { Authorization: `Basic ${Buffer.from(pair).toString('base64')}` } };
+}
+
+const WORDS: Readonly<Record<Notice['kind'], string>> = {
+  needsPerson: 'needs a person',
+  failing: 'fails',
+  toKnow: 'has news',
+  recovered: 'works again',
+  changed: 'changed at the origin',
+};
+
+/** The system's code of a failed request, such as ECONNREFUSED; its message may name the address. */
+function reasonOf(thrown: unknown): string {
+  const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : null;
+  if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
+  return cause instanceof Error ? cause.name : 'no reason';
+}
