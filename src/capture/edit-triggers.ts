@@ -159,15 +159,11 @@ const IS_NEW = sql`i.table_id AND b._id IS NULL`;
 function changeRules(table: TwoWayTable): readonly CellRule[] {
   const cells = table.columns.flatMap((column): readonly CellRule[] => {
     if (!column.writable) return [keptCell(table, column)];
-    const isJudged = column.type === 'Autonumber' ? IS_NEW : isCellChanged(column);
     const values = valueRules(table, column).map(({ isBroken, sentence }) => ({
-      isBroken: sql`${isJudged} AND (${isBroken})`,
+      isBroken: sql`${isCellChanged(column)} AND (${isBroken})`,
       sentence,
     }));
-    if (column.type !== 'Autonumber') return [...values, ...missingCell(table, column)];
-    // A new row may bring its number, which no edit changes.
-    const { isBroken, sentence } = keptCell(table, column);
-    return [{ isBroken: sql`${isBroken} AND (b._id IS NOT NULL OR i.table_id IS NULL)`, sentence }, ...values];
+    return [...values, ...missingCell(table, column)];
   });
   return [
     {
@@ -251,11 +247,18 @@ export function missingRule(table: TwoWayTable, column: TwoWayColumn, row: 'new'
 /** Why a column that may not be written keeps its value. */
 export function keptSentence(
   table: TwoWayTable,
-  column: { readonly localName: string; readonly mask: Mask | null; readonly kind?: string | null },
+  column: {
+    readonly localName: string;
+    readonly mask: Mask | null;
+    readonly kind?: string | null;
+    readonly type?: string;
+  },
 ): string {
   if (column.mask !== null) return `${cellName(table, column)} cannot be changed here: it is masked`;
   if (column.kind === UNKNOWN_KIND)
     return `${cellName(table, column)} cannot be changed here yet: the origin shows what you may write only once the table has a row`;
+  if (column.type === 'Autonumber')
+    return `${cellName(table, column)} cannot be changed here: the origin numbers the rows, so leave it out of a new one`;
   return `${cellName(table, column)} cannot be changed here: the origin computes it, or does not let you write it`;
 }
 

@@ -4,7 +4,7 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { printable } from '../base/text.ts';
-import { columnType, hasOption, isWritable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
+import { hasOption, isEditable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
 import { isSameValue, type MergeColumn } from './merge.ts';
 import type { RetryHope } from './push-answer.ts';
 
@@ -25,14 +25,12 @@ export function judgeMatch(
 ): MatchVerdict {
   const isUnique = ({ name, dataOptions }: TableDescriptor['columns'][number]): boolean =>
     hasOption(dataOptions, 'Unique') || name === key;
-  // An autonumber identifies no row before the origin has it.
-  const isOurs = ({ type }: TableDescriptor['columns'][number]): boolean => columnType(type) !== 'Autonumber';
-  const usable = columns.filter((it) => isWritable(it) && isUnique(it) && isOurs(it)).map(({ name }) => name);
+  const usable = columns.filter((it) => isEditable(it) && isUnique(it)).map(({ name }) => name);
   if (wished === null) return { column: null, problem: null, usable };
   const column = columns.find(({ name }) => name.toLowerCase() === wished.toLowerCase());
   if (column === undefined) return { column: null, problem: 'does not exist', usable };
   if (!isUnique(column)) return { column: null, problem: 'is not unique', usable };
-  if (!isWritable(column)) return { column: column.name, problem: 'cannot be written', usable };
+  if (!isEditable(column)) return { column: column.name, problem: 'cannot be written', usable };
   return { column: column.name, problem: null, usable };
 }
 

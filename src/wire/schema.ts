@@ -132,6 +132,11 @@ export function isWritable({ kind, readOnly }: Pick<ColumnDescriptor, 'kind' | '
   return kind === null ? readOnly === false : WRITABLE_KINDS.has(kind) && readOnly !== true;
 }
 
+/** Whether rowsync writes the column. It leaves every autonumber to the origin, which takes one for a new row too. */
+export function isEditable(column: Pick<ColumnDescriptor, 'kind' | 'readOnly' | 'type'>): boolean {
+  return isWritable(column) && columnType(column.type) !== 'Autonumber';
+}
+
 /** Whether a descriptor has the option, ignoring case. */
 export function hasOption(options: readonly string[], option: string): boolean {
   return options.some((name) => name.toLowerCase() === option.toLowerCase());

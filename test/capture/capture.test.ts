@@ -168,6 +168,14 @@ const REFUSED: readonly (readonly [string, string])[] = [
     `INSERT INTO "Note" ("Title", "Total") VALUES ('x', 1)`,
     '"Total" of Note cannot be changed here: the origin computes it, or does not let you write it',
   ],
+  ...[
+    `UPDATE "Note" SET "Id" = '99' WHERE _id = 1`,
+    `INSERT INTO "Note" ("Id", "Title") VALUES ('99', 'x')`,
+    `INSERT INTO "Note" ("Id", "Title") SELECT "Id", "Title" FROM "Note" WHERE _id = 1`,
+  ].map((statement): readonly [string, string] => [
+    statement,
+    '"Id" of Note cannot be changed here: the origin numbers the rows, so leave it out of a new one',
+  ]),
   [
     `UPDATE "Note" SET "Date Modified" = '2026-01-01T00:00:00Z'`,
     '"Date Modified" of Note cannot be changed here: the origin computes it, or does not let you write it',

@@ -41,7 +41,7 @@ test.each(FORMATS)(
 
     expect(report.tables).toMatchObject([{ error: null, held: null, rowCount: 6 }]);
     expect(writableOf(fixture)).toEqual([
-      'Id Key 1',
+      'Id Key 0',
       ...['Title', 'Code', 'Body', 'Count', 'Done', 'Due', 'Starts', 'Seen', 'Spent', 'Photo'].map(
         (name) => `${name} Updatable 1`,
       ),
@@ -279,7 +279,7 @@ test('check says what is known, and blames no right for what is not', async () =
 
   const { stdout } = await runCli(['check'], workspace);
 
-  expect(stdout).toContain('Note 17 (12 writable)');
+  expect(stdout).toContain('Note 17 (11 writable)');
   expect(stdout).toContain('not described as writable or not; column=* says which are writable: Note');
   expect(stdout).toContain('the writable columns are not known, since column=* returns no row: Empty');
   expect(stdout).not.toContain('no column may be written');

@@ -34,6 +34,7 @@ import { areRightsUnknown } from '../../wire/write-rights.ts';
 import {
   columnType,
   hasOption,
+  isEditable,
   isWritable,
   type DatabaseDescriptor,
   type TableDescriptor,
@@ -241,7 +242,7 @@ const FILE_MODES = { latest: 'the latest revision', all: 'every revision', none:
 function columnsText(tables: readonly TableDescriptor[]): string {
   return someOf(
     tables.map(({ recordName, columns }) => {
-      const writable = columns.filter(isWritable).length;
+      const writable = columns.filter(isEditable).length;
       return `${recordName} ${columns.length} (${writable === 0 ? 'none' : writable} writable)`;
     }),
   );

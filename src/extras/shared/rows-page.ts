@@ -7,7 +7,6 @@
 import { allOf, anyOf, ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { queryAll, queryNumber, queryRows } from '../../replica/query.ts';
-import { columnType } from '../../wire/schema.ts';
 import { isDate, utcFromInputText } from '../../wire/time-zones.ts';
 
 /** A value as SQLite gives it; integers that a double does not hold are bigint. */
@@ -114,7 +113,7 @@ function browsedTable(from: Connection, { id, name, originName, push, allowAdd, 
   })[]; // the columns just listed
   const columns = found.map(({ writable, options, ...column }) => ({
     ...column,
-    isWritable: writable === 1 && columnType(column.type) !== 'Autonumber',
+    isWritable: writable === 1,
     isRequired: options.split(', ').includes('Required'),
   }));
   const keyColumn = columns.find(({ kind }) => kind === 'Key')?.name ?? null;

@@ -98,6 +98,7 @@ describe('answers', () => {
     expect(value['columns']).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ name: '_id', writable: false }),
+        expect.objectContaining({ name: 'Id', writable: false }),
         expect.objectContaining({ name: 'Code', type: 'Text', writable: true }),
         expect.objectContaining({ name: 'Phone', masked_by: 'last4', writable: false }),
       ]),
