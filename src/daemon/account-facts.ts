@@ -217,7 +217,7 @@ function readMisnamedColumns(from: Connection, table: TableRecord, bound: Config
   const choice = rule === null ? null : columnChoice(rule);
   if (rule === null || choice?.isOfOneTable !== true || choice.exclude.length === 0 || table.state === 'gone')
     return [];
-  const described = readTableDescriptor(from, table.id, bound.origin.format)?.descriptor;
+  const described = readTableDescriptor(from, table.id)?.descriptor;
   if (described === undefined) return [];
   const { leftOut } = readSelection(from, table.id);
   const found = misnamedColumns(described, { exclude: choice.exclude, leftOut });

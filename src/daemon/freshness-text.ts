@@ -68,7 +68,7 @@ function readRefreshTexts(replica: Connection, config: Config, jobs: Jobs): Read
   for (const table of readTables(replica)) {
     if (table.state === 'gone') continue;
     const hasStamp = (): boolean => {
-      const stored = readTableDescriptor(replica, table.id, config.origin.format);
+      const stored = readTableDescriptor(replica, table.id);
       return stored !== null && stampColumn(stored.descriptor.columns) !== null;
     };
     const isLarge = (): boolean => countPages(replica, table.id) >= LARGE_PAGES;

@@ -196,7 +196,7 @@ async function pullTables(
 function knownDatabase({ origin, replica }: PullContext): DatabaseDescriptor | null {
   const identity = readIdentity(replica);
   if (identity === null || identity.url !== origin.url || identity.database !== origin.database) return null;
-  return readDatabaseDescriptor(replica, origin.format)?.descriptor ?? null;
+  return readDatabaseDescriptor(replica)?.descriptor ?? null;
 }
 
 /** What a person reads when `replica.names` says otherwise than before. */
@@ -213,7 +213,7 @@ function restyledText(style: NameStyle, tables: readonly TableSummary[]): string
 /** Asks for the calling user and the database, and decides whether the stored ETags can be trusted. */
 async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   const { origin, replica, signal, clock } = context;
-  const stored = readDatabaseDescriptor(replica, origin.format);
+  const stored = readDatabaseDescriptor(replica);
   const url = origin.describeUrl();
   const [{ value: caller }, first] = await Promise.all([
     origin.user({ signal }),
@@ -236,7 +236,7 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
       if (isRestyled) storeNameStyle(tx, names);
       if (answer.kind !== 'ok') return;
       const { value, etag } = answer;
-      storeDescriptor(tx, 'database', { format: origin.format, etag: keptEtag(url, etag), value });
+      storeDescriptor(tx, 'database', { etag: keptEtag(url, etag), value });
     });
   }
   return database;

@@ -31,7 +31,7 @@ export async function describeTable(
   const { origin, replica, signal } = context;
   const address = { name: recordName, alias };
   const url = origin.describeUrl(address);
-  const stored = readTableDescriptor(replica, id, origin.format);
+  const stored = readTableDescriptor(replica, id);
   const etag = inFull ? null : etagFor(url, stored?.etag);
   const answer = await origin.describeTable(address, { etag, signal });
   const value = answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;
@@ -41,7 +41,7 @@ export async function describeTable(
   const news = asked ?? (answer.kind === 'ok' ? answer : null);
   if (news !== null) {
     await replica.write(`Storing the description of ${recordName}`, (tx) =>
-      storeDescriptor(tx, id, { format: origin.format, etag: keptEtag(url, news.etag), value: news.value }),
+      storeDescriptor(tx, id, { etag: keptEtag(url, news.etag), value: news.value }),
     );
   }
   return withKnownRights(replica, news?.value ?? value);
@@ -65,8 +65,8 @@ async function askRights(
 }
 
 /** The last description of a table; null without one. */
-export function storedDescription({ origin, replica }: PullContext, tableId: number): TableDescriptor | null {
-  const stored = readTableDescriptor(replica, tableId, origin.format);
+export function storedDescription({ replica }: PullContext, tableId: number): TableDescriptor | null {
+  const stored = readTableDescriptor(replica, tableId);
   return stored === null ? null : withKnownRights(replica, stored.descriptor);
 }
 

@@ -30,7 +30,7 @@ export async function describeForPush(
   address: Address,
 ): Promise<{ readonly descriptor: TableDescriptor; readonly choiceProblem: RowsyncError | null }> {
   const { origin, replica, signal } = context;
-  const stored = readTableDescriptor(replica, table.id, origin.format);
+  const stored = readTableDescriptor(replica, table.id);
   const etag = etagFor(origin.describeUrl(address), stored?.etag);
   const answer = await origin.describeTable(address, { etag, signal });
   const value = answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;

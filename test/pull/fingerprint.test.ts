@@ -68,7 +68,7 @@ async function prepared(fixture: Fixture, context: PullContext): Promise<Prepare
     readTables(fixture.replica).find(({ name }) => name === 'Note'),
     'it was pulled',
   );
-  const stored = must(readTableDescriptor(fixture.replica, id, fixture.origin.format), 'it was pulled');
+  const stored = must(readTableDescriptor(fixture.replica, id), 'it was pulled');
   const options = must(context.settings.tableOptions('Note'), 'every table is copied');
   return await applySchema(context, stored.descriptor, { ...options, confirmed: false });
 }

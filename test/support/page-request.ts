@@ -20,7 +20,7 @@ export function requestOf(replicaPath: string, path: string, query = ''): PageRe
     replicaPath,
     filesFolder: join(replicaPath, '..', 'files'),
     recordUrl: null,
-    putback: { references: {}, format: 'json' },
+    references: {},
     state: RESTING_STATE,
     work: { progress: null, notes: [] },
     around: {

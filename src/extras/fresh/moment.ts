@@ -99,7 +99,7 @@ function noMoment(
 }
 
 /** The tables whose changes have a stamp, and what may change without one: whole tables, and single columns of the others. */
-function coverageOf({ replica, origin, settings }: PullContext): {
+function coverageOf({ replica, settings }: PullContext): {
   readonly tables: readonly { readonly name: string; readonly localName: string }[];
   readonly notCovered: readonly string[];
 } {
@@ -108,7 +108,7 @@ function coverageOf({ replica, origin, settings }: PullContext): {
   );
   const coverages = known.map((table) => {
     const leftOut = new Set(readSelection(replica, table.id).leftOut.map(({ id }) => id));
-    const all = readTableDescriptor(replica, table.id, origin.format)?.descriptor.columns ?? [];
+    const all = readTableDescriptor(replica, table.id)?.descriptor.columns ?? [];
     const columns = all.filter(({ id }) => !leftOut.has(id));
     const live = readColumns(replica, table.id).filter(({ state }) => state === 'live');
     const namesHere = new Map(live.map(({ id, localName }) => [id, localName]));

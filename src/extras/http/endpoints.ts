@@ -56,7 +56,7 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
       clock,
     ),
     document: ({ msMax, signal, isStream, ...asked }) => {
-      const { replica, http, origin, tables } = view.resources().config;
+      const { replica, http, tables } = view.resources().config;
       const nowMs = clock.nowMs();
       const request = {
         ...asked,
@@ -65,12 +65,9 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
         replicaPath: resolve(replica.path),
         filesFolder: replica.files,
         recordUrl: http.recordUrl,
-        putback: {
-          format: origin.format,
-          references: Object.fromEntries(
-            readTables(view.resources().replica).map(({ name }) => [name, tables.find(name)?.options.references ?? {}]),
-          ),
-        },
+        references: Object.fromEntries(
+          readTables(view.resources().replica).map(({ name }) => [name, tables.find(name)?.options.references ?? {}]),
+        ),
         state: plainState(view.state()),
         work: view.work(),
         around: asked.path === '/' ? view.surroundings() : null,

@@ -5,7 +5,6 @@
 import type { Surroundings } from '../../daemon/account-facts.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 import type { WorkSnapshot } from '../../daemon/work-log.ts';
-import type { Extension } from '../../wire/format.ts';
 
 /** The first word of a command line that starts this program as a page process. */
 export const PAGE_PROCESS = 'page-process';
@@ -34,11 +33,8 @@ export interface PageRequest {
   readonly filesFolder: string;
   /** The address of a row at the origin, with {tableId}, {table} and {id}; null if unknown. */
   readonly recordUrl: string | null;
-  /** What the plan for a deleted row needs of the configuration: references by the names of tables, and the format of descriptions. */
-  readonly putback: {
-    readonly references: Readonly<Record<string, Readonly<Record<string, string>>>>;
-    readonly format: Extension;
-  };
+  /** What the configuration says of references, by the names of tables: the plan for a deleted row needs it. */
+  readonly references: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly state: DaemonState;
   readonly work: WorkSnapshot;
   /** What the account has from outside of the replica; only for the first page. */

@@ -270,7 +270,7 @@ function readRow({ reader, request, query }: PageInput, table: BrowsedTable, id:
     /** How it would come back; null if nobody asked. */
     putback:
       deleted !== null && query.get('_putback') !== null
-        ? planLocally(reader, { table: table.name, id }, { ...request.putback, filesFolder: request.filesFolder })
+        ? planLocally(reader, { table: table.name, id }, request)
         : null,
     waiting,
     held: readHeldPush(reader, table.id),

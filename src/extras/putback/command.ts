@@ -137,11 +137,11 @@ async function planOf(
   if (into !== null) {
     if (options.at ?? options.deletedSince ?? options.run ?? options.with ?? null)
       throw usage('--into takes all rows that are here, or in the backup --from');
-    const source = new LostRows(backup ?? main, { kind: 'all' }, config.origin.format);
+    const source = new LostRows(backup ?? main, { kind: 'all' });
     const names = table === '' ? [] : [table, ...ids];
     return await planInto(place, source, { names, config, into, folders, revisions });
   }
-  const lost = new LostRows(main, sourceOf(options, backup, nowMs), config.origin.format);
+  const lost = new LostRows(main, sourceOf(options, backup, nowMs));
   const choice = choiceOf(main, given, nowMs);
   return await makePlan(place, lost, { ...chooseRows(lost, choice, config), config, folders, revisions });
 }

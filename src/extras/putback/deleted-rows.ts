@@ -21,7 +21,7 @@ export async function putBackDeleted(
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   using main = openReader(config.replica.path);
   return await withPutback(invocation, { config, into: null }, { main, workflow: null }, async (place) => {
-    const lost = new LostRows(main, { kind: 'given', rows }, config.origin.format);
+    const lost = new LostRows(main, { kind: 'given', rows });
     const references = lost.tables.flatMap((table) => referencesOf(lost, table, config.tables));
     const plan = await makePlan(place, lost, {
       rows,

@@ -4,7 +4,6 @@
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
-import type { Extension } from '../../wire/format.ts';
 import { hasOption } from '../../wire/schema.ts';
 import { findFiles } from './attached-files.ts';
 import { LostRows } from './lost-rows.ts';
@@ -20,12 +19,11 @@ export function planLocally(
   given: {
     /** What the configuration says, by the names of tables. */
     readonly references: Readonly<Record<string, Readonly<Record<string, string>>>>;
-    readonly format: Extension;
     readonly filesFolder: string;
   },
 ): { readonly text: string; readonly along: readonly string[] } {
-  const { references, format, filesFolder } = given;
-  const lost = new LostRows(reader, { kind: 'deleted' }, format);
+  const { references, filesFolder } = given;
+  const lost = new LostRows(reader, { kind: 'deleted' });
   const choice = {
     table: row.table,
     ids: [row.id],

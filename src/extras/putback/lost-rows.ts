@@ -11,7 +11,6 @@ import { findTable, readTables, type TableRecord } from '../../replica/bookkeepi
 import type { Stored } from '../../replica/connection.ts';
 import { queryNumbers, queryRows } from '../../replica/query.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
-import type { Extension } from '../../wire/format.ts';
 import { rowName } from './lost-row-outcome.ts';
 import { checkKnown, lastSeqAt, readKnownTables } from '../history/known-since.ts';
 import { showTableAt } from '../history/past-tables.ts';
@@ -39,16 +38,14 @@ export class LostRows {
   readonly main: ReplicaReader;
   readonly tables: readonly TableRecord[];
   readonly #source: LostSource;
-  readonly #format: Extension;
   readonly #lost = new Map<number, readonly LostRow[]>();
   readonly #live = new Map<number, ReadonlySet<string>>();
   readonly #keys = new Map<number, ColumnRecord | null>();
   readonly #ids = new Map<number, ReadonlyMap<string | null, number>>();
 
-  constructor(main: ReplicaReader, source: LostSource, format: Extension) {
+  constructor(main: ReplicaReader, source: LostSource) {
     this.main = main;
     this.#source = source;
-    this.#format = format;
     this.tables = readTables(main).filter(({ state }) => state !== 'gone');
   }
 
@@ -74,7 +71,7 @@ export class LostRows {
   keyOf(tableId: number): ColumnRecord | null {
     const known = this.#keys.get(tableId);
     if (known !== undefined) return known;
-    const name = readTableDescriptor(this.main, tableId, this.#format)?.descriptor.key;
+    const name = readTableDescriptor(this.main, tableId)?.descriptor.key;
     const columns = readColumns(this.main, tableId).filter(({ state }) => state === 'live');
     const key = columns.find((column) => column.name === name) ?? columns.find(({ kind }) => kind === 'Key') ?? null;
     this.#keys.set(tableId, key);

@@ -142,13 +142,13 @@ export function stagedTable(place: PutbackPlace, tableId: number): TwoWayTable {
 }
 
 /** The origin's id of the key column of a table; null if it is not known. */
-export function keyColumnOf({ pull: { replica, origin } }: PutbackPlace, tableId: number): number | null {
-  const descriptor = readTableDescriptor(replica, tableId, origin.format)?.descriptor;
+export function keyColumnOf({ pull: { replica } }: PutbackPlace, tableId: number): number | null {
+  const descriptor = readTableDescriptor(replica, tableId)?.descriptor;
   return descriptor?.columns.find(({ name }) => name === descriptor.key)?.id ?? null;
 }
 
-export function requiredColumnsOf({ pull: { replica, origin } }: PutbackPlace, tableId: number): ReadonlySet<number> {
-  const columns = readTableDescriptor(replica, tableId, origin.format)?.descriptor.columns ?? [];
+export function requiredColumnsOf({ pull: { replica } }: PutbackPlace, tableId: number): ReadonlySet<number> {
+  const columns = readTableDescriptor(replica, tableId)?.descriptor.columns ?? [];
   return new Set(columns.filter(({ dataOptions }) => hasOption(dataOptions, 'Required')).map(({ id }) => id));
 }
 

@@ -3,12 +3,11 @@
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
-import type { Extension } from '../../wire/format.ts';
 import type { DatabaseDescriptor, TableDescriptor } from '../../wire/schema.ts';
 import { queryFirst } from '../query.ts';
 
 /**
- *    scope        'database' or 'table:<origin id>'; '.xml' behind it where the ETag is that of an answer in XML
+ *    scope        'database' or 'table:<origin id>'
  *    descriptor   JSON of our own neutral form
  */
 export const DESCRIPTORS = sql`
@@ -25,26 +24,21 @@ interface KeptDescriptor<T> {
   readonly descriptor: T;
 }
 
-function scopeOf(of: DescriptorOwner, format: Extension): string {
-  const text = of === 'database' ? of : `table:${of}`;
-  return format === 'json' ? text : `${text}.${format}`;
+function scopeOf(of: DescriptorOwner): string {
+  return of === 'database' ? of : `table:${of}`;
 }
 
-export function readDatabaseDescriptor(from: Connection, format: Extension): KeptDescriptor<DatabaseDescriptor> | null {
-  return readDescriptor(from, 'database', format) as KeptDescriptor<DatabaseDescriptor> | null; // stored under this scope only
+export function readDatabaseDescriptor(from: Connection): KeptDescriptor<DatabaseDescriptor> | null {
+  return readDescriptor(from, 'database') as KeptDescriptor<DatabaseDescriptor> | null; // stored under this scope only
 }
 
-export function readTableDescriptor(
-  from: Connection,
-  tableId: number,
-  format: Extension,
-): KeptDescriptor<TableDescriptor> | null {
-  return readDescriptor(from, tableId, format) as KeptDescriptor<TableDescriptor> | null; // as above
+export function readTableDescriptor(from: Connection, tableId: number): KeptDescriptor<TableDescriptor> | null {
+  return readDescriptor(from, tableId) as KeptDescriptor<TableDescriptor> | null; // as above
 }
 
-function readDescriptor(from: Connection, of: DescriptorOwner, format: Extension): KeptDescriptor<unknown> | null {
+function readDescriptor(from: Connection, of: DescriptorOwner): KeptDescriptor<unknown> | null {
   const text = sql`SELECT etag, descriptor FROM _rowsync_descriptors WHERE scope = ?`;
-  const row = queryFirst(from, text, [scopeOf(of, format)]) as KeptDescriptor<string> | null;
+  const row = queryFirst(from, text, [scopeOf(of)]) as KeptDescriptor<string> | null;
   return row === null ? null : { etag: row.etag, descriptor: JSON.parse(row.descriptor) };
 }
 
@@ -52,27 +46,18 @@ function readDescriptor(from: Connection, of: DescriptorOwner, format: Extension
 export function storeDescriptor(
   tx: Tx,
   of: DescriptorOwner,
-  answer: {
-    readonly format: Extension;
-    readonly etag: string | null;
-    readonly value: DatabaseDescriptor | TableDescriptor;
-  },
+  { etag, value }: { readonly etag: string | null; readonly value: DatabaseDescriptor | TableDescriptor },
 ): void {
-  const scope = scopeOf(of, answer.format);
-  if (answer.etag === null) {
-    tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope = ?`).run(scope);
-    return;
-  }
+  if (etag === null) return forgetDescriptor(tx, of);
   tx.prepare(
     sql`INSERT INTO _rowsync_descriptors (scope, etag, descriptor) VALUES (?, ?, ?)
         ON CONFLICT (scope) DO UPDATE SET etag = excluded.etag, descriptor = excluded.descriptor`,
-  ).run(scope, answer.etag, JSON.stringify(answer.value));
+  ).run(scopeOf(of), etag, JSON.stringify(value));
 }
 
-/** Forgets the descriptors of a table or the database, in every format: the next pull asks for it unconditionally. */
+/** Forgets the descriptor of a table or the database: the next pull asks for it unconditionally. */
 export function forgetDescriptor(tx: Tx, of: DescriptorOwner): void {
-  const scopes = (['json', 'xml'] as const).map((format) => scopeOf(of, format));
-  tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope IN (?, ?)`).run(scopes);
+  tx.prepare(sql`DELETE FROM _rowsync_descriptors WHERE scope = ?`).run(scopeOf(of));
 }
 
 export function forgetDescriptors(tx: Tx): void {

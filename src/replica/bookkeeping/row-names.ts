@@ -11,7 +11,7 @@ const NAMING_COLUMNS = sql`
   WITH live AS (
     SELECT t.id AS tableId, c.local_name AS name, c.value_form AS form, c.position, iif(c.kind = 'Key', 2, EXISTS (
         SELECT 1 FROM _rowsync_descriptors
-        WHERE scope IN ('table:' || t.id, 'table:' || t.id || '.xml') AND descriptor ->> '$.other.nameColumn' = c.name)) AS rank
+        WHERE scope = 'table:' || t.id AND descriptor ->> '$.other.nameColumn' = c.name)) AS rank
     FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
     WHERE t.local_name = @table AND c.state = 'live')
   SELECT tableId, name, rank > 0 AS isOwn FROM live WHERE rank > 0

@@ -147,11 +147,9 @@ function readIdentity(file: Database.Database, path: string): CallerLine {
 
 function readDescriptor(file: Database.Database, scope: string): unknown {
   const text = file
-    .prepare<string[], string>(
-      `SELECT descriptor FROM _rowsync_descriptors WHERE scope IN (?, ?) ORDER BY scope LIMIT 1`,
-    )
+    .prepare<string[], string>(`SELECT descriptor FROM _rowsync_descriptors WHERE scope = ?`)
     .pluck()
-    .get(scope, `${scope}.xml`);
+    .get(scope);
   return text === undefined ? undefined : JSON.parse(text);
 }
 

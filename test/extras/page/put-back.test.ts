@@ -10,7 +10,7 @@ import { startFamily } from '../../support/putback.ts';
 function pageOf(folder: string, query: string, references = {}): string {
   const request = requestOf(join(folder, 'replica.db'), '/browse/Customer/2', query);
   const filesFolder = join(folder, 'replica.db.files');
-  const { chunks } = answerPage({ ...request, filesFolder, putback: { references, format: 'json' } });
+  const { chunks } = answerPage({ ...request, filesFolder, references });
   return [...chunks].join('');
 }
 
