@@ -19,6 +19,7 @@ import {
   COLOR_COLUMN,
 } from './user-tables.ts';
 import { requireHarmlessTriggers } from './triggers.ts';
+import { unlikeRows } from '../reconcile/merge.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { numericToPlain } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
@@ -73,10 +74,10 @@ export function valueFromStored(stored: Stored, type: ColumnType): Value {
 
 /** Writes rows of one page; those that are there already as they are, are not written. */
 export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): RowChanges {
-  const ids = new Set(rows.map(({ id }) => id));
-  const before = countPresent(tx, target, ids);
+  const ids = [...new Set(rows.map(({ id }) => id))];
+  const before = countStanding(tx, target, ids);
   const changedCount = writeRows(tx, target, rows);
-  const insertedCount = ids.size - before;
+  const insertedCount = ids.length - before;
   if (insertedCount > 0) addToRowCount(tx, target.id, insertedCount);
   return { insertedCount, updatedCount: changedCount - insertedCount };
 }
@@ -85,19 +86,16 @@ export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): Row
 export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): number {
   requireHarmlessTriggers(tx, target);
   const isKept = tx.history.isKept(target.id);
-  const rows = isKept ? findUnlike(tx, target, given) : given;
+  // The history reads each row that it is told of; where one is given twice, the last one counts.
+  const lastById = new Map(isKept ? given.map((row) => [row.id, row]) : []);
+  const rows = isKept ? unlikeRows([...lastById.values()], readRowsById(tx, target, [...lastById.keys()])) : given;
   if (rows.length === 0) return 0;
   const ids = rows.map(({ id }) => id);
   if (isKept) tx.history.willChange(target, ids, tx.cause);
-  const chunk = chunkOf(target);
+  const chunk = Math.max(1, Math.floor(STATEMENT_VALUES / (target.columns.length + 2)));
   const touched = isNoted(tx, target) ? [] : null;
   const write = (at: number, count: number): number =>
-    runCounted(
-      tx,
-      textOf(upsertTexts(target), count, () => upsertSql(target, count)),
-      bindings(rows, at, count),
-      touched,
-    );
+    runCounted(tx, upsertText(target, count), bindings(rows, at, count), touched);
   let changedCount = 0;
   for (let from = 0; from < rows.length; from += chunk) {
     const isWhole = from + chunk <= rows.length;
@@ -107,10 +105,6 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
   if (changedCount > 0) endMoment(tx);
   if (touched !== null) touchRows(tx, target.id, touched, 'written');
   return changedCount;
-}
-
-function chunkOf({ columns }: RowTarget): number {
-  return Math.max(1, Math.floor(STATEMENT_VALUES / (columns.length + 2)));
 }
 
 /** Whether a sink wants to know what is written here: what counts of a two-way table is its base. */
@@ -136,49 +130,22 @@ function bindings(rows: readonly Row[], from: number, count: number): readonly S
   return values;
 }
 
-/** The rows that are not in the table as they are, by the rule of the upsert. Where one row is given twice, the last one counts. */
-function findUnlike(from: Connection, target: RowTarget, given: readonly Row[]): readonly Row[] {
-  const rowById = new Map(given.map((row) => [row.id, row]));
-  const rows = [...rowById.values()];
-  const chunk = chunkOf(target);
-  const find = (at: number, count: number): readonly Row[] => {
-    const text = textOf(unlikeTexts(target), count, () => unlikeSql(target, count));
-    const ids = queryNumbers(from, text, bindings(rows, at, count));
-    return ids.map((id) => must(rowById.get(id), 'a row that was given'));
-  };
-  const found: Row[] = [];
-  for (let at = 0; at < rows.length; at += chunk) found.push(...find(at, Math.min(chunk, rows.length - at)));
-  return found;
-}
-
-/** Texts of statements about a number of rows of a table. */
+/** The statements for numbers of rows of a table. */
 const upsertTexts = onceFor(() => new Map<number, Sql>());
 
-const unlikeTexts = onceFor(() => new Map<number, Sql>());
-
-function textOf(texts: Map<number, Sql>, count: number, make: () => Sql): Sql {
-  const text = texts.get(count) ?? make();
+function upsertText(target: RowTarget, count: number): Sql {
+  const texts = upsertTexts(target);
+  const text = texts.get(count) ?? upsertSql(target, count);
   texts.set(count, text);
   return text;
 }
 
-/** Places for the values of `count` rows. */
-function marksOf(target: RowTarget, count: number): Sql {
-  const row = joinSql(Array.from({ length: target.columns.length + 2 }, () => sql`?`));
-  return joinSql(Array.from({ length: count }, () => sql`(${row})`));
-}
-
-function unlikeSql(target: RowTarget, count: number): Sql {
-  return sql`WITH given(${columnList(target.columns)}) AS (VALUES ${marksOf(target, count)})
-    SELECT given._id FROM given LEFT JOIN ${ident(target.localName)} AS here ON here._id = given._id
-    WHERE here._id IS NULL OR ${rowsDiffer(target.columns, sql`here`, sql`given`)}`;
-}
-
 function upsertSql(target: RowTarget, count: number): Sql {
+  const marks = joinSql(Array.from({ length: target.columns.length + 2 }, () => sql`?`));
   const names = [sql`_allow`, ...target.columns.map(({ localName }) => ident(localName))];
   const table = ident(target.localName);
   // A table may be called "Excluded".
-  return sql`INSERT INTO ${table} AS here (${columnList(target.columns)}) VALUES ${marksOf(target, count)}
+  return sql`INSERT INTO ${table} AS here (${columnList(target.columns)}) VALUES ${joinSql(Array.from({ length: count }, () => sql`(${marks})`))}
     ON CONFLICT (_id) DO UPDATE SET ${joinSql(names.map((name) => sql`${name} = excluded.${name}`))}
     WHERE ${rowsDiffer(target.columns, sql`here`, sql`excluded`)}`;
 }
@@ -215,15 +182,6 @@ function runNoted(
   if (count > 0) endMoment(tx);
   if (touched !== null) touchRows(tx, target.id, touched, run.change);
   return count;
-}
-
-/** How many of these ids are in the table: mostly few ids of the table lie between them, and reading those costs less than looking each up. */
-function countPresent(from: Connection, target: RowTarget, ids: ReadonlySet<number>): number {
-  const sorted = [...ids].toSorted((one, other) => one - other);
-  const text = sql`SELECT _id FROM ${ident(target.localName)} WHERE _id BETWEEN ? AND ? LIMIT ?`;
-  const between = queryNumbers(from, text, [sorted[0] ?? 0, sorted.at(-1) ?? 0, 2 * ids.size]);
-  if (between.length === 2 * ids.size) return countStanding(from, target, sorted);
-  return between.filter((id) => ids.has(id)).length;
 }
 
 function countStanding(from: Connection, target: RowTarget, ids: readonly number[]): number {
