@@ -9,7 +9,7 @@ import { onceFor } from '../base/memoize.ts';
 import { ident, sql, type Sql } from '../base/sql.ts';
 import { baseName, rowsDiffer } from './user-tables.ts';
 import { addRowStates, forgetRowStatesBut } from './bookkeeping/row-states.ts';
-import { queryAny, queryNumber, queryNumbers } from './query.ts';
+import { queryAny, queryNumbers } from './query.ts';
 import type { RowVersion } from '../reconcile/merge.ts';
 
 /** The base table of a two-way table, as rows are read and written; kept, so that statements over it are made once per target. */
@@ -43,48 +43,23 @@ export function readDifferingIds(from: Connection, target: RowTarget, ids: reado
   );
 }
 
-/** Ids of all rows that differ from their base or are in only one of the two tables, ignoring marks; in order. */
-export function readAllDifferingIds(from: Connection, target: RowTarget): readonly number[] {
+/** Selects the ids of all rows that differ from their base or are in only one of the two tables. */
+function allDiffering(target: RowTarget): Sql {
   const local = ident(target.localName);
   const base = ident(baseName(target.id));
-  return queryNumbers(
-    from,
-    sql`SELECT b._id AS id FROM ${base} b LEFT JOIN ${local} l ON l._id = b._id WHERE l._id IS NULL OR ${differs(target)}
-          UNION ALL SELECT l._id FROM ${local} l WHERE NOT EXISTS (SELECT 1 FROM ${base} b WHERE b._id = l._id)
-          ORDER BY id`,
-    [],
-  );
+  return sql`SELECT b._id AS id FROM ${base} b LEFT JOIN ${local} l ON l._id = b._id WHERE l._id IS NULL OR ${differs(target)}
+      UNION ALL SELECT l._id FROM ${local} l WHERE NOT EXISTS (SELECT 1 FROM ${base} b WHERE b._id = l._id)`;
+}
+
+/** Those ids, ignoring marks; in order. */
+export function readAllDifferingIds(from: Connection, target: RowTarget): readonly number[] {
+  return queryNumbers(from, sql`${allDiffering(target)} ORDER BY id`, []);
 }
 
 /** Marks every row that differs from its base and has no mark yet; returns how many were found. */
 export function markDiffering(tx: Tx, target: RowTarget, at: string): number {
-  const local = ident(target.localName);
-  const base = ident(baseName(target.id));
-  const values = { tableId: target.id, at };
-  // One pass over both tables finds edits and deletes; rows that were inserted here have negative ids.
-  const editedCount = addRowStates(
-    tx,
-    sql`SELECT @tableId, b._id, 'edited', unixepoch(@at) FROM ${base} b LEFT JOIN ${local} l ON l._id = b._id
-        WHERE l._id IS NULL OR ${differs(target)}`,
-    values,
-  );
-  const inserted = sql`SELECT @tableId, l._id, 'edited', unixepoch(@at) FROM ${local} l WHERE l._id < 0`;
-  const foundCount = editedCount + addRowStates(tx, inserted, values);
-  if (!hasForeignRows(tx, target)) return foundCount;
-  const foreign = sql`SELECT @tableId, l._id, 'edited', unixepoch(@at) FROM ${local} l
-      WHERE l._id >= 0 AND NOT EXISTS (SELECT 1 FROM ${base} b WHERE b._id = l._id)`;
-  return foundCount + addRowStates(tx, foreign, values);
-}
-
-/** Whether rows are here under ids that the origin never gave: by counting, as the rows must be those of the base without the marked deletes. */
-function hasForeignRows(from: Connection, target: RowTarget): boolean {
-  const local = ident(target.localName);
-  const base = ident(baseName(target.id));
-  const isOther = sql`SELECT (SELECT count(*) FROM ${local}) - (SELECT count(*) FROM ${local} WHERE _id < 0)
-      <> (SELECT count(*) FROM ${base}) - (
-        SELECT count(*) FROM _rowsync_rows r JOIN ${base} b ON b._id = r.row_id
-        WHERE r.table_id = ? AND NOT EXISTS (SELECT 1 FROM ${local} l WHERE l._id = r.row_id))`;
-  return queryNumber(from, isOther, [target.id]) === 1;
+  const text = sql`SELECT @tableId, id, 'edited', unixepoch(@at) FROM (${allDiffering(target)}) WHERE true`;
+  return addRowStates(tx, text, { tableId: target.id, at });
 }
 
 /** Drops the marks in the given states from rows that are equal to their base, or are in neither table. */
@@ -97,27 +72,20 @@ export function dropEqualMarks(tx: Tx, target: RowTarget, states: readonly strin
   forgetRowStatesBut(tx, target.id, states, unlike);
 }
 
-/** Ids of rows that are here without being known to the origin although their id is not one of ours. */
+/** Marked rows that are here without being known to the origin although their id is not one of ours. */
 export function readForeignIds(from: Connection, target: RowTarget): readonly number[] {
-  return queryNumbers(
-    from,
-    sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(target.localName)} l ON l._id = r.row_id
-          LEFT JOIN ${ident(baseName(target.id))} b ON b._id = r.row_id
-          WHERE r.table_id = ? AND b._id IS NULL AND (r.row_id >= 0 OR r.row_id = -1)`,
-    [target.id],
-  );
+  const marked = sql`SELECT row_id AS id FROM _rowsync_rows WHERE table_id = ? AND (row_id >= 0 OR row_id = -1)`;
+  return queryNumbers(from, strays(target, marked), [target.id]);
 }
 
-/** Those of the origin's rows under whose ids another program put rows that the origin did not know. */
-export function readStrayIds(
-  from: Connection,
-  target: RowTarget,
-  rows: readonly { readonly id: number }[],
-): readonly number[] {
-  if (rows.length === 0) return [];
-  const text = sql`SELECT l._id FROM json_each(?) i JOIN ${ident(target.localName)} l ON l._id = i.value
+/** Those of the ids under which another program put rows that the origin did not know. */
+export function readStrayIds(from: Connection, target: RowTarget, ids: readonly number[]): readonly number[] {
+  return queryNumbers(from, strays(target, sql`SELECT value AS id FROM json_each(?)`), [JSON.stringify(ids)]);
+}
+
+function strays(target: RowTarget, ids: Sql): Sql {
+  return sql`SELECT l._id FROM (${ids}) i JOIN ${ident(target.localName)} l ON l._id = i.id
       LEFT JOIN ${ident(baseName(target.id))} b ON b._id = l._id WHERE b._id IS NULL`;
-  return queryNumbers(from, text, [JSON.stringify(rows.map(({ id }) => id))]);
 }
 
 /** Whether triggers see every edit of a table. Not where a unique index lets REPLACE remove a neighbour unseen. */

@@ -75,7 +75,16 @@ export function applyOutcome(
   requireHarmlessTriggers(tx, table); // one that drops a cell would leave an edit that nobody made
   const at = stampFromMs(nowMs);
   const bases = outcomes.flatMap(({ base }) => (typeof base === 'object' && base !== null ? [base] : []));
-  renumberStrays(tx, table, readStrayIds(tx, table, bases), at);
+  renumberStrays(
+    tx,
+    table,
+    readStrayIds(
+      tx,
+      table,
+      bases.map(({ id }) => id),
+    ),
+    at,
+  );
   keepLastValues(tx, table, outcomes, at);
   removeLeaving(tx, table, outcomes);
   renumber(tx, table, outcomes);
