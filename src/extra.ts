@@ -3,11 +3,16 @@
  * is large is loaded by `import()` when it is needed.
  */
 import type { Command } from 'commander';
+import type { RowsyncError } from './base/errors.ts';
+import type { PersonDecision } from './capture/person-decision.ts';
 import type { CheckResult } from './cli/runtime/check-result.ts';
 import type { Session } from './cli/terminal/session.ts';
 import type { Config } from './config/load.ts';
 import type { OptionSection } from './config/options.ts';
+import type { DaemonFacts } from './daemon/account-facts.ts';
 import type { DaemonExtra } from './daemon/context.ts';
+import type { DecisionAnswer } from './daemon/decision-queue.ts';
+import type { WorkKind } from './daemon/jobs.ts';
 import type { PullContext } from './pull/context.ts';
 import type { PullReport } from './pull/report.ts';
 import type { ProvenMoment } from './replica/bookkeeping/changed-rows.ts';
@@ -103,6 +108,30 @@ export interface HeldQuestion {
   readonly options: { readonly fresh?: string | undefined; readonly moment?: boolean | undefined };
 }
 
+/** What was asked for; a daemon can be asked for work on all tables only, and for nothing that flags say. */
+export interface WorkRequest {
+  readonly works: readonly WorkKind[];
+  readonly tables: readonly string[];
+  readonly flags: readonly string[];
+  readonly confirm: boolean;
+}
+
+/** What a command asks of a running daemon. */
+export interface DaemonClient {
+  /** Who keeps the tables up to date, what a daemon says of itself in lines of a status, and both as JSON. */
+  hear(config: Config, around: { readonly extras: readonly Extra[]; readonly nowMs: number }): Promise<HeardDaemon>;
+  /** Has it carry out a decision. `cause` is why this process may not. @throws RowsyncError where it cannot be asked. */
+  decide(config: Config, decision: PersonDecision, cause: RowsyncError): Promise<DecisionAnswer>;
+  /** Has it do work, and prints what came of it. @returns the exit code. @throws RowsyncError `replica.inUse` where it cannot be asked. */
+  handOver(invocation: Invocation, cause: RowsyncError, asked: WorkRequest): Promise<number>;
+}
+
+export interface HeardDaemon {
+  readonly word: DaemonFacts;
+  readonly lines: readonly string[];
+  readonly json: object;
+}
+
 /** One extra; its folder below extras/ has the same name. What it brings to a running daemon is in daemon/context.ts. */
 export interface Extra extends DaemonExtra {
   readonly name: string;
@@ -115,6 +144,8 @@ export interface Extra extends DaemonExtra {
   readonly secrets?: (config: Config) => readonly string[];
   /** Called with every replica that a command opens for writing. */
   readonly prepare?: (replica: Replica, config: Config) => Promise<void>;
+  /** Loads how commands ask a running daemon. */
+  readonly loadDaemonClient?: () => Promise<DaemonClient>;
   /** Whether the system keeps a daemon of this configuration running; null if it is not set up to. */
   readonly findService?: (config: Config) => Promise<{
     readonly isWanted: boolean;

@@ -50,7 +50,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['src/cli/', 'src/extras/'],
   zod: [
     'src/config/',
-    'src/cli/runtime/',
+    'src/extras/shared/',
     'src/extras/mcp/',
     'src/extras/http/',
     'src/extras/postgres/',

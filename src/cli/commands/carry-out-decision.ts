@@ -8,7 +8,7 @@ import { printable } from '../../base/text.ts';
 import { carryOutDecision, type PersonDecision } from '../../capture/person-decision.ts';
 import type { Config } from '../../config/load.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
-import { askDaemonTo } from '../runtime/daemon-client.ts';
+import { daemonClient } from '../runtime/daemon-client.ts';
 import { loadNamedConfig, openExistingReplica, printResult } from '../runtime/invocation.ts';
 import type { Invocation } from '../../extra.ts';
 
@@ -42,17 +42,7 @@ async function carryOut(invocation: Invocation, config: Config, decision: Person
     return await carryOutDecision(replica, decision, at);
   } catch (thrown) {
     const error = asRowsyncError(thrown);
-    const { listen } = config.http;
     if (error.code !== 'replica.inUse') throw error;
-    if (listen === null)
-      throw withHint(error, 'Set http.listen, so that the daemon can be asked, or stop it meanwhile.');
-    const answer = await askDaemonTo(listen, config.replica.path, decision);
-    if (answer === null)
-      throw withHint(error, 'Wait for it to end; a daemon answers everyone who may read the replica.');
-    return answer;
+    return (await daemonClient(invocation)).decide(config, decision, error);
   }
-}
-
-function withHint({ kind, code, message, cause }: RowsyncError, hint: string): RowsyncError {
-  return new RowsyncError(kind, code, { message, hint, cause });
 }

@@ -15,9 +15,9 @@ import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } fr
 import { loadNamedConfig, printJson, printResult } from '../runtime/invocation.ts';
 import { accountExitCode, accountText } from '../runtime/account-text.ts';
 import { boxTable, listTable } from '../terminal/table.ts';
-import { hearDaemon, type DaemonAnswer } from '../runtime/daemon-client.ts';
+import { daemonClient } from '../runtime/daemon-client.ts';
 import { writeProse } from '../terminal/session.ts';
-import { ageText, bytesText, countText, durationText, plural, printable, truncate } from '../../base/text.ts';
+import { ageText, bytesText, countText, plural, printable, truncate } from '../../base/text.ts';
 
 /** Tables listed on a terminal, so that a large database still fits on one screen; what is wrong is always listed. */
 const TABLES_SHOWN_MAX = 25;
@@ -57,13 +57,10 @@ export interface Status {
   readonly runs: readonly RunRecord[];
   /** The account, the most severe first. */
   readonly problems: readonly Problem[];
-  /** What the daemon says of itself; null where none runs, or it does not listen (`http.listen`). */
-  readonly daemon: DaemonAnswer | null;
   /** Who keeps the tables up to date. */
   readonly keeper: DaemonFacts['keeper'];
-  /** The address of its status page, where a browser can reach it. */
-  readonly page: string | null;
-  readonly extraLines: readonly string[];
+  /** What a daemon says of itself, and extras of theirs. */
+  readonly moreLines: readonly string[];
 }
 
 export function addStatusCommand(program: Command, runner: Runner): void {
@@ -163,25 +160,18 @@ async function gather(
   invocation: Invocation,
 ): Promise<{ readonly status: Status; readonly json: object; readonly error: RowsyncError | null }> {
   const { extras } = invocation;
-  const { clock } = invocation.session;
+  const nowMs = invocation.session.clock.nowMs();
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const { answer: daemon, word } = await hearDaemon(config, extras);
-  const problems = problemsAt(config, { word, nowMs: clock.nowMs() });
-  const page = daemon === null ? null : pageAddress(config);
+  const heard = await (await daemonClient(invocation)).hear(config, { extras, nowMs });
+  const problems = problemsAt(config, { word: heard.word, nowMs });
   const read = readStatus(config);
-  const added = read.error === null ? await statusOf(extras, config) : [];
-  const status = { ...read.status, problems, daemon, keeper: word.keeper, page };
+  const added = [heard, ...(read.error === null ? await statusOf(extras, config) : [])];
+  const status = { ...read.status, problems, keeper: heard.word.keeper };
   return {
-    status: { ...status, extraLines: added.flatMap(({ lines }) => lines) },
+    status: { ...status, moreLines: added.flatMap(({ lines }) => lines) },
     json: added.reduce<object>((all, { json }) => ({ ...all, ...json }), status),
     error: read.error,
   };
-}
-
-/** Null for a socket, which no browser opens. */
-function pageAddress({ http: { listen } }: Config): string | null {
-  if (listen === null || listen.kind === 'socket') return null;
-  return `http://${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${listen.port}/`;
 }
 
 function statusOf(extras: readonly Extra[], config: Config) {
@@ -221,7 +211,7 @@ export function statusText(
   status: Status,
   { nowMs, width }: { readonly nowMs: number; readonly width: number | null },
 ): string {
-  const { replica, identity, tables, runs, problems, daemon, keeper, page, extraLines } = status;
+  const { replica, identity, tables, runs, problems, keeper, moreLines } = status;
   const [last] = runs;
   const head = [
     `replica   ${printable(replica.path)} (${bytesText(replica.bytes)})`,
@@ -231,9 +221,7 @@ export function statusText(
         ? [`origin    ${last === undefined ? 'not asked yet: run rowsync pull' : 'not known yet'}`]
         : []),
     ...(last === undefined ? ['last run  none'] : runLines(last, nowMs)),
-    ...(daemon === null ? [] : daemonLines(daemon, nowMs)),
-    ...(page === null ? [] : [`page      ${printable(page)}`]),
-    ...extraLines,
+    ...moreLines,
   ];
   const troubled = troubledTables(problems);
   // What is wrong comes first, then what is oldest.
@@ -298,16 +286,6 @@ function runLines(run: RunRecord, nowMs: number): readonly string[] {
     `${countText(run.insertedCount)} new, ${countText(run.updatedCount)} changed, ${countText(run.deletedCount)} deleted`;
   const lines = [`last run  ${run.kind}, ${when}: ${run.outcome}`, `          ${counts}`];
   return [...lines, ...(run.errorMessage === null ? [] : [`          ${run.errorMessage}`])].map(printable);
-}
-
-function daemonLines({ status, working, failure, jobs, notes = [] }: DaemonAnswer, nowMs: number): readonly string[] {
-  const [next] = jobs.toSorted((a, b) => byText(a.nextAt, b.nextAt));
-  const inMs = next === undefined ? 0 : Math.max(0, Date.parse(next.nextAt) - nowMs);
-  const then = next === undefined ? 'nothing is scheduled' : `next ${next.job} in ${durationText(inMs)}`;
-  const now = working === null ? then : `${working} under way`;
-  const hints = failure === null ? [] : [`          what to do: ${failure.hint}`];
-  const lines = [`daemon    ${status}; ${now}`, ...hints, ...notes];
-  return lines.map(printable);
 }
 
 function tableBox(

@@ -45,7 +45,7 @@ export async function loadNamedConfig(invocation: Invocation, needs: ConfigNeeds
   const { config, warnings } = load(file, { ...needs, needsCredentials, sections });
   if (owner !== null && needs.keepsRoot !== true) {
     // The owner may not be able to read where rowsync is installed.
-    await loadResources();
+    await Promise.all([loadResources(), ...invocation.extras.map(({ loadDaemonClient }) => loadDaemonClient?.())]);
     become(owner);
   }
   const { stderr } = session;
@@ -145,7 +145,6 @@ function loadResources() {
     import('../terminal/progress.ts'),
     import('../../config/table-patterns.ts'),
     import('../../replica/bookkeeping/described-tables.ts'),
-    import('./daemon-client.ts'),
     loadOrigin(),
     loadReplica(),
   ]);

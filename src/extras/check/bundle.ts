@@ -6,7 +6,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { arch, platform, release, totalmem } from 'node:os';
 import { RowsyncError } from '../../base/errors.ts';
 import { versionOf } from '../../cli/runtime/installation.ts';
-import { hearDaemon } from '../../cli/runtime/daemon-client.ts';
+import { hearDaemon } from '../shared/daemon-client.ts';
 import type { Config } from '../../config/load.ts';
 import { optionsJsonSchema, type OptionSection } from '../../config/options.ts';
 import { parseYaml } from '../../config/yaml.ts';

@@ -8,7 +8,7 @@ import { EXIT } from '../../base/errors.ts';
 import { type Output, writeProse } from '../../cli/terminal/session.ts';
 import { type CheckResult } from '../../cli/runtime/check-result.ts';
 import { ok, warn } from '../shared/check-results.ts';
-import { hearDaemon, type DaemonAnswer } from '../../cli/runtime/daemon-client.ts';
+import { hearDaemon, type DaemonAnswer } from '../shared/daemon-client.ts';
 import type { Config } from '../../config/load.ts';
 import { problemsBesideDisk } from '../../daemon/account-facts.ts';
 import type { Problem } from '../../reconcile/account/account.ts';

@@ -17,8 +17,7 @@ import { readLastMoment } from '../shared/moments.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import { baseName, hasBase } from '../../replica/user-tables.ts';
 import { loadNamedConfig, withResources } from '../../cli/runtime/invocation.ts';
-import { askDaemonToRead, hearDaemonWork } from '../../cli/runtime/daemon-client.ts';
-import { failureOf } from '../../cli/runtime/hand-over.ts';
+import { askDaemonToRead, failureOf, hearDaemonWork } from '../shared/daemon-client.ts';
 import { isInUse } from '../../replica/lock.ts';
 import { readTablesNow } from './moment.ts';
 

@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import type { Clock } from '../../base/clock.ts';
 import { RowsyncError } from '../../base/errors.ts';
-import { pageKeyPath } from '../../cli/runtime/daemon-client.ts';
+import { pageKeyPath } from '../shared/daemon-client.ts';
 import { replicaError } from '../../replica/sqlite-errors.ts';
 
 /** Shorter ones could be guessed; ours have 43 characters. */

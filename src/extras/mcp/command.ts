@@ -30,7 +30,7 @@ async function serve(invocation: Invocation): Promise<number> {
   const { serveAgents } = await import('./server.ts');
   const version = versionOf();
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const { askDaemonToRead, hearDaemon } = await import('../../cli/runtime/daemon-client.ts');
+  const { askDaemonToRead, hearDaemon } = await import('../shared/daemon-client.ts');
   const { listen } = config.http;
   await serveAgents({
     replica: config.replica,

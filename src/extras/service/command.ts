@@ -15,7 +15,7 @@ import { SERVICE_NAME } from '../../config/paths.ts';
 import { systemCode } from '../../config/secrets.ts';
 import { problemsAt } from '../../daemon/account-facts.ts';
 import { accountText } from '../../cli/runtime/account-text.ts';
-import { hearDaemon } from '../../cli/runtime/daemon-client.ts';
+import { hearDaemon } from '../shared/daemon-client.ts';
 import { ownCommand, readShipped } from '../../cli/runtime/installation.ts';
 import { loadSections } from '../../cli/runtime/invocation.ts';
 import type { Extra, Flags, Invocation, Runner } from '../../extra.ts';

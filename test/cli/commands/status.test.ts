@@ -42,7 +42,7 @@ const problem = (code: ProblemCode, changes: Partial<Problem> = {}): Problem => 
 
 const status = (tables: readonly KeptTable[]): Status => ({
   replica: { path: '/data/replica.db', bytes: 5 * 1024 ** 2, isOlder: false },
-  extraLines: [],
+  moreLines: [],
   identity: {
     url: 'https://example.net',
     database: '21995',
@@ -51,10 +51,8 @@ const status = (tables: readonly KeptTable[]): Status => ({
     timeZone: 'Europe/Paris',
   },
   tables,
-  daemon: null,
   problems: [],
   keeper: 'daemon',
-  page: null,
   runs: [
     {
       id: 7,
@@ -191,22 +189,6 @@ test.each([
   const problems = severities.map((severity) => problem('run.late', { severity }));
 
   expect(accountExitCode(problems)).toBe(code);
-});
-
-test('shows what a running daemon says of itself, and what to do', () => {
-  const jobs = [
-    { job: 'verify', nextAt: new Date(NOW + 9e6).toISOString() },
-    { job: 'pull', nextAt: new Date(NOW + 120_000).toISOString() },
-  ];
-  const daemon = { status: 'ok', working: null, failure: null, jobs };
-  const failing = { ...daemon, working: 'pull', failure: { message: 'no', hint: 'Ask \u001b[2J.' } };
-
-  const page = 'http://127.0.0.1:8787/';
-  expect(statusText({ ...status([]), daemon, page }, { nowMs: NOW, width: null })).toContain(
-    'daemon    ok; next pull in 2 min\npage      http://127.0.0.1:8787/\n',
-  );
-  const text = statusText({ ...status([]), daemon: failing }, { nowMs: NOW, width: null });
-  expect(text).toContain('daemon    ok; pull under way\n          what to do: Ask \\u001b[2J.\n');
 });
 
 test('says that a table was followed since, why it has one window, and that it is filtered', () => {

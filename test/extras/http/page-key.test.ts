@@ -4,7 +4,7 @@
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { pageKeyPath, readPageKey } from '../../../src/cli/runtime/daemon-client.ts';
+import { pageKeyPath, readPageKey } from '../../../src/extras/shared/daemon-client.ts';
 import { makePageKey, openPageAuth } from '../../../src/extras/http/page-key.ts';
 import { testClock } from '../../support/clock.ts';
 import { temporaryFolder } from '../../support/replica.ts';

@@ -1,0 +1,50 @@
+/**
+ * What commands ask of a running daemon, over its server: how it is, to carry out a decision, to do work.
+ */
+import { RowsyncError } from '../../base/errors.ts';
+import { durationText, printable } from '../../base/text.ts';
+import type { Config } from '../../config/load.ts';
+import type { DaemonClient } from '../../extra.ts';
+import { askDaemonTo, hearDaemon, type DaemonAnswer } from '../shared/daemon-client.ts';
+import { handOver } from './hand-over.ts';
+
+export const DAEMON_CLIENT: DaemonClient = {
+  hear: async (config, { extras, nowMs }) => {
+    const { answer: daemon, word } = await hearDaemon(config, extras);
+    const page = daemon === null ? null : pageAddress(config);
+    const lines = daemon === null ? [] : daemonLines(daemon, nowMs);
+    return { word, lines: page === null ? lines : [...lines, `page      ${printable(page)}`], json: { daemon, page } };
+  },
+  decide: async ({ http: { listen }, replica }, decision, cause) => {
+    if (listen === null)
+      throw withHint(cause, 'Set http.listen, so that the daemon can be asked, or stop it meanwhile.');
+    const answer = await askDaemonTo(listen, replica.path, decision);
+    if (answer === null)
+      throw withHint(cause, 'Wait for it to end; a daemon answers everyone who may read the replica.');
+    return answer;
+  },
+  handOver,
+};
+
+/** The address of its page, where a browser can reach it: null for a socket. */
+export function pageAddress({ http: { listen } }: Pick<Config, 'http'>): string | null {
+  if (listen === null || listen.kind === 'socket') return null;
+  return `http://${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${listen.port}/`;
+}
+
+/** What it says of itself, and what it does next. */
+export function daemonLines(
+  { status, working, failure, jobs, notes = [] }: DaemonAnswer,
+  nowMs: number,
+): readonly string[] {
+  const [next] = jobs.toSorted((a, b) => Date.parse(a.nextAt) - Date.parse(b.nextAt));
+  const inMs = next === undefined ? 0 : Math.max(0, Date.parse(next.nextAt) - nowMs);
+  const then = next === undefined ? 'nothing is scheduled' : `next ${next.job} in ${durationText(inMs)}`;
+  const now = working === null ? then : `${working} under way`;
+  const hints = failure === null ? [] : [`          what to do: ${failure.hint}`];
+  return [`daemon    ${status}; ${now}`, ...hints, ...notes].map(printable);
+}
+
+function withHint({ kind, code, message, cause }: RowsyncError, hint: string): RowsyncError {
+  return new RowsyncError(kind, code, { message, hint, cause });
+}

@@ -1,0 +1,161 @@
+/**
+ * `pull`, `push`, `sync` and `verify` beside a daemon that listens: it does the work at once, and this process shows its progress.
+ */
+import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
+import { accountAfter, accountText } from '../../cli/runtime/account-text.ts';
+import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import type { Config, ListenAddress } from '../../config/load.ts';
+import type { WorkKind } from '../../daemon/jobs.ts';
+import type { Invocation, WorkRequest } from '../../extra.ts';
+import { holderOf } from '../../replica/lock.ts';
+import { openReader } from '../../replica/reader.ts';
+import { askDaemonForWork, type DaemonWork, failureOf, hearDaemonWork } from '../shared/daemon-client.ts';
+
+const POLL_MS = 300;
+/** A daemon that does not answer so often in a row has ended. */
+const SILENT_MAX = 20;
+
+/** Has the daemon do the work, one kind after the other. @throws RowsyncError `replica.inUse` where it cannot be asked. */
+export async function handOver(
+  invocation: Invocation,
+  cause: RowsyncError,
+  { works, tables, flags, confirm }: WorkRequest,
+): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const { listen } = config.http;
+  const held = tables.length === 0 ? 'nothing is held' : `nothing of ${tables.map(printable).join(', ')} is held`;
+  const ask = { invocation, config, cause, news: confirm ? `, and ${held} that could be confirmed` : '' };
+  if (listen === null) throw inUse(ask, 'set http.listen in the configuration, so that it can be asked');
+  const asks = [...tables, ...flags, ...(confirm ? ['--confirm'] : [])];
+  if (asks.length > 0) {
+    const away = `leave ${asks.join(', ')} away`;
+    const heard = await Promise.all(works.map((work) => hearDaemonWork(listen, config.replica.path, work)));
+    const unscheduled = works.filter((_, index) => heard[index]?.isScheduled === false).join(' and ');
+    throw inUse(
+      ask,
+      unscheduled === ''
+        ? `${away}, and it does the work for all tables`
+        : `schedule ${unscheduled} in the configuration and ${away}, so that it does the work for all tables`,
+    );
+  }
+  const ended: { work: WorkKind; outcome: string; ms: number }[] = [];
+  for (const work of works) {
+    const { outcome, durationMs } = await awaitWork(ask, listen, work);
+    ended.push({ work, outcome, ms: durationMs });
+    if (outcome !== 'done' && outcome !== 'held') break;
+  }
+  const problems = accountAfter(config, invocation.session.clock.nowMs());
+  const isDone = ended.every(({ outcome }) => outcome === 'done');
+  const isHeld = ended.some(({ outcome }) => outcome === 'held');
+  const exitCode = isDone ? EXIT.done : isHeld ? EXIT.needsPerson : EXIT.failed;
+  if (invocation.isJson) {
+    await printJson(invocation, { exitCode, byDaemon: ended, problems });
+    return exitCode;
+  }
+  const lines = ended.map(({ work, outcome, ms }) => `${work} by the daemon: ${outcome} in ${durationText(ms)}\n`);
+  await invocation.session.stdout.write(lines.join('') + runText(config) + accountText(problems));
+  return exitCode;
+}
+
+interface Asking {
+  readonly invocation: Invocation;
+  readonly config: Config;
+  /** Why this process may not do the work itself. */
+  readonly cause: RowsyncError;
+  /** What is said beside it. */
+  readonly news: string;
+}
+
+function inUse({ config, cause, news }: Asking, what: string): RowsyncError {
+  const pid = holderOf(config.replica.path);
+  const signal = pid === null ? '' : `; a daemon starts a cycle on kill -USR1 ${pid}, and ends on kill ${pid}`;
+  return new RowsyncError('replica', 'replica.inUse', {
+    message: `Another rowsync process works on ${config.replica.path}${pid === null ? '' : ` (process ${pid})`}${news}`,
+    hint: `Wait for it to end, or ${what}${signal}. Meanwhile rowsync status, sql, plan and backup work.`,
+    cause,
+  });
+}
+
+/** What the newest run did, from the record that the daemon keeps. */
+function runText({ replica }: Config): string {
+  using reader = openReader(replica.path);
+  const [run] = reader.runs(1);
+  if (run === undefined) return '';
+  const { insertedCount, updatedCount, deletedCount, requestCount } = run;
+  const rows = `${countText(insertedCount)} new, ${countText(updatedCount)} changed, ${countText(deletedCount)} deleted`;
+  return `last ${run.kind}: ${rows}; ${plural(requestCount, 'request')}\n`;
+}
+
+/** Waits for a run of one kind that begins from now on, since the one under way may have passed what is new. */
+async function awaitWork(
+  ask: Asking,
+  listen: ListenAddress,
+  work: WorkKind,
+): Promise<{ readonly outcome: string; readonly durationMs: number }> {
+  const { invocation, config } = ask;
+  const { session } = invocation;
+  const { clock } = session;
+  const signal = session.stopSignal();
+  const show = progressLine(invocation);
+  let before: DaemonWork | null = null;
+  let silentCount = 0;
+  try {
+    // Ends with the run, with the daemon, or with a signal.
+    while (!signal.aborted) {
+      const now = await hearDaemonWork(listen, config.replica.path, work);
+      silentCount = now === null ? silentCount + 1 : 0;
+      if (now === null && (before === null || silentCount > SILENT_MAX)) {
+        throw inUse(ask, 'read the key of the page beside the replica, as its owner or group may');
+      }
+      if (now !== null) {
+        await show(now);
+        if (!now.isScheduled) throw inUse(ask, `schedule ${work} in the configuration, so that it does that`);
+        if (before === null) {
+          if (!now.isUnderWay && (await askDaemonForWork(listen, config.replica.path, work))) {
+            before = now;
+            await sayFailure(invocation, now);
+          }
+        } else if (now.failure !== null && numberOf(now.failure) !== numberOf(before.failure))
+          throw failureOf(now.failure);
+        else if (now.last !== null && now.lastKey !== before.lastKey) return now.last;
+      }
+      await clock.sleep(POLL_MS, signal);
+    }
+    throw inUse(ask, 'let it finish: the daemon continues what was begun');
+  } finally {
+    await show(null);
+  }
+}
+
+/** Says why a daemon has waited so far, since its next try may take a minute. */
+async function sayFailure({ session, isJson }: Invocation, { failure }: DaemonWork): Promise<void> {
+  if (failure === null || isJson) return;
+  await session.stderr.write(`the daemon waits after a failure, and tries now: ${printable(failure.message)}\n`);
+}
+
+/** Which failure it is; 0 for none. */
+function numberOf(failure: DaemonWork['failure']): number {
+  return failure?.number ?? failure?.count ?? 0;
+}
+
+/** One line on a terminal, which is written over; in a log a line for each table. */
+function progressLine({ session, isJson }: Invocation): (now: DaemonWork | null) => Promise<void> {
+  const { stderr } = session;
+  let said = '';
+  return async (now) => {
+    if (isJson) return;
+    if (now?.progress == null) {
+      if (stderr.isTerminal && said !== '') await stderr.write('\r\u001B[K');
+      return;
+    }
+    const { work, table, tablesDoneCount, tableCount, rowCount } = now.progress;
+    const tables = tableCount === null ? '' : `, ${tablesDoneCount} of ${plural(tableCount, 'table')}`;
+    const where = table === null ? '' : `, ${printable(table)}`;
+    const start = `the daemon is at work: ${work}${tables}`;
+    const text = stderr.isTerminal ? `${start}${where}, ${plural(rowCount, 'row')}` : start;
+    if (text === said) return;
+    said = text;
+    await stderr.write(stderr.isTerminal ? `\r\u001B[K${truncate(text, (stderr.width() ?? 80) - 1)}` : `${text}\n`);
+  };
+}

@@ -1,0 +1,227 @@
+/**
+ * Asks the running daemon over its HTTP server: what it says of itself, and to carry out a person's decision. Null without an answer in time.
+ */
+import { existsSync } from 'node:fs';
+import type { RequestOptions } from 'node:http';
+import * as z from 'zod';
+import type { PersonDecision } from '../../capture/person-decision.ts';
+import type { Config, ListenAddress } from '../../config/load.ts';
+import type { DaemonFacts } from '../../daemon/account-facts.ts';
+import type { WorkProgress } from '../../daemon/work-log.ts';
+import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
+import type { FoundComplaint } from '../../reconcile/account/facts.ts';
+import { errorFromWords, RowsyncError } from '../../base/errors.ts';
+import { isAtWork } from '../../cli/runtime/daemon-client.ts';
+import type { Extra } from '../../extra.ts';
+import { readShortText } from '../../base/file-system.ts';
+import { durationText } from '../../base/text.ts';
+
+const words = z.string();
+
+/** What is optional is not there in the answer of a daemon of an earlier version. */
+const daemonAnswer = z.looseObject({
+  /** One line. */
+  status: words,
+  working: words.nullable(),
+  /** Lines of extras. */
+  notes: z.array(words).optional(),
+  failure: z
+    .looseObject({
+      message: words,
+      hint: words,
+      number: z.number().optional(),
+      count: z.number().optional(),
+      retryInMs: z.number().optional(),
+    })
+    .nullable(),
+  /** How far the work is, and how each kind ended last. */
+  progress: z.custom<WorkProgress | null>().optional(),
+  last: z.record(words, z.looseObject({ outcome: words, durationMs: z.number() })).optional(),
+  jobs: z.array(z.looseObject({ job: words, nextAt: words })),
+  /** What the account has from the daemon alone. */
+  complaints: z
+    .array(
+      z.looseObject({
+        about: z.custom<FoundComplaint['about']>((value) => typeof value === 'string'),
+        subject: words.nullable(),
+        code: words,
+        message: words,
+        hint: words,
+        since: words.nullable(),
+      }),
+    )
+    .optional(),
+});
+export type DaemonAnswer = z.infer<typeof daemonAnswer>;
+
+/** A daemon that is there answers in milliseconds; a command that hangs because of it would be worse than none. */
+const ANSWER_MS_MAX = 1_000;
+/** It waits a while for the work under way before it says that it is busy. */
+const DECISION_MS_MAX = 15_000;
+/** Tables are read after the work under way. */
+const READ_MS_MAX = 60_000;
+const ANSWER_CHARS_MAX = 4 * 1024 * 1024;
+
+/** The file beside a replica that lets whoever may read it ask the daemon. */
+export function pageKeyPath(replicaPath: string): string {
+  return `${replicaPath}.page-key`;
+}
+
+const KEY_FILE_BYTES_MAX = 1_000;
+
+/** Its text; null if it is missing or may not be read. */
+export function readPageKey(replicaPath: string): string | null {
+  try {
+    return readShortText(pageKeyPath(replicaPath), KEY_FILE_BYTES_MAX).trim();
+  } catch {
+    return null;
+  }
+}
+
+/** Asks for what the daemon of a replica says of itself; null where none answers. Less of it is for who may not read the key of the page. */
+function askStatus(address: ListenAddress, replicaPath: string): Promise<unknown> {
+  return askJson(address, readPageKey(replicaPath) ?? '', { path: '/status', timeout: ANSWER_MS_MAX });
+}
+
+/** What is known of the daemon of a configuration: its answer, or what the system says of the service. */
+export async function hearDaemon(
+  config: Config,
+  extras: readonly Extra[],
+): Promise<{ readonly answer: DaemonAnswer | null; readonly word: DaemonFacts }> {
+  const {
+    http: { listen },
+    replica,
+  } = config;
+  const said = listen === null ? null : await askStatus(listen, replica.path);
+  const answer = daemonAnswer.safeParse(said).data ?? wordOfStranger(said);
+  if (answer !== null) return { answer, word: { keeper: 'daemon', complaints: answer.complaints ?? [] } };
+  // A daemon that listens makes the key when it starts: without one, none ever ran here, and whoever works by hand misses none.
+  const services = await Promise.all(extras.flatMap(({ findService }) => findService?.(config) ?? []));
+  const [isWanted, isUp] = [services.some((found) => found?.isWanted), services.some((found) => found?.isUp)];
+  const keeper = isUp
+    ? 'service'
+    : isWanted || (listen !== null && existsSync(pageKeyPath(replica.path)))
+      ? 'silent'
+      : isAtWork(replica.path)
+        ? 'service'
+        : 'nobody';
+  return { answer, word: { keeper, complaints: [] } };
+}
+
+/** Hands a decision to the daemon of a replica. Null without an answer, or for who may not read the replica. */
+export async function askDaemonTo(
+  address: ListenAddress,
+  replicaPath: string,
+  decision: PersonDecision,
+): Promise<DecisionAnswer | null> {
+  const answer = await post(address, replicaPath, { path: '/decide', timeout: DECISION_MS_MAX }, decision);
+  return isDecisionAnswer(answer) ? answer : null;
+}
+
+/** Has the daemon of a replica read tables now, by their names at the origin; false where it could not be asked. */
+export async function askDaemonToRead(
+  address: ListenAddress,
+  replicaPath: string,
+  tables: readonly string[],
+): Promise<boolean> {
+  return isTaken(await post(address, replicaPath, { path: '/read', timeout: READ_MS_MAX }, { tables }));
+}
+
+export interface DaemonWork {
+  readonly isScheduled: boolean;
+  readonly isUnderWay: boolean;
+  readonly progress: WorkProgress | null;
+  readonly last: { readonly outcome: string; readonly durationMs: number } | null;
+  /** Another one for each end. */
+  readonly lastKey: string;
+  readonly failure: DaemonAnswer['failure'];
+}
+
+/** Asks for it; null where the daemon does not answer, or not to this user. */
+export async function hearDaemonWork(
+  address: ListenAddress,
+  replicaPath: string,
+  work: string,
+): Promise<DaemonWork | null> {
+  const answer = daemonAnswer.safeParse(await askStatus(address, replicaPath)).data;
+  if (answer === undefined) return null;
+  const { progress = null, last, failure } = answer;
+  const ended = last?.[work] ?? null;
+  return {
+    isScheduled: answer.jobs.some(({ job }) => job === work || job.startsWith(`${work} `)),
+    isUnderWay: answer.working === work,
+    progress,
+    last: ended,
+    lastKey: JSON.stringify(ended),
+    failure,
+  };
+}
+
+/** The daemon's failure as our own, with its exit code. A daemon of another version may know more kinds of failures. */
+export function failureOf(failure: NonNullable<DaemonWork['failure']>): RowsyncError {
+  const { kind, code, message, hint, retryInMs = 0 } = failure;
+  const again = retryInMs === 0 ? '' : ` It tries again in ${durationText(retryInMs)}.`;
+  const told = { message: `The daemon says: ${message}`, hint: `${hint}${again}` };
+  return errorFromWords({ kind, code, ...told }) ?? new RowsyncError('originDown', 'origin.unexpected', told);
+}
+
+/** Makes one kind of work of the daemon due now; false where it could not be asked. */
+export async function askDaemonForWork(address: ListenAddress, replicaPath: string, work: string): Promise<boolean> {
+  return isTaken(await post(address, replicaPath, { path: '/cycle', timeout: DECISION_MS_MAX }, { work }));
+}
+
+/** Posts what the key beside the replica allows; null without an answer, or for who may not read the key. */
+async function post(
+  address: ListenAddress,
+  replicaPath: string,
+  options: RequestOptions,
+  body: object,
+): Promise<unknown> {
+  const key = readPageKey(replicaPath);
+  return key === null ? null : askJson(address, key, { ...options, method: 'POST' }, JSON.stringify(body));
+}
+
+/** Null without an answer: no daemon, or one that is just stopping. */
+async function askJson(address: ListenAddress, key: string, options: RequestOptions, body = ''): Promise<unknown> {
+  const headers = { Authorization: `Bearer ${key}`, ...(body === '' ? {} : { 'Content-Type': 'application/json' }) };
+  try {
+    return JSON.parse(await ask(address, { ...options, headers }, body));
+  } catch {
+    return null;
+  }
+}
+
+async function ask(address: ListenAddress, options: RequestOptions, body: string): Promise<string> {
+  const { request } = await import('node:http');
+  const where = address.kind === 'socket' ? { socketPath: address.path } : { host: address.host, port: address.port };
+  return new Promise((resolve, reject) => {
+    const asking = request({ ...where, ...options, agent: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => {
+        text += chunk;
+        if (text.length > ANSWER_CHARS_MAX) asking.destroy(new Error('too long'));
+      });
+      response.once('end', () => resolve(text));
+      response.once('error', reject);
+    });
+    asking.once('timeout', () => asking.destroy(new Error('too slow')));
+    asking.once('error', reject);
+    asking.end(body);
+  });
+}
+
+/** What the daemon says to a user who may not read the key of the page. */
+function wordOfStranger(value: unknown): DaemonAnswer | null {
+  if (typeof value !== 'object' || value === null || !('state' in value)) return null;
+  return { status: `answers: ${String(value.state)}`, working: null, failure: null, jobs: [] };
+}
+
+function isDecisionAnswer(value: unknown): value is DecisionAnswer {
+  return typeof value === 'object' && value !== null && 'words' in value && typeof value.words === 'string';
+}
+
+/** Whether a request was taken, which is answered with nothing. */
+function isTaken(answer: unknown): boolean {
+  return typeof answer === 'object' && answer !== null && Object.keys(answer).length === 0;
+}
