@@ -67,7 +67,7 @@ function* lifeJson({ table, since }: KnownTable, rowId: number, entries: readonl
 
 function* lifeText({ table, since }: KnownTable, rowId: number, entries: readonly HistoryEntry[]): Generator<string> {
   const kept = since === null ? 'its table has no history any more' : `its history is kept since ${since}`;
-  yield `${printable(table)} ${rowId}: ${plural(entries.length, 'change')}; ${kept}\n`;
+  yield `${printable(table)} ${rowId}: ${plural(entries.filter(({ isAnswer }) => isAnswer === 0).length, 'change')}; ${kept}\n`;
   for (const entry of entries) {
     const lines = [headText(entry), `  ${whenText(entry)}`, ...cellLines(entry.kind, cellsOf(entry), '    ')];
     yield `\n${entry.at}  ${lines.join('\n')}\n`;

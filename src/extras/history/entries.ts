@@ -30,6 +30,8 @@ export interface HistoryEntry {
   readonly before: string | null;
   readonly after: string | null;
   readonly note: string | null;
+  /** 1 for the origin's answer to an edit (IS_ANSWER); only where people see the entry. */
+  readonly isAnswer?: 0 | 1;
 }
 
 /** What to read of the history; null for everything. */
@@ -50,6 +52,7 @@ export interface RunCount {
   readonly table: string | null;
   readonly kind: string;
   readonly cause: string;
+  readonly isAnswer: 0 | 1;
   readonly count: number;
   readonly lastId: number;
   /** When the first and the last of them happened here. */
@@ -59,31 +62,6 @@ export interface RunCount {
 
 const COLUMNS = sql`id, "table", row_id AS rowId, was_row_id AS wasRowId, kind, at, not_before AS notBefore, not_after AS notAfter,
   origin_at AS originAt, origin_by AS originBy, stamped, cause, run_id AS runId, before, after, note`;
-
-const ONLY = sql`(@table IS NULL OR "table" = @table) AND (@runId IS NULL OR run_id = @runId)`;
-
-/** By its index where a time is given, since most of the history is older. */
-function within({ since = null, until = null }: EntryFilter): Sql {
-  return since === null && until === null ? ONLY : sql`at >= @since AND at <= @until AND ${ONLY}`;
-}
-
-function values({ table = null, runId = null, since = null, until = null }: EntryFilter): Record<string, Stored> {
-  const times = since === null && until === null ? {} : { since: since ?? '', until: until ?? '9999' };
-  return { table, runId, ...times };
-}
-
-/** The entries of a row, the oldest first; also those under the id that it had before the origin gave it this one. */
-export function readRowEntries(from: Connection, table: string, rowId: number): readonly HistoryEntry[] {
-  const ofRow = sql`SELECT ${COLUMNS} FROM sync_history WHERE row_id = ? AND "table" = ? ORDER BY id`;
-  const own = queryAll(from, ofRow, [rowId, table]) as HistoryEntry[]; // the columns just listed
-  const born = own.find(({ wasRowId }) => wasRowId !== null);
-  if (born === undefined) return own;
-  const before = sql`SELECT ${COLUMNS} FROM sync_history WHERE row_id = @was AND "table" = @table AND kind <> 'delete' AND id < @id
-        AND id >= (SELECT max(id) FROM sync_history WHERE row_id = @was AND "table" = @table AND kind = 'insert' AND id < @id)
-      ORDER BY id`;
-  const former = queryAll(from, before, [{ was: born.wasRowId, table, id: born.id }]) as HistoryEntry[]; // as above
-  return [...former, ...own];
-}
 
 /** Deletes of the number that a new row had here until the origin gave it its own; nothing else was deleted. */
 const IS_RENUMBERING = sql`(kind = 'delete' AND cause = 'push' AND row_id < 0)`;
@@ -106,8 +84,44 @@ const IS_DISCARDED = sql`(cause = 'discard' OR cause = 'edit' AND EXISTS (
             WHERE p.row_id = e.row_id AND p.table_id = e.table_id AND p.seq < e.seq AND p.cause <> 'edit'), 0)
           AND y.value -> 0 = c.value -> 0 AND y.value -> 1 IS ${LEFT})))))`;
 
+/**
+ * What the origin made of an edit that was sent, beside the entry of the edit itself: the new row under its own number, or cells that only the origin
+ * writes, such as the stamp. A colleague's change has another author, or a cell that can be written.
+ */
+const IS_ANSWER = sql`(cause = 'push' AND EXISTS (SELECT 1 FROM _rowsync_history e WHERE e.seq = sync_history.id AND CASE e.kind
+    WHEN 'insert' THEN EXISTS (SELECT 1 FROM _rowsync_history n WHERE n.row_id = e.was_id AND n.table_id = e.table_id AND n.kind = 'insert')
+    WHEN 'update' THEN (e.origin_by IS NULL OR instr(e.origin_by, (SELECT user_email FROM _rowsync_identity)) > 0) AND NOT EXISTS (
+      SELECT 1 FROM json_each(e.cells) c JOIN _rowsync_columns k ON k.seq = c.value ->> 0 WHERE k.writable = 1) END))`;
+
 /** What happened as people count it. */
-export const IS_COUNTED = sql`NOT ${IS_RENUMBERING} AND NOT ${IS_DISCARDED}`;
+export const IS_COUNTED = sql`NOT ${IS_RENUMBERING} AND NOT ${IS_ANSWER} AND NOT ${IS_DISCARDED}`;
+
+const LISTED = sql`${COLUMNS}, ${IS_ANSWER} AS isAnswer`;
+
+const ONLY = sql`(@table IS NULL OR "table" = @table) AND (@runId IS NULL OR run_id = @runId)`;
+
+/** By its index where a time is given, since most of the history is older. */
+function within({ since = null, until = null }: EntryFilter): Sql {
+  return since === null && until === null ? ONLY : sql`at >= @since AND at <= @until AND ${ONLY}`;
+}
+
+function values({ table = null, runId = null, since = null, until = null }: EntryFilter): Record<string, Stored> {
+  const times = since === null && until === null ? {} : { since: since ?? '', until: until ?? '9999' };
+  return { table, runId, ...times };
+}
+
+/** The entries of a row, the oldest first; also those under the id that it had before the origin gave it this one. */
+export function readRowEntries(from: Connection, table: string, rowId: number): readonly HistoryEntry[] {
+  const ofRow = sql`SELECT ${LISTED} FROM sync_history WHERE row_id = ? AND "table" = ? ORDER BY id`;
+  const own = queryAll(from, ofRow, [rowId, table]) as HistoryEntry[]; // the columns just listed
+  const born = own.find(({ wasRowId }) => wasRowId !== null);
+  if (born === undefined) return own;
+  const before = sql`SELECT ${LISTED} FROM sync_history WHERE row_id = @was AND "table" = @table AND kind <> 'delete' AND id < @id
+        AND id >= (SELECT max(id) FROM sync_history WHERE row_id = @was AND "table" = @table AND kind = 'insert' AND id < @id)
+      ORDER BY id`;
+  const former = queryAll(from, before, [{ was: born.wasRowId, table, id: born.id }]) as HistoryEntry[]; // as above
+  return [...former, ...own];
+}
 
 /** As `IS_RENUMBERING`. */
 export function isRenumbering({ kind, cause, rowId }: Pick<HistoryEntry, 'kind' | 'cause' | 'rowId'>): boolean {
@@ -121,7 +135,7 @@ export function readNewestEntries(
   countMax: number,
 ): readonly HistoryEntry[] {
   const which = row === null ? sql`row_id IS NOT NULL AND ${IS_COUNTED}` : sql`row_id = @id AND "table" = @table`;
-  const text = sql`SELECT ${COLUMNS} FROM sync_history WHERE ${which} ORDER BY id DESC LIMIT ${countMax}`;
+  const text = sql`SELECT ${LISTED} FROM sync_history WHERE ${which} ORDER BY id DESC LIMIT ${countMax}`;
   return queryAll(from, text, [{ ...row }]) as HistoryEntry[]; // the columns just listed
 }
 
@@ -148,9 +162,9 @@ export function lastSeq(from: Connection): number {
 /** How many entries there are, by run, table, kind and cause, the newest run first. */
 export function readRunCounts(from: Connection, filter: EntryFilter): readonly RunCount[] {
   const text = sql`SELECT run_id AS runId, (SELECT r.kind FROM sync_runs r WHERE r.id = run_id) AS work, "table", kind, cause,
-        count(*) AS count, max(id) AS lastId, min(at) AS "from", max(at) AS "to"
+        ${IS_ANSWER} AS isAnswer, count(*) AS count, max(id) AS lastId, min(at) AS "from", max(at) AS "to"
       FROM sync_history WHERE ${within(filter)} AND NOT ${IS_RENUMBERING}
-      GROUP BY run_id, CASE WHEN run_id IS NULL THEN at END, "table", kind, cause ORDER BY lastId DESC`;
+      GROUP BY run_id, CASE WHEN run_id IS NULL THEN at END, "table", kind, cause, isAnswer ORDER BY lastId DESC`;
   return queryAll(from, text, [values(filter)]) as RunCount[]; // the columns just listed
 }
 
@@ -180,7 +194,7 @@ export function readRunEntries(
 ): IterableIterator<HistoryEntry> {
   const its = run.runId === null ? sql`run_id IS NULL AND at = @its` : sql`run_id = @its`;
   return from
-    .prepare(sql`SELECT ${COLUMNS} FROM sync_history WHERE ${its} AND ${within(filter)} ORDER BY id`)
+    .prepare(sql`SELECT ${LISTED} FROM sync_history WHERE ${its} AND ${within(filter)} ORDER BY id`)
     .iterate({ ...values(filter), its: run.runId ?? run.to }) as IterableIterator<HistoryEntry>; // the columns just listed
 }
 
@@ -198,7 +212,7 @@ export function readTableEntries(
     .iterate(after, upTo, table) as IterableIterator<HistoryEntry>; // the columns just listed
 }
 
-export function entryJson({ before, after, note, ...rest }: HistoryEntry): string {
+export function entryJson({ before, after, note, isAnswer: _, ...rest }: HistoryEntry): string {
   const head = JSON.stringify(rest).slice(0, -1);
   return `${head},"before":${before ?? 'null'},"after":${after ?? 'null'},"note":${note ?? 'null'}}`;
 }
@@ -211,7 +225,7 @@ export function causeWords({ kind, cause }: { readonly kind: string; readonly ca
 const CAUSE_WORDS: Readonly<Record<string, string>> = {
   pull: 'found by a pull',
   push: 'found by a push',
-  edit: 'edited here with SQL',
+  edit: 'edited here',
   decision: 'decided by a person here',
   discard: 'an edit discarded by a person here',
   filter: 'by the filter of the table (rows)',

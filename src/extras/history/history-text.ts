@@ -25,13 +25,22 @@ export function kindText(kind: string): string {
   return KINDS[kind] ?? printable(kind);
 }
 
+export const TAKEN = 'the edit taken by the origin';
+
+/** Whether an entry only says that the origin took an edit of this row. */
+export function isTaken({ kind, isAnswer }: HistoryEntry): boolean {
+  return kind === 'update' && isAnswer === 1;
+}
+
 export function headText(entry: HistoryEntry): string {
   const { kind, originBy, cause, runId, wasRowId } = entry;
+  const run = runId === null ? '' : ` (run ${runId})`;
   if (isRenumbering(entry)) return 'goes on under the id that the origin gave it';
+  if (isTaken(entry)) return `${TAKEN}${run}`;
   const was = wasRowId === null ? '' : `, the row ${wasRowId} until the origin gave it its id`;
   // For an edit here, the origin still names the author of the change before.
   const by = originBy === null || cause === 'edit' ? '' : ` by ${printable(originBy)}`;
-  return `${kindText(kind)}${was}${by}, ${printable(causeWords(entry))}${runId === null ? '' : ` (run ${runId})`}`;
+  return `${kindText(kind)}${was}${by}, ${printable(causeWords(entry))}${run}`;
 }
 
 /** When it happened: an interval with at least one change, or a moment where this machine saw it. */

@@ -53,7 +53,10 @@ interface LoggedRun {
   readonly work: string | null;
   readonly from: string;
   readonly to: string;
-  readonly changes: readonly Pick<RunCount, 'table' | 'kind' | 'cause' | 'count'>[];
+  readonly changes: readonly (Pick<RunCount, 'table' | 'kind' | 'cause' | 'count'> & {
+    /** The origin took edits, which are listed where they were made. */
+    readonly isAnswer: boolean;
+  })[];
   /** What changed in the tables and columns of the origin: a sentence each. */
   readonly schemaChanges: readonly string[];
 }
@@ -122,7 +125,13 @@ function runsOf(counts: readonly RunCount[], schema: readonly SeenSchemaChange[]
       work: all[0]?.work ?? (seen.length > 0 ? 'pull' : null),
       from: times[0] ?? '',
       to: times.at(-1) ?? '',
-      changes: all.map(({ table, kind, cause, count }) => ({ table, kind, cause, count })),
+      changes: all.map(({ table, kind, cause, isAnswer, count }) => ({
+        table,
+        kind,
+        cause,
+        isAnswer: isAnswer === 1,
+        count,
+      })),
       schemaChanges: seen.map(schemaChangeText),
     };
   });
@@ -172,13 +181,17 @@ function* logText(
     yield `${index === 0 ? '' : '\n'}${headOf(run)}  ${span}\n`;
     for (const change of run.schemaChanges) yield `  at the origin: ${change}\n`;
     for (const change of run.changes.toReversed()) {
-      const { table, kind, count } = change;
-      const why = printable(causeWords(change));
-      const what = ROW_KINDS.has(kind) ? `${countText(count)} ${kindText(kind)}, ${why}` : kindText(kind);
-      yield `  ${printable(table ?? 'all tables')}: ${what}\n`;
+      yield `  ${printable(change.table ?? 'all tables')}: ${countedText(change)}\n`;
     }
     if (withRows) yield* rowsText(from, run, filter);
   }
+}
+
+function countedText(change: LoggedRun['changes'][number]): string {
+  const { kind, count, isAnswer } = change;
+  if (!ROW_KINDS.has(kind)) return kindText(kind);
+  if (isAnswer) return `${plural(count, kind === 'insert' ? 'new row' : 'edit')} taken by the origin`;
+  return `${countText(count)} ${kindText(kind)}, ${printable(causeWords(change))}`;
 }
 
 function headOf({ runId, work, changes }: LoggedRun): string {

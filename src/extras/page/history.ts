@@ -3,7 +3,7 @@
  */
 import { ageText, plural } from '../../base/text.ts';
 import { causeWords, IS_COUNTED, type HistoryEntry } from '../history/entries.ts';
-import { kindText } from '../history/history-text.ts';
+import { isTaken, kindText, TAKEN } from '../history/history-text.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
 import { cellsOf, shortName, valueHtml, type ShownValue } from './values.ts';
@@ -37,11 +37,12 @@ function lineHtml(line: HistoryEntry, { of, stampsOf, nowMs }: ChangesView): Htm
   const { rowId, kind, originBy, cause, runId } = line;
   const table = line.table ?? '';
   const when = shownAt(line);
-  const why = `${causeWords(line)}${runId === null ? '' : ` (run ${runId})`}${whenText(line)}`;
-  const by = originBy === null || cause === 'edit' ? null : shortName(originBy);
+  const run = runId === null ? '' : `(run ${runId})`;
+  const why = `${isTaken(line) ? '' : `${causeWords(line)} `}${run}${whenText(line)}`;
+  const by = originBy === null || cause === 'edit' || isTaken(line) ? null : shortName(originBy);
   return html`<li>
     <p>
-      ${of === 'many' && html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> ${rowId}</a> `}<b>${kindText(kind)}</b>${by !== null && html` by <bdi title="${originBy}">${by}</bdi>`},
+      ${of === 'many' && html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> ${rowId}</a> `}<b>${isTaken(line) ? TAKEN : kindText(kind)}</b>${by !== null && html` by <bdi title="${originBy}">${by}</bdi>`},
       <time datetime="${when}" title="${`${when}; ${why}`}">${ageText(when, nowMs)}</time>
       ${of !== 'many' && html`<small>${why}</small>`}
     </p>

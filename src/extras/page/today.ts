@@ -15,7 +15,7 @@ import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { troubledTables } from '../../reconcile/account/account.ts';
 import { readBrowsedTables, type BrowsedTable } from '../shared/rows-page.ts';
-import { readNewestEntries } from '../history/entries.ts';
+import { readIdAtOrigin, readNewestEntries, type HistoryEntry } from '../history/entries.ts';
 import { readHistoryHours, readJournalled, type HistoryHour, changesHtml, shownAt } from './history.ts';
 import { readQuarters, readTries } from './run-facts.ts';
 import { readSinkStatus } from '../shared/sinks.ts';
@@ -276,7 +276,10 @@ function lastChangesHtml({ reader, request }: PageInput): Html | null {
   const lines = readJournalled(reader).size === 0 ? [] : readNewestEntries(reader, null, CHANGES_MAX);
   if (lines.length === 0) return null;
   const stampsOf = stampColumns(readBrowsedTables(reader));
-  const sorted = lines.toSorted((a, b) => (shownAt(a) < shownAt(b) ? 1 : shownAt(a) > shownAt(b) ? -1 : 0));
+  const numbered = ({ table, rowId }: HistoryEntry): number | null =>
+    rowId === null || rowId > 0 ? rowId : (readIdAtOrigin(reader, table ?? '', rowId) ?? rowId);
+  const shown = lines.map((line) => ({ ...line, rowId: numbered(line) }));
+  const sorted = shown.toSorted((a, b) => (shownAt(a) < shownAt(b) ? 1 : shownAt(a) > shownAt(b) ? -1 : 0));
   return sectionHtml('changes', 'Last changes', changesHtml(sorted, { of: 'many', stampsOf, nowMs: request.nowMs }));
 }
 

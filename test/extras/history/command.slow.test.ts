@@ -161,8 +161,8 @@ test('log lists runs, the newest first, and rows where a table or a run is named
         to: '2026-11-25T08:30:00Z',
         schemaChanges: [],
         changes: [
-          { table: 'Note', kind: 'insert', cause: 'pull', count: 1 },
-          { table: 'Note', kind: 'update', cause: 'pull', count: 1 },
+          { table: 'Note', kind: 'insert', cause: 'pull', isAnswer: false, count: 1 },
+          { table: 'Note', kind: 'update', cause: 'pull', isAnswer: false, count: 1 },
         ],
       },
     ],
@@ -195,7 +195,7 @@ test('log says whose edit is in no run, in order, and fits the terminal', async 
 
   expect(log.stdout.split('\n').filter((line) => line.length > 60)).toEqual([]);
   expect(log.stdout).toContain(
-    'edited here  2026-11-25T08:40:00Z\n  Note: 1 changed, edited here with SQL\n' +
+    'edited here  2026-11-25T08:40:00Z\n  Note: 1 changed, edited here\n' +
       '  Note: 1 changed, an edit discarded by a person here\n',
   );
 });
@@ -211,6 +211,25 @@ test('a colleague whose change a push found did not make it by the push', async 
   const { stdout } = await history.run(['history', 'Note', '3']);
 
   expect(stdout).toMatch(/changed by .*, found by a push \(run \d+\)/);
+});
+
+test('an edit and the answer of the origin to it are one change in history and log', async () => {
+  await using history = await startHistory(TWO_WAY);
+  const db = new Database(join(history.folder, 'replica.db'));
+  db.exec(
+    `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 3; INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'c8')`,
+  );
+  db.close();
+
+  await history.run(['push']);
+  const life = await history.run(['history', 'Note', '3']);
+  const log = await history.run(['log', '--since', '1m']);
+
+  expect(life.stdout).toContain('Note 3: 1 change;');
+  expect(life.stdout).toMatch(/the edit taken by the origin \(run \d+\)\n.*\n {4}Date Modified: /);
+  expect(log.stdout).toContain('  Note: 1 new row taken by the origin\n');
+  expect(log.stdout).toContain('  Note: 1 edit taken by the origin\n');
+  expect(log.stdout).toContain('  Note: 1 changed, edited here\n');
 });
 
 test('diff lists what differs between two moments, and nothing that was changed back', async () => {

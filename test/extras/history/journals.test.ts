@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../../src/base/clock.ts';
 import { must } from '../../../src/base/assert.ts';
 import { carryOutDecision } from '../../../src/capture/person-decision.ts';
-import { readNewestEntries } from '../../../src/extras/history/entries.ts';
+import { readNewestEntries, readRowEntries } from '../../../src/extras/history/entries.ts';
 import { readHistoryHours } from '../../../src/extras/page/history.ts';
 import { pull } from '../../../src/pull/pull.ts';
 import { findBrokenLinks, verify } from '../../../src/extras/verify/verify.ts';
@@ -114,6 +114,37 @@ test('a clock that the origin does not confirm removes nothing, and the account 
   expect(count()).toEqual(before);
   expect(ahead).toEqual([{ pruning_held: 'the clock of this machine is 500 days ahead of that of the origin' }]);
   expect(held()).toEqual([{ pruning_held: null }]);
+});
+
+test('an edit and the answer of the origin to it count as one change; one of a colleague counts beside it', async () => {
+  await using fixture = await startTwoWay();
+  const options = must(twoWaySettings().tableOptions('Note'), 'it is two-way');
+  const settings = { tableOptions: () => ({ ...options, history: HISTORY }) };
+  await pull(fixture.context(settings), { tables: [], confirm: false });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1; INSERT INTO "Note" ("Title") VALUES ('new');
+    UPDATE "Note" SET "Title" = 'mine' WHERE _id = 2; DELETE FROM "Note" WHERE _id = 3`);
+  fixture.sandbox.store.update('Note', 2, { Count: 77 });
+  await pushNow(fixture);
+
+  const kept = fixture.rows(`SELECT kind, cause FROM sync_history WHERE cause = 'push' AND kind <> 'delete'`);
+  const counts = readHistoryHours(fixture.replica, '2020-01-01T00:00:00Z').map(({ by, kind, count }) => [
+    by,
+    kind,
+    count,
+  ]);
+  const life = readRowEntries(fixture.replica, 'Note', 1).map(({ cause, isAnswer }) => [cause, isAnswer]);
+
+  expect(kept.length).toBeGreaterThanOrEqual(3);
+  expect(counts).toEqual([
+    ['Alice Martin <alice.martin@example.com>', 'update', 1],
+    ['edited here', 'delete', 1],
+    ['edited here', 'insert', 1],
+    ['edited here', 'update', 2],
+  ]);
+  expect(life).toEqual([
+    ['edit', 0],
+    ['push', 1],
+  ]);
 });
 
 test('edits that were discarded before they were sent count as no change', async () => {
