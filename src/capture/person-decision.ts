@@ -139,7 +139,7 @@ function carryOutResolve(tx: Tx, decision: ResolveDecision, at: string): Decisio
 }
 
 const STATES: Readonly<Record<string, string>> = {
-  decided: 'was decided by the policy of the table',
+  decided: 'was decided without a person',
   settled: 'is settled: both sides agreed',
   resolved: 'was decided by a person',
   discarded: 'is an edit that was discarded',

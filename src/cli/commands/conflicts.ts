@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
 import type { PersonDecision } from '../../capture/person-decision.ts';
-import { type ConflictLine, readUnseen, shownSince } from '../../replica/bookkeeping/conflicts.ts';
+import { type ConflictLine, readUnseen, shownSince, takenVersion } from '../../replica/bookkeeping/conflicts.ts';
 import { openReader } from '../../replica/reader.ts';
 import { decide } from './carry-out-decision.ts';
 import { loadNamedConfig, numberArgument, printResult } from '../runtime/invocation.ts';
@@ -17,9 +17,9 @@ import { plural, printable, shellWord, truncate } from '../../base/text.ts';
 import { jsonCells } from '../../wire/exact-json.ts';
 
 const LIST_EXAMPLES = `
-Open conflicts wait for you and hold up their row only. Edits of the last seven days that lost to a change at the origin, by the
-policy of their table, are listed apart until you say that you saw them; any version can still be taken with --again. The exit
-code is 3 while a conflict is open.
+Open conflicts wait for you and hold up their row only. Edits of the last seven days that lost to a change at the origin (by the
+policy of their table) or to a delete there (under every policy) are listed apart until you say that you saw them; any version can
+still be taken with --again. The exit code is 3 while a conflict is open.
 
 Examples:
   rowsync conflicts
@@ -101,7 +101,7 @@ function openText(open: readonly ConflictLine[], lost: readonly ConflictLine[], 
   if (last === undefined) return listText(open, form);
   const conflicts = open.length === 0 ? '' : `${listText(open, form)}\n`;
   return (
-    `${conflicts}${boxText(lost, form)}${plural(lost.length, 'edit')} lost to a change at the origin, by the policy of the table\n` +
+    `${conflicts}${boxText(lost, form)}${plural(lost.length, 'edit')} lost to a change or a delete at the origin\n` +
     `  take one back with: rowsync resolve ID --take local --again\n  once you saw them:  rowsync conflicts --seen ${last.id}\n`
   );
 }
@@ -119,7 +119,7 @@ function listText(conflicts: readonly ConflictLine[], form: ListForm): string {
 }
 
 function boxText(conflicts: readonly ConflictLine[], { width, nameOf }: ListForm): string {
-  const titles = ['id', 'table', 'row', 'row name', 'what', 'base', 'local', 'remote', 'winner', 'state'];
+  const titles = ['id', 'table', 'row', 'row name', 'what', 'base', 'local', 'remote', 'taken', 'state'];
   const cells = conflicts.map((line) => [
     String(line.id),
     line.table,
@@ -129,7 +129,7 @@ function boxText(conflicts: readonly ConflictLine[], { width, nameOf }: ListForm
     ...(line.kind === 'cell'
       ? [line.base, line.local, line.remote].map((value) => (value === null ? 'NULL' : String(value)))
       : [line.base === null ? '' : 'the row', rowText(line.local, line.base), rowText(line.remote, line.base)]),
-    line.winner,
+    takenVersion(line),
     line.problem === null ? line.state : `${line.state}: ${line.problem}`,
   ]);
   return listTable(titles, cells, width);

@@ -5,9 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { WorkProgress } from '../../daemon/work-log.ts';
-import { machineZone } from '../../wire/time-zones.ts';
-import { askHtml } from '../page/ask.ts';
-import { framedHtml, sentenceHtml, type Bar } from '../page/layout.ts';
+import { sentenceHtml, type Bar } from '../page/layout.ts';
 import { ChildFailure } from '../shared/child-pool.ts';
 import { barOf, SAID, TABLE_NAMES, TYPES, type Actions, type Reply } from './actions.ts';
 
@@ -51,7 +49,14 @@ export async function answerSignedIn(
     await readStale({ path, query }, (place) => actions.document({ ...asked, path: place, isStream: false }), actions);
     return await actions.document({ ...asked, path, isStream });
   } catch (thrown) {
-    return failureReply(thrown, barOf(actions), { path, query });
+    const failed = failureReply(thrown, barOf(actions));
+    if (path !== '/ask' || gone.signal.aborted || !(thrown instanceof ChildFailure)) return failed;
+    const { sentence, hint } = WORDS[thrown.reason];
+    const refused = { words: `${sentence}. ${hint}`, conflictId: null, value: null };
+    return actions
+      .document({ ...asked, path, isStream: false, refused })
+      .then((reply) => ({ ...reply, status: failed.status }))
+      .catch(() => failed);
   }
 }
 
@@ -68,35 +73,11 @@ async function readStale(
   if (status === 200) await actions.refresh(TABLE_NAMES.parse(JSON.parse(names)));
 }
 
-/** The answer when the page process fails; a question comes back as it was typed. @throws every other error. */
-export function failureReply(
-  thrown: unknown,
-  bar: Bar,
-  { path, query }: { readonly path: string; readonly query: string } = { path: '', query: '' },
-): Reply {
+/** The answer when the page process fails. @throws every other error. */
+export function failureReply(thrown: unknown, bar: Bar): Reply {
   if (!(thrown instanceof ChildFailure)) throw thrown;
   const { sentence, hint } = WORDS[thrown.reason];
-  const status = 503;
-  if (path !== '/ask') return { status, type: TYPES.html, body: sentenceHtml(bar, sentence, hint) };
-  const typed = new URLSearchParams(query);
-  const [sql = '', at = '', fresh = ''] = ['sql', 'at', 'fresh'].map((name) => typed.get(name) ?? '');
-  const asked = { kind: 'problem' as const, words: sentence, hint };
-  const nothing = { name: null, saved: [], tables: [], views: [] };
-  const view = {
-    sql,
-    at,
-    fresh,
-    hasHistory: at !== '',
-    zone: machineZone(),
-    asked,
-    formToken: bar.formToken ?? '',
-    ...nothing,
-  };
-  return {
-    status,
-    type: TYPES.html,
-    body: framedHtml({ title: 'Ask · rowsync', place: 'Ask', isWide: true, ...bar }, askHtml(view)),
-  };
+  return { status: 503, type: TYPES.html, body: sentenceHtml(bar, sentence, hint) };
 }
 
 /** Browsers that watch at once; a new one replaces the oldest. */

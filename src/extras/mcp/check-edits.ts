@@ -3,13 +3,10 @@
  * is wrong with them.
  */
 import { findBrowsedTable, type BrowsedColumn, type BrowsedTable } from '../shared/rows-page.ts';
-import type { Connection, Stored } from '../../replica/connection.ts';
-import { ident, sql } from '../../base/sql.ts';
+import type { Connection } from '../../replica/connection.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
-import { missingRule, valueRules } from '../../capture/edit-triggers.ts';
-import { readTwoWayTable } from '../../capture/two-way-table.ts';
 import { exactText } from '../../replica/history-cells.ts';
-import { queryAny } from '../../replica/query.ts';
+import { reasonRefused } from '../shared/cell-refusals.ts';
 import { readExactCells } from '../shared/sql-client.ts';
 import { exactOf, isNeeded, reasonNotWritten } from './cells.ts';
 import type { ProposedEdit, StoredEdit } from './proposal.ts';
@@ -76,23 +73,6 @@ function lookAt(from: Connection, edit: ProposedEdit): Found {
   return real.length === 0
     ? { problem: 'it changes nothing' }
     : { table: table.name, kind: 'update', rowId, cells: real };
-}
-
-/** Why the triggers would refuse a value, judged by their own rules without a write; null where they would not. */
-function reasonRefused(
-  from: Connection,
-  { id }: BrowsedTable,
-  { column, value, action }: { readonly column: string; readonly value: Stored; readonly action: StoredEdit['kind'] },
-): string | null {
-  const table = readTwoWayTable(from, id);
-  const known = table?.columns.find(({ localName }) => localName === column);
-  if (table === null || known === undefined) return null;
-  const missing = missingRule(table, known, action === 'insert' ? 'new' : 'known');
-  for (const { isBroken, sentence } of [...valueRules(table, known), ...(missing === null ? [] : [missing])]) {
-    const text = sql`SELECT 1 FROM (SELECT ? AS ${ident(column)}) NEW WHERE ${isBroken}`;
-    if (queryAny(from, text, [value])) return sentence;
-  }
-  return null;
 }
 
 function insertOf(

@@ -3,10 +3,11 @@
  * parameter with the name of a column is a filter; ours begin with `_`. Every address can be sent to a colleague, and
  * holds no secret.
  */
-import { isDate } from '../../wire/time-zones.ts';
 import {
+  hasDays,
   hasTimes,
   isNumericColumn,
+  isPeriod,
   numberOf,
   stampOf,
   type BrowsedTable,
@@ -59,18 +60,17 @@ export function mistakesIn(query: URLSearchParams, table: BrowsedTable): readonl
     const column = isOurs && !names.has(text) ? text.replace(/^-/, '') : isOurs ? text : name;
     if (!names.has(column)) return [`No column is called “${column}”.`];
     const { op, value } = filterOf(name, text);
+    if (!isOurs && value === '' && op !== 'empty' && op !== 'given')
+      return [`The filter of “${name}” needs a value behind ${text.trim()}, such as ${text.trim()}1000.`];
     if (isOurs || op === 'has' || op === 'empty' || op === 'given') return [];
     if (isNumericColumn(table, name) && numberOf(value) === null)
       return [`“${name}” has numbers, and “${value}” is none.`];
-    const isTime = hasTimes(table.columns.find((one) => one.name === name));
-    return isTime && !isDay(value) && stampOf(value) === null ? [`“${name}” has times, and “${value}” is none.`] : [];
+    const found = table.columns.find((one) => one.name === name);
+    if (isPeriod(value) || (hasTimes(found) && stampOf(value) !== null)) return [];
+    if (hasTimes(found)) return [`“${name}” has times, and “${value}” is none.`];
+    return hasDays(found) ? [`“${name}” has days such as 2026-01-31, and “${value}” is none.`] : [];
   });
   return [...new Set(words)];
-}
-
-/** A day, or the month or year of one. */
-function isDay(text: string): boolean {
-  return isDate(text) || /^\d{4}(?:-\d\d)?$/.test(text);
 }
 
 /** `>1000`, `<>Open`, `~part of a text`, `=` for no value, `!=` for any value; anything else is the value itself. */

@@ -143,8 +143,12 @@ main .bottom { padding-left: 0; padding-right: 0; }
 .top nav a:hover { background: var(--quiet); }
 .top nav a[aria-current="page"] { background: var(--accent); color: var(--accent-text); }
 .crumbs { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin-bottom: .4rem; font-size: .9rem; }
-.button { display: inline-block; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .4rem .95rem; font-weight: 500; text-decoration: none; }
-.button:hover { border-color: var(--accent); }
+.button, .asked summary { display: inline-block; color: var(--accent); background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .4rem .95rem; font-weight: 500; text-decoration: none; }
+.button:hover, .asked summary:hover { border-color: var(--accent); }
+.asked details { margin: 0; }
+.asked details[open] { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1rem 1.2rem; }
+.asked details[open] summary { margin-bottom: .75rem; }
+.todos .asked { margin: .5rem 0 .2rem; }
 .nothing { padding: 1rem 0; color: var(--soft); }
 
 /* Rows. */
@@ -173,6 +177,8 @@ td.bar { width: 100%; min-width: 8rem; }
 .verdict > .problem { color: var(--warn); margin-bottom: .6rem; }
 .facet { list-style: none; padding: 0; margin: 0; }
 .tools .facet { columns: 14rem; }
+.facet li { break-inside: avoid; margin-bottom: .35rem; }
+.facet li li, .facets .facet li { margin: 0; }
 .scroll { position: relative; }
 main > h1 { margin-bottom: .8rem; }
 main > h1 + .about { margin-top: -.5rem; }
@@ -214,6 +220,8 @@ td.null.number { text-align: right; }
 .files p a { margin-right: .8rem; }
 .field { display: grid; grid-template-columns: minmax(7rem, 13rem) minmax(0, 1fr); gap: .25rem 1rem; align-items: baseline; margin: 0 0 .7rem; }
 .field label { font-weight: 500; }
+.field .problem { grid-column: 2; color: var(--bad); background: var(--bad-soft); }
+[aria-invalid="true"] { outline: 2px solid var(--bad); }
 .field label small { display: block; font-weight: 400; }
 .problem[role="alert"] { font-weight: 500; }
 

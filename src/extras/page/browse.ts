@@ -207,7 +207,14 @@ function fewValuesHtml(view: TableView, facet: Facet | undefined): Html | null {
 /** A value that leads to its rows. */
 function valueLink({ table, wish }: TableView, column: string, value: Cell): Html {
   const others = wish.filters.filter((filter) => filter.column !== column);
+  const type = table.columns.find(({ name }) => name === column)?.type.toLowerCase();
   const text = value === null || value === '' ? 'no value' : String(shownValue(value));
+  const words =
+    type === 'checkbox' && typeof value === 'number'
+      ? html`${value === 0 ? 'no' : 'yes'}`
+      : type === 'duration'
+        ? spanHtml(text)
+        : html`${text}`;
   const filter = {
     column,
     op: value === null || value === '' ? ('empty' as const) : ('=' as const),
@@ -216,7 +223,7 @@ function valueLink({ table, wish }: TableView, column: string, value: Cell): Htm
   const to = queryOf({ ...wish, filters: [...others, filter], start: null });
   return value instanceof Uint8Array || text.length >= FACET_CHARS_MAX
     ? html`<bdi>${text}</bdi>`
-    : html`<a href="/browse/${pathPart(table.name)}${exact(to)}"><bdi>${text}</bdi></a>`;
+    : html`<a href="/browse/${pathPart(table.name)}${exact(to)}"><bdi>${words}</bdi></a>`;
 }
 
 function facetHtml(view: TableView, { column, values, isCut }: Facet): Html {
@@ -268,6 +275,7 @@ const FILTER_FORMS = [
   [['Open'], 'exactly this'],
   [['~part'], 'has this text in it'],
   [['>1000', '<=2026-01-31'], 'more than, at most; also >= and <'],
+  [['2026-01', '2026'], 'a day of this month or year'],
   [['2026-01-31 09:30 +02:00'], 'a time as it is shown; without an offset, one of UTC, as a day alone is'],
   [['!=Open'], 'anything else'],
   [['='], 'no value'],

@@ -5,7 +5,9 @@ import { readBrowsedTables, type BrowsedTable, type Cell } from '../shared/rows-
 import { findReference, type Reference } from '../shared/browse-row.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import { framedHtml, sentenceHtml, type PageLayout } from './layout.ts';
-import { html, type Html } from './html.ts';
+import { html, type Html, type HtmlPart } from './html.ts';
+import { pathPart } from './address.ts';
+import { nearestName } from '../../reconcile/option-bindings.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
 
@@ -20,10 +22,22 @@ export function problem(
   { request, reader }: Pick<PageInput, 'request'> & { readonly reader: ReplicaReader | null },
   status: number,
   words: string,
-  hint: string | null = null,
+  hint: HtmlPart = null,
 ): AnswerChunks {
   const frame = { identity: reader?.identity() ?? null, formToken: request.formToken };
   return { status, type: 'text/html; charset=utf-8', chunks: [sentenceHtml(frame, words, hint)] };
+}
+
+/** The page about a name of no table, with the one that may be meant. */
+export function unknownTable(desk: PageInput, name: string): AnswerChunks {
+  const names = readBrowsedTables(desk.reader).map((table) => table.name);
+  const near = nearestName(name, names);
+  const meant =
+    near !== null &&
+    html`Did you mean <a href="/browse/${pathPart(near)}"><bdi>${near}</bdi></a
+      >? `;
+  const hint = html`${meant}It may have another name now: <a href="/browse">all tables</a>.`;
+  return problem(desk, 404, `There is no table “${name}”`, hint);
 }
 
 /** A page with the bar at its top, and the result of the last decision. */

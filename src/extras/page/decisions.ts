@@ -116,13 +116,16 @@ export function openDecisionsHtml(desk: OpenDecisions, nowMs: number): Html {
   }${lostHtml(desk, nowMs)}`;
 }
 
-/** Edits that lost by the policy of their table, until somebody says that they saw them. */
+/** Edits that lost to the origin, until somebody says that they saw them. */
 function lostHtml({ lost, lostCount, formToken }: OpenDecisions, nowMs: number): Html | null {
   const last = lost.at(-1);
   if (last === undefined) return null;
   return html`<section aria-labelledby="lost">
     <h2 id="lost">${plural(lostCount, 'edit')} lost to a change at the origin</h2>
-    <p class="about">The policy of the table decided. What you take back goes to the origin with the next push.</p>
+    <p class="about">
+      The origin's version was taken, by the policy of the table, or because the row was deleted there. What you take
+      back goes to the origin with the next push.
+    </p>
     ${lost.map((line) => conflictHtml(line, formToken, nowMs))}
     ${lostCount !== lost.length && html`<p class="more">and ${countText(lostCount - lost.length)} more</p>`}
     ${decideForm(formToken, { kind: 'seen', id: last.id }, ['I have seen these'])}

@@ -22,8 +22,9 @@ import { exact, html, type Html } from './html.ts';
 import { cutText } from './values.ts';
 import { hiddenHtml } from './layout.ts';
 import { readRowCells } from '../shared/browse-row.ts';
+import { reasonRefused } from '../shared/cell-refusals.ts';
 import { readIdAtOrigin } from '../history/entries.ts';
-import { framed, problem, redirect, type PageInput } from './context.ts';
+import { framed, problem, redirect, unknownTable, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 
 /** Longer texts are edited with SQL: a form is sent whole. */
@@ -42,6 +43,8 @@ export interface EditView {
   readonly typed: ReadonlyMap<string, string> | null;
   /** Why nothing was changed; null if there was no attempt. */
   readonly trouble: string | null;
+  /** What is wrong with what was typed, by column. */
+  readonly mistakes?: ReadonlyMap<string, string>;
   readonly formToken: string;
 }
 
@@ -58,7 +61,7 @@ function isAsSeen(stored: Stored, was: string): boolean {
   return wasOf(fieldText(stored)) === was;
 }
 
-function editHtml({ table, id, cells, typed, trouble, formToken }: EditView): Html {
+function editHtml({ table, id, cells, typed, trouble, mistakes, formToken }: EditView): Html {
   const path = pathPart(table.name);
   const place = { table: encodeURIComponent(table.name), ...(id === null ? {} : { row: id }) };
   let room = FORM_CHARS_MAX;
@@ -77,7 +80,14 @@ function editHtml({ table, id, cells, typed, trouble, formToken }: EditView): Ht
     room -= was.length;
     const hidden = html`<input type="hidden" name="${exact(`w:${column.name}`)}" value="${wasOf(was)}" />`;
     seen.push(hidden);
-    return [fieldHtml(column, { index, text: typed?.get(column.name) ?? was, hidden })];
+    return [
+      fieldHtml(column, {
+        index,
+        text: typed?.get(column.name) ?? was,
+        hidden,
+        mistake: mistakes?.get(column.name) ?? null,
+      }),
+    ];
   });
   return html`<p class="crumbs">
       <a href="/browse">Tables</a> <a href="/browse/${path}"><bdi>${table.name}</bdi></a>
@@ -121,36 +131,47 @@ function reasonNot(column: BrowsedColumn, { value, bytes }: CutCell, room: numbe
 
 function fieldHtml(
   column: BrowsedColumn,
-  { index, text, hidden }: { readonly index: number; readonly text: string; readonly hidden: Html },
+  given: { readonly index: number; readonly text: string; readonly hidden: Html; readonly mistake: string | null },
 ): Html {
+  const { index, text, hidden, mistake } = given;
   const id = `field-${index}`;
   const name = exact(`v:${column.name}`);
   const about = column.isRequired ? html` <small>must have a value</small>` : null;
-  const inner = inputHtml(column, { id, name, text });
+  const why = mistake === null ? '' : `${id}-why`;
+  const inner = inputHtml(column, { id, name, text, why });
   return html`<p class="field">
     <label for="${id}"><bdi>${column.name}</bdi>${about}</label>
-    ${inner}${hidden}
+    ${inner}${hidden} ${mistake !== null && html`<small class="problem" id="${why}">${mistake}</small>`}
   </p>`;
 }
 
 function inputHtml(
   column: BrowsedColumn,
-  { id, name, text }: { readonly id: string; readonly name: Html; readonly text: string },
+  given: { readonly id: string; readonly name: Html; readonly text: string; readonly why: string },
 ): Html {
+  const { id, name, text, why } = given;
+  const isWrong = why === '' ? 'false' : 'true';
   const type = columnType(column.type);
   if (type === 'Checkbox') {
     const option = (value: string, words: string): Html =>
       value === text
         ? html`<option value="${value}" selected>${words}</option>`
         : html`<option value="${value}">${words}</option>`;
-    return html`<select id="${id}" name="${name}">
+    return html`<select id="${id}" name="${name}" aria-invalid="${isWrong}" aria-describedby="${why}">
       ${option('', 'no value')}${option('1', 'yes')}${option('0', 'no')}
     </select>`;
   }
   if (type === 'Multiline' || text.includes('\n') || text.length > 100) {
     // Browsers drop the first line break in this element.
-    const content = exact(`\n${text}`);
-    return html`<textarea id="${id}" name="${name}" rows="4" dir="auto">${content}</textarea>`;
+    return html`<textarea
+      id="${id}"
+      name="${name}"
+      rows="4"
+      dir="auto"
+      aria-invalid="${isWrong}"
+      aria-describedby="${why}"
+    >
+${exact(text)}</textarea>`;
   }
   const isDate = type === 'Date' && (text === '' || /^\d{4}-\d\d-\d\d$/.test(text));
   const [kind, mode] = isDate ? ['date', 'text'] : type === 'Numeric' ? ['text', 'decimal'] : ['text', 'text'];
@@ -160,17 +181,46 @@ function inputHtml(
     type="${kind}"
     inputmode="${mode}"
     dir="auto"
+    aria-invalid="${isWrong}"
+    aria-describedby="${why}"
     value="${exact(text)}"
     autocomplete="off"
     placeholder="${type === 'Timestamp' ? '2026-01-31T12:00:00Z' : type === 'Time' ? '12:00:00' : ''}"
   />`;
 }
 
+/** A cell as its field says it; `was` is what the person saw. */
+interface TypedCell {
+  readonly column: string;
+  readonly value: Stored;
+  readonly was: string;
+}
+
+/** Every cell that was typed and that no trigger takes, with the reason. */
+function mistakesIn(
+  desk: PageInput,
+  table: BrowsedTable,
+  { kind }: RowEdit,
+  cells: readonly TypedCell[],
+): ReadonlyMap<string, string> {
+  const judged = cells.filter(({ value, was }) => kind === 'insert' || !isAsSeen(value, was));
+  return new Map(
+    judged.flatMap(({ column, value }) => {
+      const reason = reasonRefused(desk.reader, table, { column, value, action: kind });
+      return reason === null ? [] : [[column, reason] as const];
+    }),
+  );
+}
+
 /** The edit in the fields of a form; null if they are not from our form. */
 function editOf(
   fields: readonly (readonly [string, string])[],
   table: BrowsedTable,
-): { readonly edit: RowEdit; readonly typed: ReadonlyMap<string, string> } | null {
+): {
+  readonly edit: RowEdit;
+  readonly typed: ReadonlyMap<string, string>;
+  readonly cells: readonly TypedCell[];
+} | null {
   const byName = new Map(fields);
   const kind = byName.get('kind');
   const row = byName.get('row') ?? '';
@@ -183,15 +233,15 @@ function editOf(
     return [{ column: column.name, value: storedOf(column, text), was: byName.get(`w:${column.name}`) ?? '' }];
   });
   if (kind === 'insert') {
-    return { edit: { kind, table: table.name, cells: cells.filter(({ value }) => value !== null) }, typed };
+    return { edit: { kind, table: table.name, cells: cells.filter(({ value }) => value !== null) }, typed, cells };
   }
   if (id === null) return null;
-  if (kind === 'update') return { edit: { kind, table: table.name, id, cells }, typed };
+  if (kind === 'update') return { edit: { kind, table: table.name, id, cells }, typed, cells };
   const seen = table.columns.flatMap(({ name }) => {
     const was = byName.get(`w:${name}`);
     return was === undefined ? [] : [{ column: name, was }];
   });
-  return kind === 'delete' ? { edit: { kind, table: table.name, id, cells: seen }, typed } : null;
+  return kind === 'delete' ? { edit: { kind, table: table.name, id, cells: seen }, typed, cells } : null;
 }
 
 function storedOf(column: BrowsedColumn, text: string): Stored {
@@ -199,6 +249,13 @@ function storedOf(column: BrowsedColumn, text: string): Stored {
   const type = columnType(column.type);
   if (type === 'Checkbox') return /^[01]$/.test(text) ? Number(text) : text;
   return storedFromValue(TYPE_RULES[type].valueFromText(text));
+}
+
+/** What is wrong with a field is said beside it; what no field explains, in the words of SQLite or of a trigger. */
+function refusedWords(words: string, columns: readonly string[]): string {
+  if (columns.length === 0) return words;
+  const list = columns.map((column) => `“${column}”`).join(', ');
+  return `${list} cannot be saved so; the reason is beside ${columns.length === 1 ? 'it' : 'each'}`;
 }
 
 function belowWords(kind: RowEdit['kind']): string {
@@ -253,12 +310,12 @@ function form(desk: PageInput, view: Omit<EditView, 'formToken'>, status = 200):
 export function answerEdit(desk: PageInput, fields: NonNullable<PageInput['request']['form']>): AnswerChunks {
   const name = nameOfPart(new Map(fields).get('table') ?? '') ?? '';
   const table = findBrowsedTable(desk.reader, name);
-  if (table === null) return problem(desk, 404, 'There is no such table', 'It may have another name now.');
+  if (table === null) return unknownTable(desk, name);
   const reason = reasonNotHere(table);
   if (reason !== null) return problem(desk, 403, reason);
   const given = editOf(fields, table);
   if (given === null) return problem(desk, 400, 'Invalid form. Reload the page and try again.');
-  const { edit, typed } = given;
+  const { edit, typed, cells: written } = given;
   const outcome = editRowAsClient(desk.request.replicaPath, edit, isAsSeen);
   if (outcome.kind === 'done') {
     const said = outcome.changedCount === 0 ? 'same' : edit.kind;
@@ -269,8 +326,9 @@ export function answerEdit(desk: PageInput, fields: NonNullable<PageInput['reque
   const cells = id === null ? null : readRowCells(desk.reader, table, id);
   const valueOf = (column: string): string | null =>
     fieldText(cells?.[table.columns.findIndex(({ name: own }) => own === column)]?.value ?? null) || null;
+  const mistakes = outcome.kind === 'refused' ? mistakesIn(desk, table, edit, written) : new Map<string, string>();
   const words = {
-    refused: outcome.kind === 'refused' ? outcome.words : '',
+    refused: outcome.kind === 'refused' ? refusedWords(outcome.words, [...mistakes.keys()]) : '',
     moved: outcome.kind === 'moved' ? movedWords(outcome.columns, edit.kind, valueOf) : '',
     gone:
       idNow === null
@@ -278,5 +336,5 @@ export function answerEdit(desk: PageInput, fields: NonNullable<PageInput['reque
         : `the origin has taken this new row, and the row has the number ${idNow} now. ${belowWords(edit.kind)}`,
   }[outcome.kind];
   // A form to delete a row had no fields.
-  return form(desk, { table, id, cells, typed: edit.kind === 'delete' ? null : typed, trouble: words }, 409);
+  return form(desk, { table, id, cells, typed: edit.kind === 'delete' ? null : typed, trouble: words, mistakes }, 409);
 }

@@ -85,7 +85,7 @@ export function topHtml({ identity, formToken, place }: Pick<PageLayout, 'identi
 /** What the bar at the top has to say; without a form token it leads nowhere. */
 export type Bar = Pick<PageLayout, 'identity' | 'formToken'>;
 
-export function sentenceHtml(bar: Bar, sentence: string, hint: string | null = null): string {
+export function sentenceHtml(bar: Bar, sentence: string, hint: HtmlPart = null): string {
   return framedHtml(
     { title: `${sentence} · rowsync`, place: null, ...bar },
     html`<section class="verdict warn" role="alert">
@@ -126,6 +126,13 @@ export function foldedHtml(isOpen: boolean, title: string, body: Html): Html {
   const content = html`<summary>${title}</summary>
     ${body}`;
   return isOpen ? html`<details open>${content}</details>` : html`<details>${content}</details>`;
+}
+
+/** A button that asks once more, without a script: the first click shows what it does, and the button that does it. */
+export function askedForm(title: string, words: string, form: Parameters<typeof decideForm>): Html {
+  const content = html`<p>${words}</p>
+    ${decideForm(...form)}`;
+  return html`<div class="asked">${foldedHtml(false, title, content)}</div>`;
 }
 
 export function sectionHtml(id: string, title: HtmlPart, body: HtmlPart): Html {

@@ -26,7 +26,7 @@ import { answerEdit, answerEditForm } from './edit-form.ts';
 import { answerEdits } from './waiting-edits.ts';
 import { ANSWER_ROWS_MAX, askHtml, type AskView, type QueryOutcome } from './ask.ts';
 import { readTableView, rowsHtml, tablesHtml } from './browse.ts';
-import { framed, problem, redirect, saveAs, type PageInput } from './context.ts';
+import { framed, problem, redirect, saveAs, unknownTable, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
 import { machineZone } from '../../wire/time-zones.ts';
@@ -35,6 +35,7 @@ import { answerSaving, questionOf } from './saved-questions.ts';
 import { answerToday } from './today.ts';
 import { answerWork } from './work.ts';
 import { readEvents } from '../history/events.ts';
+import { nearestName } from '../../reconcile/option-bindings.ts';
 import { oldestOf } from '../../reconcile/freshness.ts';
 import { ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
@@ -92,7 +93,7 @@ function answer(desk: PageInput, [place = '', first = '', ...rest]: readonly str
   if (place === 'browse' && first === '') return answerTables(desk);
   if (!['browse', 'edit', 'edits', 'origin'].includes(place)) return problem(desk, 404, 'There is no such page');
   const table = findBrowsedTable(desk.reader, nameOfPart(first) ?? '');
-  if (table === null) return problem(desk, 404, 'There is no such table', 'It may have another name now.');
+  if (table === null) return unknownTable(desk, nameOfPart(first) ?? first);
   const [row = '', column, ...more] = rest;
   if (place === 'edits' && row === '') return answerEdits(desk, table);
   if (place === 'edit' && column === undefined) return answerEditForm(desk, table, row);
@@ -153,11 +154,22 @@ function answerAsk(desk: PageInput, name: string, unsaved?: AskView['unsaved']):
   const { reader, query } = desk;
   const saved = readSaved(reader);
   const question = saved.find((each) => each.name === name) ?? null;
-  if (question === null && name !== '') return problem(desk, 404, 'There is no such question');
+  if (question === null && name !== '') {
+    const names = saved.map((each) => each.name);
+    const near = nearestName(name, names);
+    const meant =
+      near !== null &&
+      html`Did you mean <a href="/ask/${pathPart(near)}"><bdi>${near}</bdi></a
+        >? `;
+    const hint = html`${meant}<a href="/ask">All saved questions</a>`;
+    return problem(desk, 404, `There is no question “${name}”`, hint);
+  }
   const sql = question?.sql ?? questionOf(query.get('sql'));
   const at = query.get('at') ?? '';
   const fresh = query.get('fresh') ?? '';
-  const asked = sql === '' ? null : ask(reader, { sql, at, fresh, nowMs: desk.request.nowMs });
+  // A question that was stopped comes back as it was typed, and is not asked again.
+  const isStopped = desk.request.refused !== undefined;
+  const asked = sql === '' || isStopped ? null : ask(reader, { sql, at, fresh, nowMs: desk.request.nowMs });
   const body = askHtml({
     sql,
     at,
@@ -275,10 +287,9 @@ function ofQuery({ reader, query, request }: PageInput): Exported {
 }
 
 function ofTable(reader: ReplicaReader, part: string, query: URLSearchParams): Exported {
-  const table = findBrowsedTable(reader, nameOfPart(part) ?? '');
-  if (table === null) {
-    throw usageError('There is no such table', 'It may have another name now.');
-  }
+  const name = nameOfPart(part) ?? part;
+  const table = findBrowsedTable(reader, name);
+  if (table === null) throw usageError(`There is no table “${name}”`, 'It may have another name now.');
   // An address of yesterday may name a column that is called otherwise today: all rows would be no answer to it.
   const [mistake] = mistakesIn(query, table);
   if (mistake !== undefined) throw usageError(mistake.replace(/\.$/, ''), 'Open the table, and filter it anew.');

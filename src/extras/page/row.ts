@@ -5,6 +5,7 @@
 import { ageText, bytesText, shellWord } from '../../base/text.ts';
 import type { BrowsedColumn, BrowsedTable, CutCell } from '../shared/rows-page.ts';
 import {
+  readBaseRow,
   readDeletedRow,
   readNeighbours,
   readRowCells,
@@ -24,6 +25,7 @@ import { planLocally } from '../putback/local-plan.ts';
 import { readJournalled, changesHtml } from './history.ts';
 import { isRenumbering, readIdAtOrigin, readNewestEntries } from '../history/entries.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
+import { takenVersion } from '../../replica/bookkeeping/conflicts.ts';
 import { framed, readReferences, redirect, stampColumns, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 
@@ -49,10 +51,10 @@ function rowPageHtml(view: RowView): Html {
         <h2 id="former">Former conflicts</h2>
         <ul class="former">
           ${closed.map(
-            ({ column, at, state, winner }) =>
+            (line) =>
               html`<li>
-                ${column === null ? 'The row' : html`<bdi>${column}</bdi>`}: ${state},
-                ${winner === 'nobody' ? '' : `${winner} won, `}${ageText(at, nowMs)}
+                ${line.column === null ? 'The row' : html`<bdi>${line.column}</bdi>`}: ${line.state},
+                ${takenVersion(line) === 'nobody' ? '' : `${takenVersion(line)} taken, `}${ageText(line.at, nowMs)}
               </li>`,
           )}
         </ul>
@@ -70,8 +72,8 @@ function crumbsHtml({ table, neighbours: { before, after } }: RowView): Html {
 }
 
 function deletedHtml(view: RowView): Html | null {
-  const { table, id, cells, deleted, nowMs } = view;
-  if (cells !== null) return null;
+  const { table, id, cells, deleted, waiting, nowMs } = view;
+  if (cells !== null || waiting.length > 0) return null;
   if (deleted === null && id < 0)
     return html`<p class="nothing">
       There is no row ${id} here. A new row gets another number once the origin has taken it:
@@ -110,7 +112,7 @@ const STATES: Readonly<Record<string, string>> = {
   inDoubt: 'It may have been created, or not; see below.',
 };
 
-function waitingHtml({ table, id, waiting, held, seen, formToken, nowMs }: RowView): Html | null {
+function waitingHtml({ table, id, waiting, deletedBase, held, seen, formToken, nowMs }: RowView): Html | null {
   const [first] = waiting;
   if (first === undefined) return null;
   const what = first.kind === 'insert' ? 'New row' : first.kind === 'delete' ? 'Deleted here' : 'Edited here';
@@ -123,6 +125,11 @@ function waitingHtml({ table, id, waiting, held, seen, formToken, nowMs }: RowVi
   return html`<section class="card pending" aria-labelledby="pending">
     <h2 id="pending">${what}, not at the origin yet</h2>
     <p class="meta">${state} Since ${ageText(first.since, nowMs)}.</p>
+    ${
+      deletedBase !== null &&
+      html`<p class="label">As the origin has it</p>
+        ${rowHtml(deletedBase, null)}`
+    }
     ${
       cells.length !== 0 &&
       tableHtml('', 'What is sent', {
@@ -258,7 +265,7 @@ function readRow({ reader, request, query }: PageInput, table: BrowsedTable, id:
   const isPushedDelete = id > 0 && waiting.length === 0 && last?.kind === 'delete' && last.cause === 'edit';
   const pushedDelete =
     isPushedDelete && last.before !== null ? { at: last.at, reason: 'by an edit here', lastValues: last.before } : null;
-  const deleted = cells === null ? (pushedDelete ?? readDeletedRow(reader, table, id)) : null;
+  const deleted = cells === null && waiting.length === 0 ? (pushedDelete ?? readDeletedRow(reader, table, id)) : null;
   const names = table.columns.map((column) => column.name);
   return {
     table,
@@ -273,6 +280,8 @@ function readRow({ reader, request, query }: PageInput, table: BrowsedTable, id:
         ? planLocally(reader, { table: table.name, id }, request)
         : null,
     waiting,
+    /** Of a row whose delete waits, what the origin has; null for others. */
+    deletedBase: waiting[0]?.kind === 'delete' ? readBaseRow(reader, table, id) : null,
     held: readHeldPush(reader, table.id),
     seen,
     conflicts: showConflicts(reader, readRowConflicts(reader, table, id)),

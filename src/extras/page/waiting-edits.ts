@@ -5,7 +5,7 @@
 import { plural } from '../../base/text.ts';
 import { readHeldPush } from '../../replica/confirmation.ts';
 import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
-import { countWaiting, editVersion } from '../../replica/bookkeeping/row-states.ts';
+import { countEdits, countWaiting, editVersion } from '../../replica/bookkeeping/row-states.ts';
 import type { BrowsedTable } from '../shared/rows-page.ts';
 import { readWaitingCells, readWaitingIds, type WaitingCell } from '../shared/browse-row.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
@@ -14,7 +14,7 @@ import { framed, type PageInput } from './context.ts';
 import { kindText } from '../history/history-text.ts';
 import { cellsHtml } from './history.ts';
 import { html, type Html } from './html.ts';
-import { decideForm } from './layout.ts';
+import { askedForm, decideForm } from './layout.ts';
 import { shownValue, type ShownValue } from './values.ts';
 
 const ROWS_MAX = 50;
@@ -71,18 +71,36 @@ function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTa
     <div class="buttons">
       ${
         held !== null &&
-        decideForm(formToken, { kind: 'confirm', shown: encodeURIComponent(held.toWellFormed()), ...fields }, [
-          'Let them through',
-          'main',
-        ])
+        askedForm(
+          'Let them through…',
+          `The origin gets ${sentText(reader, table)} of ${table.name}. What is deleted there comes back only by a person.`,
+          [
+            formToken,
+            { kind: 'confirm', shown: encodeURIComponent(held.toWellFormed()), ...fields },
+            [`Send ${sentText(reader, table)}`, 'main'],
+          ],
+        )
       }
       ${
         discardable !== 0 &&
-        decideForm(formToken, { kind: 'discardAll', ...fields }, [
-          `Discard ${count === 1 ? 'it' : `all ${plural(discardable, 'edit')}`}`,
-        ])
+        askedForm(
+          `Discard ${count === 1 ? 'it' : `all ${plural(discardable, 'edit')}`}…`,
+          'The rows here become as the origin has them. The values are kept in sync_conflicts, from which each is taken again by itself.',
+          [formToken, { kind: 'discardAll', ...fields }, [`Discard ${plural(discardable, 'edit')}`, 'main']],
+        )
       }
     </div>`;
+}
+
+/** What the next push sends once it is let through. */
+function sentText(reader: PageInput['reader'], { id, name }: BrowsedTable): string {
+  const { delete: deletes, update, insert } = countEdits(reader, { id, localName: name });
+  const parts = [
+    [deletes, 'delete'],
+    [update, 'change'],
+    [insert, 'new row'],
+  ] as const;
+  return parts.flatMap(([count, what]) => (count === 0 ? [] : [plural(count, what)])).join(', ');
 }
 
 function rowHtml({

@@ -6,6 +6,8 @@ import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { BrowsedTable, Cell, CutCell } from './rows-page.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { queryAll, queryFirst, queryNumber, queryNumbers, queryRows } from '../../replica/query.ts';
+import { objectText } from '../../replica/rows.ts';
+import { baseName } from '../../replica/user-tables.ts';
 import { CONFLICT_LINE, type ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import type { FailureLine } from '../../replica/reader.ts';
 
@@ -112,6 +114,14 @@ export function readStamp(
   const text = sql`SELECT ${cell('LastModifiedBy')}, ${cell('DateModified')} FROM ${ident(table.name)} WHERE _id = ?`;
   const [[by, at] = []] = queryRows(from, text, [id]);
   return { by: typeof by === 'string' ? by : null, at: typeof at === 'string' ? at : null };
+}
+
+/** A row of a two-way table as the origin last confirmed it, as a JSON object; null for a row that it does not know. */
+export function readBaseRow(from: Connection, table: BrowsedTable, id: number): string | null {
+  const names = table.columns.flatMap(({ name, originName }) => (originName === '' ? [] : [name]));
+  const text = sql`SELECT ${joinSql(names.map(ident))} FROM ${ident(baseName(table.id))} WHERE _id = ?`;
+  const [row] = queryRows(from, text, [id]);
+  return row === undefined ? null : objectText(names.map((name, index) => [name, row[index] ?? null]));
 }
 
 /** Ids of edited rows of a table, behind one of them, and how many there are in all. */

@@ -300,6 +300,8 @@ function filterCondition(table: BrowsedTable, { column, op, value }: Filter): Co
   if (op === 'given') return { text: sql`coalesce(${name}, '') <> ''`, values: [] };
   if (op === 'has') return { text: sql`${name} LIKE ? ESCAPE '\\'`, values: [likePattern(value)] };
   const operator = OPERATORS[op];
+  if ((hasTimes(found) || (hasDays(found) && !isDate(value))) && isPeriod(value))
+    return periodCondition(name, op, value);
   if (hasTimes(found)) return stampCondition(name, op, value);
   if (storedAs === 'TEXT') return { text: sql`${name} ${operator} ?`, values: [value] };
   const number = numberOf(value);
@@ -310,25 +312,33 @@ function filterCondition(table: BrowsedTable, { column, op, value }: Filter): Co
 }
 
 function stampCondition(name: Sql, op: keyof typeof OPERATORS, value: string): Condition {
-  const operator = OPERATORS[op];
+  const stamp = stampOf(value) ?? value;
   const isEqual = op === '=' || op === '<>';
-  if (!isDate(value)) {
-    const stamp = stampOf(value) ?? value;
-    if (!isEqual || !value.includes('.')) return { text: sql`${name} ${operator} ?`, values: [stamp] };
-    // Another client may have written zeros behind a fraction.
-    return { text: sql`${name} ${op === '=' ? sql`IN` : sql`NOT IN`} (?, ?)`, values: [value, stamp] };
-  }
-  if (isEqual) {
-    const like = op === '=' ? sql`LIKE` : sql`NOT LIKE`;
-    return { text: sql`${name} ${like} ?`, values: [`${value}T%`] };
-  }
-  // At most, and more than: by the end of the day.
-  return { text: sql`${name} ${operator} ?`, values: [op === '<=' || op === '>' ? `${value}U` : value] };
+  if (!isEqual || !value.includes('.')) return { text: sql`${name} ${OPERATORS[op]} ?`, values: [stamp] };
+  // Another client may have written zeros behind a fraction.
+  return { text: sql`${name} ${op === '=' ? sql`IN` : sql`NOT IN`} (?, ?)`, values: [value, stamp] };
+}
+
+/** Days and times begin with their year, month and day. */
+function periodCondition(name: Sql, op: keyof typeof OPERATORS, value: string): Condition {
+  if (op === '=') return { text: sql`${name} LIKE ?`, values: [`${value}%`] };
+  if (op === '<>') return { text: sql`${name} NOT LIKE ?`, values: [`${value}%`] };
+  // At most, and more than: by the end of the period.
+  return { text: sql`${name} ${OPERATORS[op]} ?`, values: [op === '<=' || op === '>' ? `${value}~` : value] };
+}
+
+/** A day, a month or a year. */
+export function isPeriod(text: string): boolean {
+  return isDate(text) || /^\d{4}(?:-(?:0[1-9]|1[0-2]))?$/.test(text);
 }
 
 /** Whether a column has times that can be compared. */
 export function hasTimes(column: BrowsedColumn | undefined): boolean {
   return column?.type === 'Timestamp' && column.mask === null;
+}
+
+export function hasDays(column: BrowsedColumn | undefined): boolean {
+  return column?.type === 'Date' && column.mask === null;
 }
 
 /** A time as it is stored, of one with an offset or in UTC; null for what is none. */

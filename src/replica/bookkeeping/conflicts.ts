@@ -76,6 +76,11 @@ export interface ConflictLine {
   readonly problem: string | null;
 }
 
+/** Whose version a conflict ended with: by the policy, or as a person took it. */
+export function takenVersion({ state, winner, resolution }: ConflictLine): string {
+  return state === 'resolved' && resolution !== null ? resolution : winner;
+}
+
 export const CONFLICT_LINE = sql`id, "table", row_id AS rowId, kind, "column", ${exact(sql`base`)} AS base, ${exact(sql`local`)} AS local,
   ${exact(sql`remote`)} AS remote, winner, at, state, resolution, problem`;
 

@@ -18,9 +18,13 @@ const NAMING_COLUMNS = sql`
     OR position = (SELECT min(position) FROM live WHERE rank = 0 AND form = 'Text')
   ORDER BY rank DESC`;
 
+/** What a row had that the origin deleted, the last time it did. */
+const LAST_VALUES = sql`SELECT key, value FROM json_each((SELECT row_values FROM _rowsync_deleted
+    WHERE table_id = ? AND row_id = ? ORDER BY seq DESC LIMIT 1))`;
+
 /**
  * Names rows as people know them: by the key, and the column that the origin names records by. Where those say no more than `_id`, the first other column
- * of text names them. A row that was deleted here has the name that the origin last confirmed. Empty where there is none.
+ * of text names them. A row that was deleted has the name that the origin last confirmed, or that it had last. Empty where there is none.
  */
 export function rowNamer(from: Connection): (table: string, rowId: number) => string {
   const columnsByTable = new Map<string, readonly NamingColumn[]>();
@@ -35,9 +39,17 @@ export function rowNamer(from: Connection): (table: string, rowId: number) => st
         .prepare(sql`SELECT ${picked} FROM ${ident(name)} WHERE _id = ?`)
         .raw()
         .get(rowId) as unknown[] | undefined; // raw() gives arrays
-    const row = readFrom(table) ?? (hasBase(from, first.tableId) ? readFrom(baseName(first.tableId)) : undefined);
+    const readDeleted = (): unknown[] => {
+      const values = queryAll(from, LAST_VALUES, [first.tableId, rowId]) as { key: string; value: unknown }[]; // as selected
+      const byName = new Map(values.map(({ key, value }) => [key, value]));
+      return columns.map(({ name }) => byName.get(name) ?? null);
+    };
+    const row =
+      readFrom(table) ??
+      (hasBase(from, first.tableId) ? readFrom(baseName(first.tableId)) : undefined) ??
+      readDeleted();
     const nameBy = (isOwn: 0 | 1): string => {
-      const values = (row ?? []).filter((value, index) => value !== null && columns[index]?.isOwn === isOwn);
+      const values = row.filter((value, index) => value !== null && columns[index]?.isOwn === isOwn);
       return [...new Set(values.map(String))].join(' ');
     };
     const name = nameBy(1);

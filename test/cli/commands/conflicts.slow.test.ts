@@ -75,6 +75,24 @@ test('a row whose key says no more than its _id is named by its first text', asy
   expect(gone.stdout).toContain('│ 1   │ theirs   │ Title │'); // as the origin last confirmed it
 });
 
+test('an edit of a row that was deleted at the origin names the row, and blames no policy', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  const workspace = makeWorkspace(sandbox, CONFIG);
+  using _ = workspace;
+  await runCli(['pull'], workspace);
+  execute(workspace, `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 2`);
+  sandbox.store.delete('Note', 2);
+  await runCli(['pull', '--confirm'], workspace);
+
+  const { stdout } = await runCli(['conflicts'], { ...workspace, width: 200 });
+  const again = await runCli(['resolve', '1', '--take', 'local'], workspace);
+
+  expect(stdout).toContain('1 edit lost to a change or a delete at the origin\n');
+  expect(stdout).toMatch(/│ 2 +│ mine +│/);
+  expect(again.stderr).toContain('was decided without a person');
+  expect(`${stdout}${again.stderr}`).not.toContain('by the policy');
+});
+
 test.each([
   ['local', 'mine'],
   ['remote', 'theirs'],
@@ -98,6 +116,8 @@ test.each([
     '1 conflict, none of them open; any kept version can still be taken:\n  rowsync resolve ID',
   );
   expect(JSON.parse(rows.stdout)).toEqual([{ Title: title }]);
+  const version = take.startsWith('=') ? 'value' : take;
+  expect(all.stdout).toMatch(new RegExp(`│ ${version} +│ resolved │`));
 });
 
 test.each([

@@ -14,11 +14,15 @@ const VISITS = {
     { name: 'Person', type: 'Text' },
     { name: 'Cost', type: 'Numeric' },
     { name: 'Stay', type: 'Duration' },
+    { name: 'On', type: 'Date' },
+    { name: 'Paid', type: 'Checkbox' },
   ],
   rows: Array.from({ length: 30 }, (_, index) => ({
     Person: index % 3 === 0 ? 'ana <b>' : index % 3 === 1 ? 'bo' : null,
     Cost: index,
     Stay: index === 4 ? 72 : null,
+    On: index < 10 ? '2026-01-31' : '2026-02-01',
+    Paid: index < 20,
   })),
 };
 
@@ -48,7 +52,68 @@ test('a filter of no column, and a value that is no number, are said', async () 
     '“_id” has numbers, and “first” is none.',
     'No column is called “Nix”.',
   ]);
+  expect(mistakes('Person=>')).toEqual(['The filter of “Person” needs a value behind &gt;, such as &gt;1000.']);
+  expect(mistakes('On=>soon')).toEqual(['“On” has days such as 2026-01-31, and “soon” is none.']);
+  expect(mistakes('On=>2026-01&On=2026&Date Modified=2026-01')).toEqual([]);
   expect(mistakes('Cost=>=1.5e2&Cost=~x&Cost==&Person=many&_sort=-Cost&_col=Person&_after=3&_q=x')).toEqual([]);
+});
+
+test.each([
+  ['On=2026-01', 10],
+  ['On=2026', 30],
+  ['On=!=2026-01', 20],
+  ['On=>2026-01', 20],
+  ['On=<=2026-01', 10],
+  ['On=<2026-02', 10],
+  ['On=>=2026-02', 20],
+  ['On=2026-01-31', 10],
+  ['On=2025-01', 0],
+])('the filter %s means a month or a year of days', async (query, count) => {
+  await using visits = await startVisits();
+
+  expect(visits.page(query)).toContain(`${count === 1 ? '1 row' : `${count} rows`} of 30`);
+});
+
+test('a month or a year of times is found, too', async () => {
+  await using visits = await startVisits();
+  const at = String(Object.values(visits.rows('SELECT "Date Modified" FROM Visit WHERE _id = 1')[0] ?? {})[0]);
+  const isFound = (filter: string): boolean =>
+    visits.page(`_id=1&Date Modified=${encodeURIComponent(filter)}`).includes('1 row of 30');
+
+  expect([at.slice(0, 7), at.slice(0, 4), `<=${at.slice(0, 7)}`, `>=${at.slice(0, 4)}`].map(isFound)).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
+  expect([`>${at.slice(0, 7)}`, `<${at.slice(0, 4)}`, `!=${at.slice(0, 7)}`].map(isFound)).toEqual([
+    false,
+    false,
+    false,
+  ]);
+});
+
+test('facets name what a checkbox has as the table does', async () => {
+  await using visits = await startVisits();
+
+  const page = visits.page('_facet=Paid');
+
+  expect(page).toMatch(/Paid=1&amp;_facet=Paid"><bdi>yes<\/bdi><\/a> <small>20</);
+  expect(page).toMatch(/<bdi>no<\/bdi><\/a> <small>10</);
+  expect(page).not.toContain('<bdi>1</bdi></a>');
+  expect(page).toContain('<bdi><span title="72 seconds">1 min 12 s</span></bdi></a> 1');
+});
+
+test('a misspelt table or question is answered with the one that may be meant', async () => {
+  await using visits = await startVisits();
+  visits.execute('CREATE VIEW "Open visits" AS SELECT * FROM Visit');
+  const page = (path: string): string =>
+    [...answerPage(requestOf(join(visits.folder, 'replica.db'), path)).chunks].join('');
+
+  expect(page('/browse/Visti')).toMatch(/There is no table “Visti”[^]*Did you mean <a href="\/browse\/Visit"/);
+  expect(page('/edit/Visti/1')).toContain('Did you mean');
+  expect(page('/ask/Open%20visit')).toMatch(/no question “Open visit”[^]*Did you mean <a href="\/ask\/Open%20visits"/);
+  expect(page('/ask/zzz')).not.toContain('Did you mean');
 });
 
 test('a time is found as the page shows it in any zone, and a day alone is one of UTC', async () => {

@@ -1,12 +1,18 @@
 /**
  * What goes wrong keeps the bar at the top and what was typed.
  */
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { failureReply } from '../../../src/extras/http/signed-in-pages.ts';
+import type { Actions, DocumentRequest, Reply } from '../../../src/extras/http/actions.ts';
+import { answerSignedIn } from '../../../src/extras/http/signed-in-pages.ts';
+import { answerPage } from '../../../src/extras/page/routes.ts';
 import { ChildFailure } from '../../../src/extras/shared/child-pool.ts';
 import { startDaemon } from '../../support/daemon.ts';
 import { ask } from '../../support/http.ts';
 import { PAGE_YAML, postOf, signIn, startTroubled } from '../../support/page.ts';
+import { requestOf } from '../../support/page-request.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
 import { NOTE } from '../../support/two-way.ts';
 
@@ -48,14 +54,31 @@ test('a page that is not there, and a form that cannot be taken, keep the naviga
   expect((await ask({ port }, '/nonsense', { headers: { Accept: 'text/html' } })).body).toMatch(/^here are/);
 });
 
-test('a question that takes too long comes back as it was typed', () => {
-  const bar = { identity: { database: '7', url: 'https://www.example.com' }, formToken: 'token' };
+test('a question that takes too long comes back as it was typed, with the names of tables, and is not asked again', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = startDaemon(sandbox, PAGE_YAML.replace('push: true', 'push: true, history: true'));
+  await daemon.idle();
   const query = new URLSearchParams({ sql: 'SELECT "<b>"', at: '2026-05-01T08:00', fresh: '' }).toString();
+  const asked: DocumentRequest[] = [];
+  const document = (request: DocumentRequest): Promise<Reply> => {
+    asked.push(request);
+    if (request.refused === undefined) return Promise.reject(new ChildFailure('late'));
+    const page = requestOf(join(daemon.folder, 'replica.db'), '/ask', query);
+    const { chunks, ...reply } = answerPage({ ...page, refused: request.refused });
+    return Promise.resolve({ ...reply, body: [...chunks].join('') });
+  };
+  const actions = { document, auth: () => ({ formToken: () => 'token' }), database: () => null };
 
-  const { status, body } = failureReply(new ChildFailure('late'), bar, { path: '/ask', query });
+  const { status, body } = await answerSignedIn(
+    new EventEmitter() as ServerResponse, // only its end is waited for
+    { path: '/ask', query },
+    actions as unknown as Actions, // what a page needs of them
+  );
 
+  expect(asked).toHaveLength(2);
   expect(status).toBe(503);
   expect(body).toContain(NAVIGATION);
+  expect(body).toMatch(/<summary><bdi>Note<\/bdi>/);
   expect(body).toContain('SELECT &quot;&lt;b&gt;&quot;</textarea>');
   expect(body).toContain('value="2026-05-01T08:00"');
   expect(body).toContain('It took longer than 15 seconds and was stopped');
