@@ -212,8 +212,8 @@ export function readTableEntries(
     .iterate(after, upTo, table) as IterableIterator<HistoryEntry>; // the columns just listed
 }
 
-export function entryJson({ before, after, note, isAnswer: _, ...rest }: HistoryEntry): string {
-  const head = JSON.stringify(rest).slice(0, -1);
+export function entryJson({ before, after, note, ...rest }: HistoryEntry): string {
+  const head = JSON.stringify({ ...rest, isAnswer: undefined }).slice(0, -1);
   return `${head},"before":${before ?? 'null'},"after":${after ?? 'null'},"note":${note ?? 'null'}}`;
 }
 

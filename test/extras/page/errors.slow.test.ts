@@ -104,3 +104,37 @@ test('another value of a conflict that its column does not take comes back with 
   expect(answer.body).toContain('data-live="0"');
   expect(daemon.rows('SELECT state FROM sync_conflicts')).toEqual([{ state: 'open' }]);
 });
+
+test('every field that cannot be saved is marked, with its reason, also in a new row', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const person = await signIn(daemon);
+  const form = await ask({ port: person.port }, '/edit/Note/3', { headers: { Cookie: person.cookie } });
+  const was = (column: string): string => new RegExp(`name="w:${column}" value="([^"]+)"`).exec(form.body)?.[1] ?? '';
+  const typed = { 'v:Title': '', 'v:Count': 'many', 'v:Due': 'soon', 'v:Body': 'good' };
+  const seen = Object.fromEntries(['Title', 'Count', 'Due', 'Body'].map((column) => [`w:${column}`, was(column)]));
+
+  const post = (fields: Record<string, string>): ReturnType<typeof ask> =>
+    ask(
+      { port: person.port },
+      '/edit',
+      postOf({ token: person.token, ...fields }, person.port, { Cookie: person.cookie }),
+    );
+
+  const changed = await post({ kind: 'update', table: 'Note', row: '3', ...typed, ...seen });
+  const added = await post({ kind: 'insert', table: 'Note', ...typed });
+
+  for (const { status, body } of [changed, added]) {
+    expect(status).toBe(409);
+    expect(body.match(/aria-invalid="true"\s+aria-describedby="field-\d+-why"/g)).toHaveLength(3);
+    expect(
+      [...body.matchAll(/id="field-\d+-why">&quot;(\w+)&quot; of Note (\w+)/g)].map(([, ...words]) => words),
+    ).toEqual([
+      ['Title', 'must'],
+      ['Count', 'takes'],
+      ['Due', 'takes'],
+    ]);
+    expect(body).toContain('“Title”, “Count”, “Due” cannot be saved so; the reason is beside each');
+    expect(body).toContain('>\ngood</textarea>');
+  }
+});

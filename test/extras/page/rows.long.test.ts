@@ -268,33 +268,6 @@ test('an edit that a trigger refuses comes back with its words and with what was
   expect(daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 3')).toEqual([{ Title: 'title 3' }]);
 });
 
-test('every field that cannot be saved is marked, with its reason, also in a new row', async () => {
-  await using sandbox = await startTestSandbox({ tables: [NOTE] });
-  await using daemon = await startTroubled(sandbox);
-  const person = await signIn(daemon);
-  const form = await get(person, '/edit/Note/3');
-  const was = (column: string): string => new RegExp(`name="w:${column}" value="([^"]+)"`).exec(form.body)?.[1] ?? '';
-  const typed = { 'v:Title': '', 'v:Count': 'many', 'v:Due': 'soon', 'v:Body': 'good' };
-  const seen = Object.fromEntries(['Title', 'Count', 'Due', 'Body'].map((column) => [`w:${column}`, was(column)]));
-
-  const changed = await post(person, { kind: 'update', table: 'Note', row: '3', ...typed, ...seen });
-  const added = await post(person, { kind: 'insert', table: 'Note', ...typed });
-
-  for (const { status, body } of [changed, added]) {
-    expect(status).toBe(409);
-    expect(body.match(/aria-invalid="true"\s+aria-describedby="field-\d+-why"/g)).toHaveLength(3);
-    expect(
-      [...body.matchAll(/id="field-\d+-why">&quot;(\w+)&quot; of Note (\w+)/g)].map(([, ...words]) => words),
-    ).toEqual([
-      ['Title', 'must'],
-      ['Count', 'takes'],
-      ['Due', 'takes'],
-    ]);
-    expect(body).toContain('“Title”, “Count”, “Due” cannot be saved so; the reason is beside each');
-    expect(body).toContain('>\ngood</textarea>');
-  }
-});
-
 test('an edit of a cell that was changed meanwhile overwrites nothing', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   await using daemon = await startTroubled(sandbox);
