@@ -143,12 +143,12 @@ main .bottom { padding-left: 0; padding-right: 0; }
 .top nav a:hover { background: var(--quiet); }
 .top nav a[aria-current="page"] { background: var(--accent); color: var(--accent-text); }
 .crumbs { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin-bottom: .4rem; font-size: .9rem; }
-.button, .asked summary { display: inline-block; color: var(--accent); background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .4rem .95rem; font-weight: 500; text-decoration: none; }
-.button:hover, .asked summary:hover { border-color: var(--accent); }
-.asked details { margin: 0; }
-.asked details[open] { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1rem 1.2rem; }
-.asked details[open] summary { margin-bottom: .75rem; }
-.todos .asked { margin: .5rem 0 .2rem; }
+.button, .confirm summary { display: inline-block; color: var(--accent); background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .4rem .95rem; font-weight: 500; text-decoration: none; }
+.button:hover, .confirm summary:hover { border-color: var(--accent); }
+.confirm details { margin: 0; }
+.confirm details[open] { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1rem 1.2rem; }
+.confirm details[open] summary { margin-bottom: .75rem; }
+.todos .confirm { margin: .5rem 0 .2rem; }
 .nothing { padding: 1rem 0; color: var(--soft); }
 
 /* Rows. */

@@ -129,10 +129,10 @@ export function foldedHtml(isOpen: boolean, title: string, body: Html): Html {
 }
 
 /** A button that asks once more, without a script: the first click shows what it does, and the button that does it. */
-export function askedForm(title: string, words: string, form: Parameters<typeof decideForm>): Html {
+export function confirmForm(title: string, words: string, form: Parameters<typeof decideForm>): Html {
   const content = html`<p>${words}</p>
     ${decideForm(...form)}`;
-  return html`<div class="asked">${foldedHtml(false, title, content)}</div>`;
+  return html`<div class="confirm">${foldedHtml(false, title, content)}</div>`;
 }
 
 export function sectionHtml(id: string, title: HtmlPart, body: HtmlPart): Html {

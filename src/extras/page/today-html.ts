@@ -12,7 +12,7 @@ import type { OpenDecisions } from './decisions.ts';
 import type { Headline } from './headline.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
-import { askedForm, cycleForm } from './layout.ts';
+import { confirmForm, cycleForm } from './layout.ts';
 import { QUARTERS_KEPT } from '../../replica/bookkeeping/runs.ts';
 import type { Quarter, Try } from './run-facts.ts';
 
@@ -58,7 +58,7 @@ function problemHtml({ code, table, sentence, hint }: Problem, desk: OpenDecisio
     ${
       (code === 'table.held' || code === 'run.held') &&
       !isHeldPush &&
-      askedForm(
+      confirmForm(
         'Let it through…',
         'It is done with the next cycle, which begins now. Nothing takes it back by itself.',
         [

@@ -14,7 +14,7 @@ import { framed, type PageInput } from './context.ts';
 import { kindText } from '../history/history-text.ts';
 import { cellsHtml } from './history.ts';
 import { html, type Html } from './html.ts';
-import { askedForm, decideForm } from './layout.ts';
+import { confirmForm, decideForm } from './layout.ts';
 import { shownValue, type ShownValue } from './values.ts';
 
 const ROWS_MAX = 50;
@@ -71,7 +71,7 @@ function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTa
     <div class="buttons">
       ${
         held !== null &&
-        askedForm(
+        confirmForm(
           'Let them through…',
           `The origin gets ${sentText(reader, table)} of ${table.name}. What is deleted there comes back only by a person.`,
           [
@@ -83,7 +83,7 @@ function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTa
       }
       ${
         discardable !== 0 &&
-        askedForm(
+        confirmForm(
           `Discard ${count === 1 ? 'it' : `all ${plural(discardable, 'edit')}`}…`,
           'The rows here become as the origin has them. The values are kept in sync_conflicts, from which each is taken again by itself.',
           [formToken, { kind: 'discardAll', ...fields }, [`Discard ${plural(discardable, 'edit')}`, 'main']],
