@@ -218,8 +218,9 @@ export class ReplicaReader implements Connection {
     const names = this.#db.prepare(tables).pluck().all() as string[]; // names are text
     if (missing === 'table') return names;
     const columns = this.#db.prepare(sql`SELECT name FROM pragma_table_info(?)`).pluck();
-    const query = text.toLowerCase();
-    return names.filter((name) => query.includes(name.toLowerCase())).flatMap((name) => columns.all(name) as string[]); // as above
+    const words = text.toLowerCase().matchAll(/"([^"]*)"|[\p{L}\p{N}_]+/gu);
+    const named = new Set(Array.from(words, ([word, quoted]) => quoted ?? word));
+    return names.filter((name) => named.has(name.toLowerCase())).flatMap((name) => columns.all(name) as string[]); // as above
   }
 
   /** Tables that a statement reads, also by way of views and indexes: those that SQLite opens for it. @throws RowsyncError `replica.query`. */
@@ -299,7 +300,11 @@ const HINTS: readonly (readonly [part: string, hint: string])[] = [
   ['contains no statements', 'Write a question, such as SELECT * FROM sync_columns.'],
   ['should this be a string literal', 'Put texts in single quotes, and names in double quotes.'],
   ['no such function', 'SELECT DISTINCT name FROM pragma_function_list lists the functions.'],
-  ...['no such table', 'no such column', 'syntax error'].map(
+  [
+    'syntax error',
+    'Look at the word right before it, too. Put names that have spaces or are words of SQL, such as "Order", in double quotes.',
+  ],
+  ...['no such table', 'no such column'].map(
     (part) =>
       [
         part,

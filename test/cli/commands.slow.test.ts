@@ -69,6 +69,12 @@ test('pulls, asks, follows and verifies', async () => {
     ].join('\n'),
   );
 
+  vi.stubEnv('PAGER', `cat > '${join(workspace.folder, 'seen')}'`);
+  const onTerminal = await runCli(['sql', 'SELECT "Title" FROM "Note"'], { ...workspace, width: 80 });
+  vi.unstubAllEnvs();
+  expect(onTerminal).toMatchObject({ exitCode: 0, stdout: '' });
+  expect(readFileSync(join(workspace.folder, 'seen'), 'utf8')).toContain(`│ note ${NOTES} │`);
+
   const id = sandbox.store.insert('Note', { Title: 'late' });
   sandbox.store.update('Note', 1, { Title: 'early' });
   const second = await rowsync('sync');

@@ -43,6 +43,7 @@ test.each([
   ['SELECT 1; SELECT 2', 'One statement'],
   ['SELECT Unit Price', 'Put names that have spaces or are words of SQL'],
   ['SELECT * FROM Order', 'such as "Order", in double quotes'],
+  ['SELECT * FROM Customer WERE 1 = 1', 'the word right before it'],
   ['SELECT * FROM Order Line', 'Put names that have spaces or are words of SQL'],
   ['SELECT count(1, 2)', 'sync_columns lists tables'],
 ])('the query %s gets the hint that helps', (query, hint) => {
@@ -79,5 +80,6 @@ test('a query is told which table or column a misspelt name may mean, of the tab
   // The column is there, and the alias is not; another table has a column of that name; no name is like it.
   expect(reasonOf('SELECT d.Phone FROM Customer c')).toBe('column: d.Phone');
   expect(reasonOf('SELECT Photos FROM Customer')).not.toContain('Photo?');
+  expect(reasonOf('SELECT photo FROM sync_columns WHERE "table" = \'Orders\'')).toBe('column: photo');
   expect(reasonOf('SELECT Zzzzzzzz FROM Customer')).toBe('column: Zzzzzzzz');
 });

@@ -17,6 +17,7 @@ import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { loadNamedConfig } from '../runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { answerAsTable, OUTPUT_FORMATS, type OutputFormat } from '../terminal/table.ts';
+import { writePaged } from '../terminal/pager.ts';
 import { readAll, writeAll } from '../terminal/session.ts';
 
 /** Characters of a query; SQLite itself takes no longer ones (SQLITE_MAX_SQL_LENGTH). */
@@ -30,7 +31,7 @@ Examples:
   rowsync sql < report.sql
   rowsync sql 'SELECT "Status", "Shipping Fee" FROM "Order"' | sort | head
 
-On a terminal the answer is a table of at most 1,000 rows. In a pipe it is complete, with tabs between the fields (tsv): NULL is nothing there, and
+On a terminal the answer is a table of at most 1,000 rows, in a pager where it is longer than the screen. In a pipe it is complete, with tabs between the fields (tsv): NULL is nothing there, and
 a tab or line break in a value is written as \\t or \\n. JSON, JSON Lines (jsonl) and CSV are complete and exact. In CSV, NULL is nothing and an empty text is "";
 in an answer of one column both are "", since many readers skip a blank line.
 Any other SQLite client can read the replica as well, at any time.`;
@@ -59,7 +60,10 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
   using reader = openReader(config.replica.path);
   const held = await hold(invocation, config, { reader, text, options });
   const answer = await answerAt(invocation, reader, { text, at: options.at });
-  await writeAll(invocation.session.stdout, formatted(invocation, answer, { ...options, held }));
+  const { session } = invocation;
+  const format = options.format ?? (invocation.isJson ? 'json' : session.stdout.isTerminal ? 'table' : 'tsv');
+  if (format === 'table') await writePaged(session, [...answerAsTable(answer, session.stdout.width())].join(''));
+  else await writeAll(session.stdout, formatted(session, answer, { ...options, format, held }));
   await noteUnread(invocation, reader, text);
   return EXIT.done;
 }
@@ -98,19 +102,15 @@ async function answerAt(
 }
 
 function formatted(
-  invocation: Invocation,
+  { stdout }: Invocation['session'],
   answer: ResultTable,
-  options: SqlOptions & { readonly held: object | null },
+  options: SqlOptions & { readonly format: Exclude<OutputFormat, 'table'>; readonly held: object | null },
 ): Iterable<string> {
-  const { stdout } = invocation.session;
-  const format = options.format ?? (invocation.isJson ? 'json' : stdout.isTerminal ? 'table' : 'tsv');
-  switch (format) {
+  switch (options.format) {
     case 'json':
       return options.held === null ? answerAsJson(answer) : heldJson(options.held, answer);
     case 'jsonl':
       return answerAsJsonLines(answer);
-    case 'table':
-      return answerAsTable(answer, stdout.width());
     case 'tsv':
       return answerAsTsv(answer);
     case 'markdown':
@@ -121,7 +121,7 @@ function formatted(
         forTerminal: stdout.isTerminal,
       });
     default:
-      return format satisfies never;
+      return options.format satisfies never;
   }
 }
 

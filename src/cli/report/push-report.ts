@@ -3,7 +3,16 @@
  */
 import { EXIT, type RowsyncError } from '../../base/errors.ts';
 import { sumOf } from '../../base/sum.ts';
-import { countText, displayWidth, durationText, plural, printable, truncate, withoutName } from '../../base/text.ts';
+import {
+  countText,
+  displayWidth,
+  durationText,
+  plural,
+  printable,
+  someOf,
+  truncate,
+  withoutName,
+} from '../../base/text.ts';
 import type { PreviewCell, PreviewRow, TablePreview } from '../../push/plan-preview.ts';
 import type { PushReport, TablePushReport } from '../../push/report.ts';
 import { EDIT_FATES, sumOfAccounts, type EditFate } from '../../reconcile/account/push-account.ts';
@@ -94,8 +103,9 @@ function parkedBefore({ parkedCount, account: { refused, inDoubt, unsendable } }
   return Math.max(0, parkedCount - refused - inDoubt - unsendable);
 }
 
-/** Rows of one table that are listed for people; all of them are counted, and --json lists all. */
+/** Rows of one table that a short plan lists. Of more, it shows the first, and how many change which column. */
 const ROWS_SHOWN_MAX = 40;
+const ROWS_OF_MANY = 5;
 /** Characters of a value that are shown. */
 const VALUE_CHARS_MAX = 40;
 
@@ -142,10 +152,20 @@ export function tableHead({ table, rows, writeCallCount, readCallCount, held }: 
 
 function tableText(preview: TablePreview): string {
   const { rows } = preview;
-  const shown = rows.slice(0, ROWS_SHOWN_MAX).map((row) => `  ${rowText(row)}\n`);
-  const hidden = rows.length - shown.length;
-  const more = hidden === 0 ? '' : `  and ${plural(hidden, 'more row')} (--json lists them)\n`;
-  return `${tableHead(preview)}${shown.join('')}${more}`;
+  const isLong = rows.length > ROWS_SHOWN_MAX;
+  const shown = rows.slice(0, isLong ? ROWS_OF_MANY : ROWS_SHOWN_MAX).map((row) => `  ${rowText(row)}\n`);
+  const more = isLong ? `  and ${plural(rows.length - shown.length, 'more row')} (--json lists them)\n` : '';
+  return `${tableHead(preview)}${isLong ? columnsText(rows) : ''}${shown.join('')}${more}`;
+}
+
+/** In how many rows each column changes, the most frequent first. */
+function columnsText(rows: readonly PreviewRow[]): string {
+  const counts = new Map<string, number>();
+  const changed = rows.filter(({ kind }) => kind === 'update').flatMap(({ cells }) => cells);
+  for (const { column } of changed) counts.set(column, (counts.get(column) ?? 0) + 1);
+  const most = [...counts].toSorted(([, one], [, other]) => other - one);
+  const texts = most.map(([column, count]) => `${printable(column)} in ${plural(count, 'row')}`);
+  return texts.length === 0 ? '' : `  changed: ${someOf(texts)}\n`;
 }
 
 /** What becomes of a row, where the word of the plan is not one of plain English. */
@@ -154,7 +174,7 @@ const FATE_WORDS: Readonly<Record<string, string>> = { inDoubt: 'in doubt', unse
 /** What would become of a row, its id, and its name. */
 export function rowHead({ rowId, name = '', kind, fate }: PreviewRow): string {
   const what = fate === 'sent' ? kind : `${FATE_WORDS[fate] ?? fate} (${kind})`;
-  return `${what} ${rowId}${name === '' ? '' : ` (${truncate(printable(name), VALUE_CHARS_MAX)})`}`;
+  return `${what}${rowId === 0 ? '' : ` ${rowId}`}${name === '' ? '' : ` (${truncate(printable(name), VALUE_CHARS_MAX)})`}`;
 }
 
 /** What changes in a row goes to a line of its own where it does not fit beside the row. */

@@ -40,7 +40,7 @@ export function refusalLines(tables: readonly Pick<TableUndo, 'table' | 'refusal
   return tables.flatMap(({ table, refusals }) =>
     refusals.map(
       ({ rowId, column, why }) =>
-        `  ${printable(table)} ${rowId}${column === null ? '' : ` ${printable(column)}`}: ${why}\n`,
+        `  ${printable(table)} ${rowId === 0 ? 'new row' : rowId}${column === null ? '' : ` ${printable(column)}`}: ${why}\n`,
     ),
   );
 }

@@ -9,6 +9,7 @@ import { chmodSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeF
 import { join } from 'node:path';
 import { usageError } from '../../base/errors.ts';
 import { makeFolders } from '../../base/file-system.ts';
+import { guessText } from '../../reconcile/option-bindings.ts';
 import { replicaError } from '../../replica/sqlite-errors.ts';
 import { ENDINGS, proposalNames, type ProposalState } from './proposal-names.ts';
 import { storedProposal, type Proposal } from './proposal.ts';
@@ -32,9 +33,14 @@ export function listProposals(folder: string): readonly FoundProposal[] {
 
 /** A proposal by its name. @throws RowsyncError `usage.invalid` where there is none. */
 export function findProposal(folder: string, name: string): FoundProposal {
-  const found = listProposals(folder).find((each) => each.name === name);
-  if (found === undefined) throw usageError(`There is no proposal ${name}`, 'rowsync proposals lists them.');
-  return found;
+  const all = listProposals(folder);
+  const found = all.find((each) => each.name === name);
+  if (found !== undefined) return found;
+  const guess = guessText(
+    name,
+    all.map((each) => each.name),
+  );
+  throw usageError(`There is no proposal ${name}${guess}`, 'rowsync proposals lists them.');
 }
 
 /** Keeps a proposal. @throws RowsyncError `usage.invalid` for a name that is taken, or too many proposals; of the file system. */

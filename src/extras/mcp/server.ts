@@ -123,11 +123,18 @@ async function propose(
   return {
     value: {
       proposed: name,
-      edits: stored,
+      edits: stored.map(shownEdit),
       next: `Nothing is changed yet. A person runs: rowsync proposals show ${name}`,
     },
     isError: false,
   };
+}
+
+/** An edit with its values as a query returns them, and no JSON in texts; digits that a double would lose stay a text. */
+function shownEdit({ cells, ...edit }: EditCheck['edits'][number]): object {
+  const shown = (json: string | null): unknown =>
+    json === null || /^-?\d{16,}$/.test(json) ? json : (JSON.parse(json) as unknown);
+  return { ...edit, cells: cells.map(({ column, was, value }) => ({ column, was: shown(was), value: shown(value) })) };
 }
 
 async function proposals({ replica }: ServerSettings): Promise<ToolAnswer> {

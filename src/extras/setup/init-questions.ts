@@ -206,6 +206,15 @@ async function askToken(prompter: Prompter): Promise<string> {
   }
 }
 
+/** Names that no table has, each with the one that it may mean. */
+function guessed(names: readonly string[], tables: readonly TableSummary[]): string {
+  const there = tables.map(({ recordName }) => recordName);
+  return someOf(
+    names.map((name) => name + guessText(name, there)),
+    NAMES_MAX,
+  );
+}
+
 async function askTables(prompter: Prompter, tables: readonly TableSummary[]): Promise<readonly string[]> {
   const text = await prompter.ask('Tables to copy, separated by commas; * matches any text', {
     preset: '*',
@@ -213,7 +222,7 @@ async function askTables(prompter: Prompter, tables: readonly TableSummary[]): P
       const rules = tableRules({});
       const isUsed = (name: string): boolean => tables.some(({ recordName }) => rules.byName.matches(name, recordName));
       const unused = splitNames(given).filter((name) => !isUsed(name));
-      return unused.length === 0 ? null : `There is no table ${someOf(unused, NAMES_MAX)}; capital letters count.`;
+      return unused.length === 0 ? null : `There is no table ${guessed(unused, tables)}; capital letters count.`;
     },
   });
   return splitNames(text);
@@ -276,7 +285,7 @@ async function askPushed(asked: InitTables): Promise<readonly PushedTable[]> {
   const text = await prompter.ask('Tables to edit here with SQL, separated by commas (empty: none)', {
     complain: (given) => {
       const unknown = splitNames(given).filter((name) => find(name) === undefined);
-      return unknown.length === 0 ? null : `There is no table ${someOf(unknown, NAMES_MAX)}.`;
+      return unknown.length === 0 ? null : `There is no table ${guessed(unknown, tables)}.`;
     },
   });
   const chosen = splitNames(text).flatMap((name) => find(name) ?? []);

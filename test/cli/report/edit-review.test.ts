@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { writePaged } from '../../../src/cli/terminal/pager.ts';
 import { reviewText } from '../../../src/cli/report/edit-review.ts';
+import { planText } from '../../../src/cli/report/push-report.ts';
 import type { PreviewRow, TablePreview } from '../../../src/push/plan-preview.ts';
 import { collectingOutput } from '../../support/session.ts';
 
@@ -29,9 +30,25 @@ test('rows are in the order in which they leave, a delete with what is lost', ()
 });
 
 test('all rows are shown, however many', () => {
-  const rows = Array.from({ length: 500 }, (_, index) => row({ rowId: index }));
+  const rows = Array.from({ length: 500 }, (_, index) => row({ rowId: index + 1 }));
 
   expect(reviewText([table(...rows)], 80).match(/^ {2}update \d+$/gm)).toHaveLength(500);
+});
+
+test('the short form of many rows says in how many each column changes, with the first of them', () => {
+  const cells = [{ column: 'Text', base: 'a', local: 'b' }];
+  const rows = Array.from({ length: 1_506 }, (_, index) => row({ rowId: index + 1, cells }));
+  const both = row({ rowId: 9_999, cells: [{ column: 'Count', base: 1, local: 2 }, ...cells] });
+
+  const lines = planText([table(...rows, both)]).split('\n');
+
+  expect(lines.slice(0, 3)).toEqual([
+    'Note: 1,507 updates',
+    '  changed: Text in 1,507 rows, Count in 1 row',
+    '  update 1  Text: "a" -> "b"',
+  ]);
+  expect(lines.slice(-2)).toEqual(['  and 1,502 more rows (--json lists them)', '']);
+  expect(lines).toHaveLength(9);
 });
 
 test('a long value is shown whole on lines that fit, with the words that differ', () => {

@@ -340,6 +340,11 @@ describe('a proposal', () => {
 
     expect(proposed).toMatchObject({ isError: false });
     expect(proposed.text).toContain('rowsync proposals show tidy-notes');
+    expect(proposed.value['edits']).toMatchObject([
+      { cells: [{ column: 'Title', was: 'note 0', value: 'Note 0' }, { was: null, value: 12.5 }, { value: 1 }] },
+      { kind: 'delete' },
+      { kind: 'insert', cells: [{ value: 'Note new' }, { value: 'new' }, { value: '9007199254740991' }] },
+    ]);
     expect(JSON.parse(waiting.stdout)).toMatchObject({ proposals: [{ name: 'tidy-notes', state: 'waiting' }] });
     expect(status.stdout).toContain('agents    1 proposal to decide: rowsync proposals\n');
     expect(shown).toMatchObject({ exitCode: 0 });
@@ -347,6 +352,8 @@ describe('a proposal', () => {
     expect(shown.stdout).toContain(
       'update 1\n    Title: "note 0" -> "Note 0"\n    Price: NULL -> 12.5\n    Done: NULL -> 1\n',
     );
+    expect(shown.stdout).toContain('  insert\n    Title: "Note new"\n');
+    expect((await runCli(['proposals', 'show', 'tidy-ntes'], place)).stderr).toContain('did you mean tidy-notes?');
     expect(shown.stdout.indexOf('delete 2')).toBeGreaterThan(shown.stdout.indexOf('update 1'));
     expect(shown.stdout).toContain('nothing was edited; rowsync proposals apply tidy-notes does it');
     expect(asked).toEqual([]);

@@ -130,7 +130,17 @@ test('asks again for an address that does not answer and for a token that is ref
   const { database } = sandbox;
   const nowhere = `http://127.0.0.1:9/secure/db/${database}`;
   const pasted = `${sandbox.url}/secure/db/${database}`;
-  const typed = [nowhere, sandbox.token.replace(/^./, 'x'), pasted, sandbox.token, 'Nope', 'Customer', '', ''];
+  const typed = [
+    nowhere,
+    sandbox.token.replace(/^./, 'x'),
+    pasted,
+    sandbox.token,
+    'Nope',
+    'Customer',
+    'Custmer',
+    '',
+    '',
+  ];
 
   const { exitCode, stdout, stderr } = await runCli(['init'], { folder: folder.path, typed });
 
@@ -139,6 +149,7 @@ test('asks again for an address that does not answer and for a token that is ref
   expect(stderr.split('API token (it is not shown): ')).toHaveLength(3);
   expect(stderr).toContain('(origin.unreachable)');
   expect(stderr).toContain('There is no table Nope; capital letters count.');
+  expect(stderr).toContain('There is no table Custmer (did you mean Customer?).');
   expect(stdout + stderr).not.toContain(sandbox.token.slice(1));
 });
 
