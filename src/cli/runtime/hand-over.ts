@@ -22,7 +22,7 @@ export async function orLeaveConfirmation(
     const error = asRowsyncError(thrown);
     const { code } = error;
     if (code !== 'replica.inUse' && code !== 'config.secret') throw thrown;
-    const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
+    const { replica, http } = await loadNamedConfig(invocation, { needsCredentials: false });
     // Members of the group cannot read the token, and a confirmation needs none.
     if (code === 'config.secret' && !isInUse(replica.path)) throw thrown;
     const kinds = asked.works.filter((kind) => kind === 'pull' || kind === 'push');
@@ -33,7 +33,9 @@ export async function orLeaveConfirmation(
       if (table === null) return `the next ${kind} of the process that is at work may continue\n`;
       return `${printable(table)}: the next ${kind} of the process that is at work may continue, with ${plural(rowCount, `${what} row`)} at most\n`;
     });
-    await printResult(invocation, { consents }, lines.join(''));
+    const commands = [...new Set(consents.map(({ kind }) => `rowsync ${kind}`))].join(' and ');
+    const when = http.listen === null ? '' : `a daemon begins it when it is due, and at once on ${commands}\n`;
+    await printResult(invocation, { consents }, lines.join('') + when);
     return EXIT.done;
   }
 }

@@ -8,6 +8,7 @@ import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Config, ListenAddress } from '../../config/load.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import type { Invocation, WorkRequest } from '../../extra.ts';
+import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { holderOf } from '../../replica/lock.ts';
 import { openReader } from '../../replica/reader.ts';
 import { askDaemonForWork, type DaemonWork, failureOf, hearDaemonWork } from '../shared/daemon-client.ts';
@@ -27,7 +28,9 @@ export async function handOver(
   const held = tables.length === 0 ? 'nothing is held' : `nothing of ${tables.map(printable).join(', ')} is held`;
   const ask = { invocation, config, cause, news: confirm ? `, and ${held} that could be confirmed` : '' };
   if (listen === null) throw inUse(ask, 'set http.listen in the configuration, so that it can be asked');
-  const asks = [...tables, ...flags, ...(confirm ? ['--confirm'] : [])];
+  // To read more than was asked for does no harm; to push more would.
+  const isReading = works.every((work) => work === 'pull' || work === 'verify');
+  const asks = [...(isReading ? [] : tables), ...flags, ...(confirm ? ['--confirm'] : [])];
   if (asks.length > 0) {
     const away = `leave ${asks.join(', ')} away`;
     const heard = await Promise.all(works.map((work) => hearDaemonWork(listen, config.replica.path, work)));
@@ -45,6 +48,7 @@ export async function handOver(
     ended.push({ work, outcome, ms: durationMs });
     if (outcome !== 'done' && outcome !== 'held') break;
   }
+  requireTables(config, tables);
   const problems = accountAfter(config, invocation.session.clock.nowMs());
   const isDone = ended.every(({ outcome }) => outcome === 'done');
   const isHeld = ended.some(({ outcome }) => outcome === 'held');
@@ -53,9 +57,16 @@ export async function handOver(
     await printJson(invocation, { exitCode, byDaemon: ended, problems });
     return exitCode;
   }
-  const lines = ended.map(({ work, outcome, ms }) => `${work} by the daemon: ${outcome} in ${durationText(ms)}\n`);
+  const of = tables.length === 0 ? '' : ' of all tables';
+  const lines = ended.map(({ work, outcome, ms }) => `${work}${of} by the daemon: ${outcome} in ${durationText(ms)}\n`);
   await invocation.session.stdout.write(lines.join('') + runText(config) + accountText(problems));
   return exitCode;
+}
+
+/** Whether the named tables are there, once new ones are too. @throws RowsyncError `usage.invalid` for a misspelt name. */
+function requireTables({ replica }: Config, names: readonly string[]): void {
+  using reader = openReader(replica.path);
+  chooseTables(reader, names);
 }
 
 interface Asking {

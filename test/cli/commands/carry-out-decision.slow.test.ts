@@ -115,11 +115,21 @@ test('pull and push beside a daemon are done by it', async () => {
 
   const pulled = await runCli(['pull'], { folder: daemon.folder });
   const rows = daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 3');
+  sandbox.store.update('Note', 2, { Title: 'named' });
+  const named = await runCli(['pull', 'Note'], { folder: daemon.folder });
+  const misspelt = await runCli(['pull', 'Noet'], { folder: daemon.folder });
   const pushed = await runCli(['push', '--json'], { folder: daemon.folder });
 
   expect(pulled.stderr).not.toContain('error');
   expect(pulled.stdout).toMatch(/^pull by the daemon: done in /);
   expect(rows).toEqual([{ Title: 'from there' }]);
+  expect(named).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/^pull of all tables by the daemon: done/) as string,
+  });
+  expect(daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 2')).toEqual([{ Title: 'named' }]);
+  expect(misspelt.exitCode).toBe(2);
+  expect(misspelt.stderr).toContain('no table called "Noet" (did you mean Note?)');
   expect(JSON.parse(pushed.stdout)).toMatchObject({ byDaemon: [{ work: 'push' }] });
 });
 
@@ -177,7 +187,7 @@ test('what a daemon cannot be asked for is said, with its process', async () => 
   for (const { exitCode } of [named, unscheduled, confirmed, both]) expect(exitCode).toBe(75);
   expect(named.stderr).toContain('leave Note away, and it does the work for all tables');
   expect(named.stderr).toContain(`(process ${process.pid})\n`);
-  expect(unscheduled.stderr).toContain('or schedule verify in the configuration and leave Note away, so that it does');
+  expect(unscheduled.stderr).toContain('or schedule verify in the configuration, so that it does that');
   expect(confirmed.stderr).toContain(`(process ${process.pid}), and nothing is held that could be confirmed\n`);
   expect(confirmed.stderr).toContain('or leave --confirm away, and it does the work');
   expect(both.stderr).toContain('and nothing of Note is held that could be confirmed\n');
