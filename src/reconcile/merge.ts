@@ -69,23 +69,37 @@ export interface RowVersions {
 /** `nobody`: both versions are kept until a person decides. */
 export type ConflictWinner = 'origin' | 'local' | 'nobody';
 
-/** Something that both sides changed.
+export type ConflictKind = 'cell' | 'deletedHere' | 'deletedThere' | 'inserted';
+
+/**
+ * A line of `sync_conflicts`: a version that lost, or a question.
  *
- *    cell           all three values differ; `column` is the index of the column
- *    deletedHere    deleted in the replica, edited at the origin; `base` and `remote` are whole rows
- *    deletedThere   edited in the replica, deleted at the origin; `base` and `local` are whole rows
+ *    cell           all three values differ; `column` is the index of the column, null for the other kinds, whose versions are rows
+ *    deletedHere    deleted in the replica, edited at the origin
+ *    deletedThere   edited in the replica, deleted at the origin
+ *    inserted       a row that only was here; its version may be the text of one that was sent
  */
-export type Conflict =
-  | {
-      readonly kind: 'cell';
-      readonly column: number;
-      readonly base: Value;
-      readonly local: Value;
-      readonly remote: Value;
-      readonly winner: ConflictWinner;
-    }
-  | { readonly kind: 'deletedHere'; readonly base: Row; readonly remote: Row; readonly winner: ConflictWinner }
-  | { readonly kind: 'deletedThere'; readonly base: Row; readonly local: Row; readonly winner: ConflictWinner };
+export interface KeptConflict {
+  readonly kind: ConflictKind;
+  readonly column: number | null;
+  readonly base: Row | Value;
+  readonly local: Row | Value;
+  readonly remote: Row | Value;
+  readonly winner: ConflictWinner;
+  readonly state: 'open' | 'decided' | 'discarded';
+  /** The open question that the line renews; its first base is kept. Null for a new line. */
+  readonly renews: number | null;
+}
+
+/** A line of which a person is asked, or the policy decided. */
+export function conflictLine(
+  kind: ConflictKind,
+  winner: ConflictWinner,
+  sides: Pick<KeptConflict, 'base' | 'local' | 'remote'>,
+  column: number | null = null,
+): KeptConflict {
+  return { kind, column, ...sides, winner, state: winner === 'nobody' ? 'open' : 'decided', renews: null };
+}
 
 /** settled: nothing is left to push · changed: local differs from base and may be pushed · parked: a conflict waits for a person first. */
 export type MergeState = 'settled' | 'changed' | 'parked';
@@ -94,7 +108,7 @@ export type MergeState = 'settled' | 'changed' | 'parked';
 export interface MergeDecision {
   readonly local: Row | null;
   readonly base: Row | null;
-  readonly conflicts: readonly Conflict[];
+  readonly conflicts: readonly KeptConflict[];
   readonly state: MergeState;
 }
 
@@ -139,7 +153,7 @@ function mergeMissing(base: Row | null, local: Row | null, columns: readonly Mer
   // Deleted on both sides, or deleted there and left alone here.
   if (local === null || !isChanged(base, local, columns)) return SETTLED_AWAY;
   // Deleted there, edited here. Under every policy, the row is not created again: the edit is kept, and a person may insert it.
-  return { ...SETTLED_AWAY, conflicts: [{ kind: 'deletedThere', base, local, winner: 'origin' }] };
+  return { ...SETTLED_AWAY, conflicts: [conflictLine('deletedThere', 'origin', { base, local, remote: null })] };
 }
 
 /** The replica has no such row, the origin has. */
@@ -151,7 +165,7 @@ function mergeDeleted(base: Row | null, remote: Row, { columns, policy }: Rules)
   if (!isChanged(base, remote, written)) return { local: null, base: remote, conflicts: [], state: 'changed' };
   // Deleted here, edited there.
   const winner = winnerOf(policy);
-  const conflicts = [{ kind: 'deletedHere', base, remote, winner } as const];
+  const conflicts = [conflictLine('deletedHere', winner, { base, local: null, remote })];
   if (winner === 'origin') return { local: remote, base: remote, conflicts, state: 'settled' };
   return { local: null, base: remote, conflicts, state: stateOf(true, winner) };
 }
@@ -161,7 +175,7 @@ function mergeCells(
   { base, local, remote }: { base: Row | null; local: Row; remote: Row },
   { columns, policy }: Rules,
 ): MergeDecision {
-  const conflicts: Conflict[] = [];
+  const conflicts: KeptConflict[] = [];
   const values = columns.map(({ type, writable }, column): Value => {
     const here = cellOf(local, column);
     const there = cellOf(remote, column);
@@ -170,7 +184,7 @@ function mergeCells(
     if (isSameValue(type, here, before)) return there;
     if (writable && isSameValue(type, there, before)) return here;
     const winner = writable ? winnerOf(policy) : 'origin';
-    conflicts.push({ kind: 'cell', column, base: before, local: here, remote: there, winner });
+    conflicts.push(conflictLine('cell', winner, { base: before, local: here, remote: there }, column));
     return winner === 'origin' ? there : here;
   });
   const merged: Row = { id: remote.id, allow: remote.allow, values };

@@ -6,9 +6,10 @@ import { must } from '../base/assert.ts';
 import type { Row, UnreadableRow, Value } from '../wire/schema.ts';
 import {
   cellOf,
+  conflictLine,
   isChanged,
-  type Conflict,
   type ConflictPolicy,
+  type KeptConflict,
   type MergeColumn,
   isSameValue,
   isTakenAs,
@@ -18,7 +19,6 @@ import {
   decideMoved,
   decideRemote,
   discardedLines,
-  lineOf,
   type OpenQuestion,
   type RowRefusal,
   type RowFacts,
@@ -116,11 +116,15 @@ export function isApplied(
 }
 
 /** What a new row overwrote in the known row that the origin merged it into: the sent values are there, and those before are kept. */
-function overwrittenCells(known: Row, sent: readonly SentCell[], columns: readonly MergeColumn[]): readonly Conflict[] {
+function overwrittenCells(
+  known: Row,
+  sent: readonly SentCell[],
+  columns: readonly MergeColumn[],
+): readonly KeptConflict[] {
   return sent.flatMap(({ column, value, file }) => {
     const before = cellOf(known, column);
     if (file !== undefined || isSameValue(columns[column]?.type ?? 'Text', before, value)) return [];
-    return [{ kind: 'cell', column, base: before, local: value, remote: before, winner: 'local' }];
+    return [conflictLine('cell', 'local', { base: before, local: value, remote: before }, column)];
   });
 }
 
@@ -217,7 +221,7 @@ function decideTaken(facts: RowFacts, settled: SettledRow, { columns, policy, ma
   // A row with the match value appeared right before the upsert, which overwrote it. Its values were never read, so only this is said.
   const met = row.answer?.as === 'matched' ? row.cells.filter(({ column }) => column === match) : [];
   const lines = met.map(({ column, value }) =>
-    lineOf({ kind: 'cell', column, base: null, local: value, remote: value, winner: 'local' }),
+    conflictLine('cell', 'local', { base: null, local: value, remote: value }, column),
   );
   const hasArrived = row.unanswered === undefined || isThere(columns, row, news);
   const conflicts = [...outcome.conflicts, ...lines];
@@ -267,7 +271,7 @@ export function decideMergedInto(
   const asSent = baseAsSent({ base: known, sent: cells }, known.id, columns.length);
   const there = settlement === 'merge' ? must(news.remote, 'it was read back') : asSent;
   const others = cells.filter(({ column }) => column !== match);
-  const overwritten = overwrittenCells(known, others, columns).map(lineOf);
+  const overwritten = overwrittenCells(known, others, columns);
   const isAnswered = ({ column }: OpenQuestion): boolean => overwritten.some((line) => line.column === column);
   const open = facts.other.questions.filter((question) => !isAnswered(question));
   const taken = decideRemote({ ...facts.other, questions: open }, there, { ...rules, isSent: false });

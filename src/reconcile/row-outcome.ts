@@ -8,10 +8,11 @@ import {
   hasLostEdit,
   isAnswered,
   isChanged,
+  conflictLine,
   mergeRow,
-  type Conflict,
+  type ConflictKind,
   type ConflictPolicy,
-  type ConflictWinner,
+  type KeptConflict,
   type MergeColumn,
   type MergeDecision,
   isSameValue,
@@ -33,21 +34,6 @@ export interface OpenQuestion {
 export interface RowFacts extends RowVersion {
   readonly state: RowState;
   readonly questions: readonly OpenQuestion[];
-}
-
-export type ConflictKind = Conflict['kind'] | 'inserted';
-
-/** A line of `sync_conflicts`: a version that lost, or a question. Versions of whole rows are rows, or the text of one that was sent. */
-export interface KeptConflict {
-  readonly kind: ConflictKind;
-  readonly column: number | null;
-  readonly base: Row | Value;
-  readonly local: Row | Value;
-  readonly remote: Row | Value;
-  readonly winner: ConflictWinner;
-  readonly state: 'open' | 'decided' | 'discarded';
-  /** The open question that the line renews; its first base is kept. Null for a new line. */
-  readonly renews: number | null;
 }
 
 /** Why a row waits. */
@@ -133,7 +119,7 @@ export function decideRemote(known: RowFacts, remote: Row | null, rules: MergeRu
     base: decision.base,
     local: decision.state === 'settled' && local !== null ? 'base' : local,
     state: nextRowState(facts.state, event),
-    conflicts: decision.conflicts.map(lineOf),
+    conflicts: decision.conflicts,
     evidence: isLost ? rules.reason : null,
   };
   return withQuestions(facts, outcome, { columns, base: decision.base, local });
@@ -143,21 +129,6 @@ export function decideRemote(known: RowFacts, remote: Row | null, rules: MergeRu
 export function decideAccepted(facts: RowFacts, remote: Row): RowOutcome {
   const state = nextRowState(facts.state, 'accepted');
   return { ...unchanged(facts), newId: remote.id, base: remote, local: 'base', state };
-}
-
-/** A merge's conflict as a line. */
-export function lineOf(conflict: Conflict): KeptConflict {
-  const { kind, winner } = conflict;
-  return {
-    kind,
-    winner,
-    column: kind === 'cell' ? conflict.column : null,
-    base: conflict.base,
-    local: kind === 'deletedHere' ? null : conflict.local,
-    remote: kind === 'deletedThere' ? null : conflict.remote,
-    state: winner === 'nobody' ? 'open' : 'decided',
-    renews: null,
-  };
 }
 
 /** Closes the questions that need no answer; a row that waits for none continues. */
@@ -207,14 +178,13 @@ export function discardedLines(
   columns: readonly number[],
   sent: string | null = null,
 ): readonly KeptConflict[] {
-  const given = { winner: 'origin', state: 'discarded', renews: null } as const;
-  if (base === null)
-    return [{ ...given, kind: 'inserted', column: null, base: null, local: local ?? sent, remote: null }];
-  if (local === null) return [{ ...given, kind: 'deletedHere', column: null, base, local: null, remote: base }];
-  return columns.map((column) => {
-    const before = cellOf(base, column);
-    return { ...given, kind: 'cell', column, base: before, local: cellOf(local, column), remote: before };
-  });
+  const lines =
+    base === null
+      ? [conflictLine('inserted', 'origin', { base, local: local ?? sent, remote: null })]
+      : local === null
+        ? [conflictLine('deletedHere', 'origin', { base, local, remote: base })]
+        : lostLines({ base, local }, columns);
+  return lines.map((line) => ({ ...line, state: 'discarded' }));
 }
 
 /** A person takes a value for a cell. An edit that the question did not show is kept like a discarded one. */
@@ -304,10 +274,12 @@ export function decideColumnsLost(
 }
 
 /** Cells that lose to the origin's, as they are. */
-function lostLines({ base, local }: RowFacts, columns: readonly number[]): readonly KeptConflict[] {
+function lostLines(
+  { base, local }: Pick<RowFacts, 'base' | 'local'>,
+  columns: readonly number[],
+): readonly KeptConflict[] {
   return columns.map((column) => {
     const before = cellOf(base, column);
-    const sides = { base: before, local: cellOf(local, column), remote: before };
-    return { kind: 'cell', column, ...sides, winner: 'origin', state: 'decided', renews: null };
+    return conflictLine('cell', 'origin', { base: before, local: cellOf(local, column), remote: before }, column);
   });
 }

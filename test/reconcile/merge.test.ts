@@ -5,7 +5,7 @@ import {
   isAnswered,
   isChanged,
   mergeRow,
-  type Conflict,
+  type KeptConflict,
   type ConflictPolicy,
   type MergeColumn,
   type MergeDecision,
@@ -29,8 +29,22 @@ const B = row('base');
 const L = row('local');
 const R = row('remote');
 
-function cell(winner: 'origin' | 'local' | 'nobody'): Conflict {
-  return { kind: 'cell', column: 0, base: 'base', local: 'local', remote: 'remote', winner };
+type Winner = KeptConflict['winner'];
+
+/** A line of two cells, or of two rows. */
+function line(
+  kind: KeptConflict['kind'],
+  winner: Winner,
+  sides: readonly (Row | Value)[],
+  column: number | null = null,
+) {
+  const [base = null, local = null, remote = null] = sides;
+  const state = winner === 'nobody' ? ('open' as const) : ('decided' as const);
+  return { kind, winner, base, local, remote, column, state, renews: null };
+}
+
+function cell(winner: Winner): KeptConflict {
+  return line('cell', winner, ['base', 'local', 'remote'], 0);
 }
 
 const AWAY: MergeDecision = { local: null, base: null, conflicts: [], state: 'settled' };
@@ -105,7 +119,7 @@ const DISPUTED: readonly Case[] = [
     {
       local: R,
       base: R,
-      conflicts: [{ kind: 'deletedHere', base: B, remote: R, winner: 'origin' }],
+      conflicts: [line('deletedHere', 'origin', [B, null, R])],
       state: 'settled',
     },
   ],
@@ -118,7 +132,7 @@ const DISPUTED: readonly Case[] = [
     {
       local: null,
       base: R,
-      conflicts: [{ kind: 'deletedHere', base: B, remote: R, winner: 'local' }],
+      conflicts: [line('deletedHere', 'local', [B, null, R])],
       state: 'changed',
     },
   ],
@@ -131,7 +145,7 @@ const DISPUTED: readonly Case[] = [
     {
       local: null,
       base: R,
-      conflicts: [{ kind: 'deletedHere', base: B, remote: R, winner: 'nobody' }],
+      conflicts: [line('deletedHere', 'nobody', [B, null, R])],
       state: 'parked',
     },
   ],
@@ -141,7 +155,7 @@ const DISPUTED: readonly Case[] = [
     B,
     L,
     null,
-    { ...AWAY, conflicts: [{ kind: 'deletedThere', base: B, local: L, winner: 'origin' }] },
+    { ...AWAY, conflicts: [line('deletedThere', 'origin', [B, L, null])] },
   ],
   [
     'edited here, deleted there',
@@ -149,7 +163,7 @@ const DISPUTED: readonly Case[] = [
     B,
     L,
     null,
-    { ...AWAY, conflicts: [{ kind: 'deletedThere', base: B, local: L, winner: 'origin' }] },
+    { ...AWAY, conflicts: [line('deletedThere', 'origin', [B, L, null])] },
   ],
   [
     'edited here, deleted there',
@@ -157,7 +171,7 @@ const DISPUTED: readonly Case[] = [
     B,
     L,
     null,
-    { ...AWAY, conflicts: [{ kind: 'deletedThere', base: B, local: L, winner: 'origin' }] },
+    { ...AWAY, conflicts: [line('deletedThere', 'origin', [B, L, null])] },
   ],
   [
     'inserted here with a value that the origin has otherwise',
@@ -168,7 +182,7 @@ const DISPUTED: readonly Case[] = [
     {
       local: row('local', 1, 'c', 9),
       base: row('remote', 1, 'c', 9),
-      conflicts: [{ kind: 'cell', column: 0, base: null, local: 'local', remote: 'remote', winner: 'nobody' }],
+      conflicts: [line('cell', 'nobody', [null, 'local', 'remote'], 0)],
       state: 'parked',
     },
   ],
@@ -181,7 +195,7 @@ const DISPUTED: readonly Case[] = [
     {
       local: B,
       base: B,
-      conflicts: [{ kind: 'cell', column: 2, base: 'c', local: 'mine', remote: 'c', winner: 'origin' }],
+      conflicts: [line('cell', 'origin', ['c', 'mine', 'c'], 2)],
       state: 'settled',
     },
   ],
@@ -275,7 +289,7 @@ test('no edit is lost: it stands here still, is what the origin says, or is kept
         const edited = versions.local.values[column] ?? null;
         const isEdit = !isSameValue(type, edited, versions.base?.values[column] ?? null);
         const isKept = conflicts.some((conflict) =>
-          conflict.kind === 'cell' ? conflict.column === column && conflict.local === edited : 'local' in conflict,
+          conflict.kind === 'cell' ? conflict.column === column && conflict.local === edited : conflict.local !== null,
         );
         const stands = local !== null && isSameValue(type, local.values[column] ?? null, edited);
         const isOfNobody = versions.remote === null && !writable; // the evidence of the delete keeps it
@@ -373,7 +387,7 @@ test('a delete here asks before it takes what a colleague wrote where the caller
   expect(mergeRow({ base: B, local: null, remote }, locked, 'ask')).toEqual({
     local: null,
     base: remote,
-    conflicts: [{ kind: 'deletedHere', base: B, remote, winner: 'nobody' }],
+    conflicts: [line('deletedHere', 'nobody', [B, null, remote])],
     state: 'parked',
   });
   expect(mergeRow({ base: B, local: null, remote }, COLUMNS, 'ask')).toMatchObject({ conflicts: [], state: 'changed' });

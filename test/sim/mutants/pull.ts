@@ -478,8 +478,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/merge.ts',
-        find: `conflicts: [{ kind: 'deletedThere', base, local, winner: 'origin' }]`,
-        replace: `conflicts: [{ kind: 'deletedThere', base, local, winner: 'local' }]`,
+        find: `conflicts: [conflictLine('deletedThere', 'origin',`,
+        replace: `conflicts: [conflictLine('deletedThere', 'local',`,
       },
     ],
   },
