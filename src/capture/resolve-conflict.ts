@@ -23,7 +23,7 @@ import { endPushHold } from '../replica/bookkeeping/table-errors.ts';
 import { findTable } from '../replica/bookkeeping/tables.ts';
 import { evidenceText, storedFromValue, valueFromStored } from '../replica/rows.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
-import type { ColumnType, Row, Value } from '../wire/schema.ts';
+import type { ColumnType, Value } from '../wire/schema.ts';
 import { diffRows, readAllChanges, settleQuestions, type RowChange } from './find-edits.ts';
 import {
   closeConflict,
@@ -195,7 +195,7 @@ function takeRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDecisi
   }
   // A new row; everything kept about it moves to its new id, so taking it again finds it.
   const id = takeLocalId(tx, table.id);
-  const values = keptValues(tx, table, String(kept), null);
+  const values = keptValues(tx, table, String(kept));
   const own = table.columns.map((column, index) => ownValue(column, values[index]));
   applyOne(tx, table, decideMadeAgain(facts, id, own), at);
   return { rowId: id };
@@ -204,16 +204,13 @@ function takeRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDecisi
 /** A value of a row made anew, without what only the origin gives. A locked cell keeps its value: an empty one would count as an edit later. */
 function ownValue({ type, writable, locked, automatic }: TwoWayColumn, value: Value = null): Value {
   const isGiven = automatic && (type === 'Autonumber' || type === 'User');
-  return (writable || locked) && !isGiven ? valuePutBack(type, value, null) : null;
+  return (writable || locked) && !isGiven ? valuePutBack(type, value) : null;
 }
 
-/** The values of a row kept as a JSON object, by the table's columns now; later columns have what the origin confirmed. */
-function keptValues(tx: Tx, table: TwoWayTable, text: string, base: Row | null): readonly Value[] {
+/** The values of a row kept as a JSON object, by the table's columns now. */
+function keptValues(tx: Tx, table: TwoWayTable, text: string): readonly Value[] {
   const kept = readKeptRow(tx, text);
-  return table.columns.map(({ localName, type }, index) => {
-    const stored = kept.get(localName);
-    return stored === undefined ? (base?.values[index] ?? null) : valueFromStored(stored, type);
-  });
+  return table.columns.map(({ localName, type }) => valueFromStored(kept.get(localName) ?? null, type));
 }
 
 /** A value as a person wrote it, on the command line as text; the rules of the column judge its form. */

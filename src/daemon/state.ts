@@ -6,8 +6,7 @@ import { stampFromMs } from '../base/clock.ts';
 import type { ErrorKind } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import type { Problem } from '../reconcile/account/account.ts';
-import type { FoundComplaint } from '../reconcile/account/facts.ts';
-import type { Complaint } from '../replica/bookkeeping/table-errors.ts';
+import type { Complaint, FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Circuit, TableTrouble } from './circuit-breaker.ts';
 import type { WorkKind } from './jobs.ts';
 

@@ -9,8 +9,7 @@ import type { WorkKind } from './jobs.ts';
 import type { TableOutcome, WorkOutcome } from './work-kinds.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { errorFacts, type Logger } from '../base/log.ts';
-import type { FoundComplaint } from '../reconcile/account/facts.ts';
-import type { Complaint } from '../replica/bookkeeping/table-errors.ts';
+import type { Complaint, FoundComplaint } from '../reconcile/account/facts.ts';
 import type { LastWork } from './state.ts';
 
 export interface WorkNote {

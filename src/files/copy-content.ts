@@ -3,7 +3,8 @@
  * one disk; on another disk they are linked to the backup before, and only what is new is copied. The target folder
  * gets its name last (I15).
  */
-import { FileStore, type CompleteFile, type StoredContent } from './store.ts';
+import type { StoredContent } from '../reconcile/files.ts';
+import { FileStore, type CompleteFile } from './store.ts';
 
 const BATCH_FILES = 64;
 

@@ -14,11 +14,7 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { codeOf, RowsyncError } from '../base/errors.ts';
 import { systemFiles, type FileSystem, type NewFile } from '../base/file-system.ts';
-
-export interface StoredContent {
-  readonly sha256: string;
-  readonly bytes: number;
-}
+import type { StoredContent } from '../reconcile/files.ts';
 
 /** A file whose bytes are all written and synced, but not under its final name yet. */
 export interface CompleteFile extends StoredContent {

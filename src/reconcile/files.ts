@@ -135,10 +135,8 @@ function unknownFile(file: CellFile): FoundFile {
 }
 
 /** The facts about a file that the origin has and that is not here. */
-export interface WantedFile {
+export interface WantedFile extends Pick<FoundFile, 'type' | 'bytes'> {
   readonly isLatest: boolean;
-  readonly type: string | null;
-  readonly bytes: number | null;
 }
 
 /** Whether a file is fetched. */
@@ -200,13 +198,17 @@ export function downloadProblem(
   return isPage && !isMeantToBe && !HTML_NAME.test(wanted.name) ? 'a page of HTML came in place of the file' : null;
 }
 
+/** The content of a file, by its hash. */
+export interface StoredContent {
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
 /** A file as it was sent, kept with its batch; `path` is absolute, `before` what the origin showed in the cell. */
-export interface SentFile {
+export interface SentFile extends StoredContent {
   readonly path: string;
   readonly name: string;
   readonly type: string;
-  readonly bytes: number;
-  readonly sha256: string;
   readonly before: string | null;
 }
 
@@ -216,9 +218,9 @@ export function uploadName(type: ColumnType, value: Value): string | null {
   return isUpload ? value.slice(UPLOAD_PREFIX.length) : null;
 }
 
-/** A value that is put back where the origin has `own` (null: a new row). A file of the origin cannot be attached by its value; uploads can. */
-export function valuePutBack(type: ColumnType, value: Value, own: Value): Value {
-  return type === 'Attachment' && uploadName(type, value) === null ? own : value;
+/** A value that is put back into a new row. A file of the origin cannot be attached by its value; uploads can. */
+export function valuePutBack(type: ColumnType, value: Value): Value {
+  return type === 'Attachment' && uploadName(type, value) === null ? null : value;
 }
 
 /** The revision that an accepted write made, if the row was read back right after the answer; `isNew`: in a new row. */

@@ -7,6 +7,7 @@ import { resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { RowsyncError, usageError } from '../base/errors.ts';
 import { sql, type Sql } from '../base/sql.ts';
+import type { StatusFacts } from '../reconcile/account/facts.ts';
 import { guessText } from '../reconcile/option-bindings.ts';
 import { CONFLICT_LINE, type ConflictLine } from './bookkeeping/conflicts.ts';
 import { SCHEMA_VERSION } from './bookkeeping/schema.ts';
@@ -19,25 +20,15 @@ import { queryTexts, withFlags } from './query.ts';
 /** No limit, as SQLite has it. */
 const ALL = -1;
 
-/** A row of `sync_status`; stamps are UTC text. */
-export interface TableStatus {
-  readonly table: string;
-  /** loading (first sweep not finished) · steady · gone (no longer described) · held (waits for a person) · failed. */
-  readonly state: string;
+/** A row of `sync_status`. */
+export interface TableStatus extends StatusFacts {
   readonly rowCount: number;
   readonly pageCount: number;
   readonly lastSweepAt: string | null;
-  /** Every row of the table was proven at this time or later. */
-  readonly freshSince: string | null;
-  /** When only changed rows were last asked for; null for never. */
-  readonly followedAt: string | null;
   /** Why the table is read as one run of pages (reconcile/windows.ts); null where windows are in use. */
   readonly oneWindow: string | null;
   /** Whether only the rows of a filter come here (`rows`). */
   readonly isFiltered: boolean;
-  /** Rows of a page, since larger ones did not fit into an answer; null where those of the configuration do. */
-  readonly pageRows: number | null;
-  readonly unreadableCount: number;
   /** mirror · waiting (to be two-way after the next sweep) · two-way. */
   readonly mode: string;
   /** Columns whose values are masked. */
@@ -46,14 +37,6 @@ export interface TableStatus {
   readonly pendingCount: number;
   /** Rows that wait for a person or a timer, those in conflict among them. */
   readonly parkedCount: number;
-  /** Those of them that are no conflict: refused by the origin, in doubt, or stopped here. */
-  readonly refusedCount: number;
-  /** Those of `refusedCount` that the origin may have taken. */
-  readonly inDoubtCount: number;
-  /** Those of `refusedCount` that were stopped here, before they were sent. */
-  readonly unsendableCount: number;
-  /** Conflicts that wait for a person. */
-  readonly conflictCount: number;
   /** When the oldest of all these was edited; null where there are none. */
   readonly oldestChangeAt: string | null;
   readonly problem: string | null;

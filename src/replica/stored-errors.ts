@@ -3,20 +3,13 @@
  */
 import { sql } from '../base/sql.ts';
 import { plural } from '../base/text.ts';
+import type { Complaint, FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Connection } from './connection.ts';
-import { readContractComplaints, type Complaint } from './bookkeeping/table-errors.ts';
+import { readContractComplaints } from './bookkeeping/table-errors.ts';
 import { queryAll, queryAny } from './query.ts';
 
-/** An error and what it is about; `since` is a stamp, null where it is not known. */
-export interface RememberedComplaint extends Complaint {
-  readonly about: 'pull' | 'push' | 'files' | 'table' | 'sink' | 'sinkTable' | 'history' | 'contract';
-  /** The table here, the sink, or the registered query; null for a whole run. */
-  readonly subject: string | null;
-  readonly since: string | null;
-}
-
 /** All of them; those of one table may be several: its read, its deletes and its push. */
-export function readComplaints(from: Connection): readonly RememberedComplaint[] {
+export function readComplaints(from: Connection): readonly FoundComplaint[] {
   return [
     ...ofRuns(from),
     ...ofTables(from),
@@ -43,7 +36,7 @@ export function readFirstUnreadable(
   );
 }
 
-function ofTables(from: Connection): readonly RememberedComplaint[] {
+function ofTables(from: Connection): readonly FoundComplaint[] {
   const text = sql`SELECT local_name AS subject, problem_code AS code, problem_message AS message, problem_hint AS hint, NULL AS since
           FROM _rowsync_tables WHERE problem_code IS NOT NULL
           UNION ALL SELECT local_name, held_code, held_message, held_hint, held_at FROM _rowsync_tables WHERE held_code IS NOT NULL
@@ -54,7 +47,7 @@ function ofTables(from: Connection): readonly RememberedComplaint[] {
 }
 
 /** Two-way tables that another program dropped or renamed, and columns of such tables; the next pull makes them again. */
-export function readDropped(from: Connection): readonly RememberedComplaint[] {
+export function readDropped(from: Connection): readonly FoundComplaint[] {
   const text = sql`SELECT t.local_name AS subject, NULL AS "column", (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id) AS editCount
           FROM _rowsync_tables t WHERE t.push = 'on' AND t.state <> 'gone'
             AND lower(t.local_name) NOT IN (SELECT lower(name) FROM sqlite_schema WHERE type = 'table')
@@ -80,7 +73,7 @@ function waitText(editCount: number): string {
 }
 
 /** What the last run in each direction, and on files, failed of as a whole. A wrong command line says nothing of the next run. */
-function ofRuns(from: Connection): readonly RememberedComplaint[] {
+function ofRuns(from: Connection): readonly FoundComplaint[] {
   const text = sql`SELECT kind, finished_at AS since, error_code AS code, result ->> 'problem' AS message, coalesce(result ->> 'hint', '') AS hint
           FROM (SELECT id, kind, finished_at, error_code,
                   (SELECT value FROM json_each(per_table) WHERE value ->> 'table' IS NULL) AS result FROM _rowsync_runs) r
@@ -98,23 +91,23 @@ function ofRuns(from: Connection): readonly RememberedComplaint[] {
 }
 
 /** What an extra notes of its sinks and their tables; there is nothing to read where it has none. */
-function ofSinks(from: Connection): readonly RememberedComplaint[] {
+function ofSinks(from: Connection): readonly FoundComplaint[] {
   if (!queryAny(from, sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_sinks'`)) return [];
   const text = sql`SELECT about, subject, code, message, hint, since FROM (
             SELECT name, -1 AS tableId, 'sink' AS about, name AS subject, problem_code AS code, problem_message AS message, problem_hint AS hint,
               problem_since AS since FROM _rowsync_sinks
             UNION ALL SELECT sink, table_id, 'sinkTable', sink, problem_code, problem_message, problem_hint, NULL FROM _rowsync_sink_tables)
           WHERE code IS NOT NULL ORDER BY name, tableId`;
-  return queryAll(from, text) as RememberedComplaint[]; // as selected
+  return queryAll(from, text) as FoundComplaint[]; // as selected
 }
 
-function ofHistory(from: Connection): readonly RememberedComplaint[] {
+function ofHistory(from: Connection): readonly FoundComplaint[] {
   const text = sql`SELECT t.local_name AS subject, h.pruning_held AS message FROM _rowsync_history_tables h JOIN _rowsync_tables t ON t.id = h.table_id
           WHERE h.pruning_held IS NOT NULL ORDER BY t.local_name COLLATE NOCASE`;
   const rows = queryAll(from, text) as { subject: string; message: string }[];
   return rows.map((row) => ({ ...row, about: 'history', code: 'history.held', hint: '', since: null }));
 }
 
-function ofContracts(from: Connection): readonly RememberedComplaint[] {
+function ofContracts(from: Connection): readonly FoundComplaint[] {
   return readContractComplaints(from).map(({ name: subject, ...row }) => ({ ...row, about: 'contract', subject }));
 }

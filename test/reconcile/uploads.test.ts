@@ -73,10 +73,10 @@ test.each([
 
 test.each([
   ['a wish to attach a file', 'Attachment', 'file:/a b.txt', '/a b.txt', 'file:/a b.txt'],
-  ['a file of the origin', 'Attachment', BEFORE, null, 'own'],
+  ['a file of the origin', 'Attachment', BEFORE, null, null],
   ['the same text in another column', 'Text', 'file:/a.txt', null, 'file:/a.txt'],
-  ['an empty cell', 'Attachment', null, null, 'own'],
+  ['an empty cell', 'Attachment', null, null, null],
 ] as const)('%s names an upload or none, and only an upload can be put back', (_what, type, value, name, putBack) => {
   expect(uploadName(type, value)).toBe(name);
-  expect(valuePutBack(type, value, 'own')).toBe(putBack);
+  expect(valuePutBack(type, value)).toBe(putBack);
 });

@@ -13,7 +13,7 @@ import type { ExtraWork } from '../../daemon/work-kinds.ts';
 import { type CarryReport } from '../../files/copy-content.ts';
 import { carryFromBackup, carryToBackup, filesBeside } from '../shared/backup-content.ts';
 import { backUp, dateOfBackup, datedBackups, restore, type CopyReport, type RestoreReport } from './replica-copy.ts';
-import type { Content } from '../../replica/bookkeeping/files.ts';
+import type { StoredContent } from '../../reconcile/files.ts';
 
 /** A backup; `files` is null if they were left out. */
 export type BackupReport = CopyReport & { readonly files: CarryReport | null };
@@ -35,7 +35,7 @@ export async function backUpAll(
   const sources = [replica.files, ...earlier.slice(0, 1)];
   let made: string | null = null;
   try {
-    const carry = async (contents: readonly Content[]): Promise<CarryReport> => {
+    const carry = async (contents: readonly StoredContent[]): Promise<CarryReport> => {
       const report = await carryToBackup(contents, { backup: path, sources, onCarried: onAdvance });
       made = report.folder;
       return report;

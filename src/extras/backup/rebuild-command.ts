@@ -9,7 +9,7 @@ import type { Command } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { plural, printable, printableJson } from '../../base/text.ts';
-import { readTwoWayTables, readTwoWayTable, type TwoWayTable } from '../../capture/two-way-table.ts';
+import { readTwoWayTables, findTwoWayTable, type TwoWayTable } from '../../capture/two-way-table.ts';
 import { isUnopenedCopy } from '../../replica/older-copy.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { baseName } from '../../replica/user-tables.ts';
@@ -195,7 +195,7 @@ export function* scriptOfTable(
   tableId: number,
   { isDamaged = false, isCopy = false }: { readonly isDamaged?: boolean; readonly isCopy?: boolean } = {},
 ): Generator<string> {
-  const table = readTwoWayTable(from, tableId);
+  const table = findTwoWayTable(from, tableId);
   if (table === null) return;
   if (isDamaged) yield* commentsOnMarked(from, table);
   else yield* statementsOfAll(from, table, isCopy);

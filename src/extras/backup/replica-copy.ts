@@ -13,7 +13,7 @@ import { must } from '../../base/assert.ts';
 import { stampFromMs, systemClock } from '../../base/clock.ts';
 import { RowsyncError, usageError } from '../../base/errors.ts';
 import { ident, sql } from '../../base/sql.ts';
-import { readContents, storeContentLost, storeStoreFolder, type Content } from '../../replica/bookkeeping/files.ts';
+import { readContents, storeContentLost, storeStoreFolder } from '../../replica/bookkeeping/files.ts';
 import type { Tx } from '../../replica/connection.ts';
 import { disownFile, realPathOf, requireOwnLog } from '../../replica/older-copy.ts';
 import {
@@ -30,6 +30,7 @@ import { replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
 import { takeLock } from '../../replica/lock.ts';
 import { queryNumber, queryTexts } from '../../replica/query.ts';
 import { inheritSeries } from '../shared/sinks.ts';
+import type { StoredContent } from '../../reconcile/files.ts';
 
 /** Pages copied before other work gets its turn; 2,000 of them take some 13 ms. */
 const PAGES_PER_STEP = 2_000;
@@ -45,7 +46,7 @@ export interface CopyReport {
 }
 
 /** Brings content that a copy names to where the copy goes; its folder is durable when this resolves. */
-export type Carry<T> = (contents: readonly Content[]) => Promise<T>;
+export type Carry<T> = (contents: readonly StoredContent[]) => Promise<T>;
 
 /**
  * Copies the replica at `source` into the new file `target`; needs no lock, so a daemon may be at work. `onAdvance` is called as it continues.
@@ -179,7 +180,7 @@ function namesIn(folder: string): readonly string[] {
 }
 
 /** What a file holds of the content that it names; nothing where it is of a version without files. */
-function contentsIn(path: string): readonly Content[] {
+function contentsIn(path: string): readonly StoredContent[] {
   return withFile(path, READ_ONLY, (db) => (hasFiles(db) ? readContents(db, null) : []));
 }
 

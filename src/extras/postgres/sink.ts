@@ -6,7 +6,7 @@ import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { sql } from '../../base/sql.ts';
 import { judgeCursor } from './cursor.ts';
-import type { Complaint } from '../../replica/bookkeeping/table-errors.ts';
+import type { Complaint } from '../../reconcile/account/facts.ts';
 import { queryText } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readHeldMoment } from '../shared/moments.ts';

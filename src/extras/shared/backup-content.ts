@@ -7,7 +7,8 @@ import { dirname } from 'node:path';
 import { usageError } from '../../base/errors.ts';
 import { systemFiles } from '../../base/file-system.ts';
 import { type CarryReport, copyContent, type OnCarried, NOTHING } from '../../files/copy-content.ts';
-import { fileError, type StoredContent, openStore } from '../../files/store.ts';
+import { fileError, openStore } from '../../files/store.ts';
+import type { StoredContent } from '../../reconcile/files.ts';
 
 export function filesBeside(backup: string): string {
   return `${backup}.files`;

@@ -4,7 +4,8 @@
  */
 import Database from 'better-sqlite3';
 import { sql } from '../../base/sql.ts';
-import { complaintParameters, type Complaint } from '../../replica/bookkeeping/table-errors.ts';
+import type { Complaint } from '../../reconcile/account/facts.ts';
+import { complaintParameters } from '../../replica/bookkeeping/table-errors.ts';
 import { noteTouches } from '../../replica/bookkeeping/changed-rows.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import type { Replica } from '../../replica/database.ts';

@@ -12,7 +12,6 @@ import {
   readPlacesNotHere,
   storeContentLost,
   storeFileVanished,
-  type Content,
   type FileHere,
 } from '../../replica/bookkeeping/files.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
@@ -22,6 +21,7 @@ import { OutageWatch } from '../../files/outage.ts';
 import { pullFiles } from '../../files/download.ts';
 import { FileStore } from '../../files/store.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
+import type { StoredContent } from '../../reconcile/files.ts';
 
 /** Content read side by side; a disk gains little by more. */
 const READS_MAX = 2;
@@ -115,7 +115,7 @@ async function readAll(
   { replica, onProgress, signal }: FilesContext,
   work: {
     readonly store: FileStore;
-    readonly contents: readonly Content[];
+    readonly contents: readonly StoredContent[];
     readonly damaged: Set<number>;
     readonly tally: VerifyCounts;
   },

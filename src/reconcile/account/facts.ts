@@ -34,14 +34,18 @@ export type FoundAbout =
   /** A registered query. */
   | 'contract';
 
-/** An error that is still true. */
-export interface FoundComplaint {
-  readonly about: FoundAbout;
-  /** The table, the sink, the registered query, the kind of work, or the option under `notify`; null for everything. */
-  readonly subject: string | null;
+export interface Complaint {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
+}
+
+/** An error that is still true. */
+export interface FoundComplaint extends Complaint {
+  readonly about: FoundAbout;
+  /** The table, the sink, the registered query, the kind of work, or the option under `notify`; null for everything. */
+  readonly subject: string | null;
+  /** A stamp; null where it is not known. */
   readonly since: string | null;
 }
 
@@ -55,22 +59,32 @@ export interface FilesNotHere {
   readonly worst: string | null;
 }
 
-/** A table as `sync_status` has it. */
-export interface TableFacts {
+/** What `sync_status` says of a table; stamps are UTC text. */
+export interface StatusFacts {
   readonly table: string;
+  /** loading (first sweep not finished) · steady · gone (no longer described) · held (waits for a person) · failed. */
   readonly state: string;
+  /** Every row of the table was proven at this time or later. */
   readonly freshSince: string | null;
+  /** When only changed rows were last asked for; null for never. */
   readonly followedAt: string | null;
   readonly unreadableCount: number;
-  /** The first row that cannot be read, in words: id, column and reason, without the value; null for none. */
-  readonly firstUnreadable: { readonly words: string; readonly since: string } | null;
   /** Rows of a page, since larger ones did not fit into an answer; null where those of the configuration do. */
   readonly pageRows: number | null;
-  /** Rows in doubt and rows that cannot be sent among them. */
+  /** Rows that wait for a person or a timer and are no conflict: refused by the origin, in doubt, or stopped here. */
   readonly refusedCount: number;
+  /** Those of `refusedCount` that the origin may have taken. */
   readonly inDoubtCount: number;
+  /** Those of `refusedCount` that were stopped here, before they were sent. */
   readonly unsendableCount: number;
+  /** Conflicts that wait for a person. */
   readonly conflictCount: number;
+}
+
+/** All that the account has of a table. */
+export interface TableFacts extends StatusFacts {
+  /** The first row that cannot be read, in words: id, column and reason, without the value; null for none. */
+  readonly firstUnreadable: { readonly words: string; readonly since: string } | null;
   /** Edits of the last days that lost to the origin and that nobody has seen yet, with the time of the first; null for none. */
   readonly lost: { readonly count: number; readonly since: string } | null;
   /** Files that the origin has and that are not here; null for none. */

@@ -3,6 +3,7 @@
  * can hide one (I13).
  */
 import { ident, sql, type Sql } from '../../base/sql.ts';
+import type { FoundFile } from '../../reconcile/files.ts';
 import type { ColumnType } from '../../wire/schema.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAll, queryAny } from '../query.ts';
@@ -134,15 +135,7 @@ export interface ListedCell {
   readonly etag: string | null;
   /** The revision that the cell shows; null for none. */
   readonly guid: string | null;
-  readonly present: readonly {
-    readonly guid: string;
-    readonly revision: number;
-    readonly name: string;
-    readonly type: string | null;
-    readonly bytes: number | null;
-    readonly author: string | null;
-    readonly createdAt: string | null;
-  }[];
+  readonly present: readonly FoundFile[];
   readonly vanished: readonly string[];
 }
 

@@ -6,6 +6,7 @@ import { must } from '../../base/assert.ts';
 import { sql } from '../../base/sql.ts';
 import { FILE_CELLS, type FileColumn, isDue, storeCell } from './file-cells.ts';
 import type { FilesNotHere } from '../../reconcile/account/facts.ts';
+import type { CellFile, StoredContent, FoundFile } from '../../reconcile/files.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAll, queryFirst, queryNumber, queryNumbers, queryText, queryTexts, withFlags } from '../query.ts';
 
@@ -61,12 +62,9 @@ export const FILES_VIEW = sql`
   WHERE k.problem IS NOT NULL`;
 
 /** A revision that the origin has and that is not here. */
-export interface FileNotHere {
+export interface FileNotHere extends CellFile {
   readonly id: number;
   readonly rowId: number;
-  readonly revision: number;
-  readonly guid: string;
-  readonly name: string;
   readonly type: string | null;
   readonly bytes: number | null;
   /** Whether its cell shows it. */
@@ -133,25 +131,15 @@ export function readFilesByTable(from: Connection): ReadonlyMap<string, FilesNot
   );
 }
 
-export interface Content {
-  readonly sha256: string;
-  readonly bytes: number;
-}
-
 /** The content that a guid names, if it is here: a guid names one revision permanently. */
-export function readContentOfGuid(from: Connection, guid: string): Content | null {
+export function readContentOfGuid(from: Connection, guid: string): StoredContent | null {
   return queryFirst(from, sql`SELECT sha256, bytes FROM _rowsync_files WHERE guid = ? AND state = 'here' LIMIT 1`, [
     guid,
-  ]) as Content | null;
+  ]) as StoredContent | null;
 }
 
 /** What the origin says of a file when asked for it. */
-export interface FileFacts {
-  readonly type: string | null;
-  readonly bytes: number | null;
-  readonly author: string | null;
-  readonly createdAt: string | null;
-}
+export type FileFacts = Pick<FoundFile, 'type' | 'bytes' | 'author' | 'createdAt'>;
 
 /** Completes what is known of a file; what was known before stays. */
 export function storeFileFacts(tx: Tx, id: number, facts: FileFacts): void {
@@ -161,18 +149,13 @@ export function storeFileFacts(tx: Tx, id: number, facts: FileFacts): void {
   ).run({ id, ...facts });
 }
 
-export function storeFileHere(tx: Tx, id: number, content: Content): void {
+export function storeFileHere(tx: Tx, id: number, content: StoredContent): void {
   tx.prepare(
     sql`UPDATE _rowsync_files SET state = 'here', sha256 = ?, bytes = ?, reason = NULL, failures = 0, retry_at = NULL WHERE id = ?`,
   ).run(content.sha256, content.bytes, id);
 }
 
-export interface UploadedFile extends Content {
-  readonly name: string;
-  readonly revision: number;
-  readonly guid: string;
-  readonly type: string;
-}
+export type UploadedFile = StoredContent & CellFile & { readonly type: string };
 
 /** Stores a revision that was sent from here and whose content is in the store; `value` is what its cell says now. */
 export function storeUploadedFile(
@@ -225,11 +208,11 @@ export function storeStoreFolder(tx: Tx, folder: string): void {
 }
 
 /** All content that files refer to, each once, in order of its hash; of the given tables, or of all for null. */
-export function readContents(from: Connection, tableIds: readonly number[] | null): readonly Content[] {
+export function readContents(from: Connection, tableIds: readonly number[] | null): readonly StoredContent[] {
   const text = sql`SELECT sha256, max(bytes) AS bytes FROM _rowsync_files
           WHERE sha256 IS NOT NULL AND (@ids IS NULL OR table_id IN (SELECT value FROM json_each(@ids)))
           GROUP BY sha256 ORDER BY sha256`;
-  return queryAll(from, text, [{ ids: tableIds === null ? null : JSON.stringify(tableIds) }]) as Content[];
+  return queryAll(from, text, [{ ids: tableIds === null ? null : JSON.stringify(tableIds) }]) as StoredContent[];
 }
 
 /** Bytes of all content that rows refer to. */
@@ -264,16 +247,13 @@ export function readPlacesNotHere(
   >[];
 }
 
-export interface FileHere extends Content {
+export interface FileHere extends StoredContent, CellFile {
   readonly id: number;
   readonly tableId: number;
   readonly columnId: number;
   readonly rowId: number;
   readonly tableName: string;
   readonly columnName: string;
-  readonly revision: number;
-  readonly guid: string;
-  readonly name: string;
   /** Whether its cell shows it. */
   readonly isLatest: boolean;
   readonly isVanished: boolean;

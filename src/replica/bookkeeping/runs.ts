@@ -7,7 +7,7 @@ import { asRowsyncError, type RowsyncError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAny, queryText } from '../query.ts';
-import type { Complaint } from './table-errors.ts';
+import type { Complaint } from '../../reconcile/account/facts.ts';
 
 /**
  * One row per recorded run; the newest thousands are kept.

@@ -3,6 +3,7 @@
  * follows the change, so that each change is there once.
  */
 import { sql } from '../../base/sql.ts';
+import type { RemadeWithEdits } from '../../reconcile/account/facts.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAll } from '../query.ts';
 
@@ -23,17 +24,8 @@ const CHANGES_MAX = 10_000;
 
 export interface SchemaChange {
   readonly kind:
-    | 'tableNew'
-    | 'tableRenamed'
-    | 'tableGone'
-    | 'tableBack'
-    | 'columnNew'
-    | 'columnRenamed'
-    | 'columnGone'
-    | 'columnBack'
-    | 'columnType'
-    | 'tableRemade'
-    | 'columnRemade';
+    | `table${'New' | 'Renamed' | 'Gone' | 'Back' | 'Remade'}`
+    | `column${'New' | 'Renamed' | 'Gone' | 'Back' | 'Type' | 'Remade'}`;
   readonly table: string;
   readonly column: string | null;
   readonly former: string | null;
@@ -52,21 +44,13 @@ export function storeSchemaChanges(tx: Tx, changes: readonly SchemaChange[], at:
   ).run();
 }
 
-/** A table, or one of its columns, and how many edits of the table had not been pushed. */
-interface RemadePart {
-  readonly table: string;
-  readonly column: string | null;
-  readonly editCount: number;
-  readonly since: string;
-}
-
 /** The parts of two-way tables that were made again at a moment or later, the oldest first. */
-export function readRemade(from: Connection, since: string): readonly RemadePart[] {
+export function readRemade(from: Connection, since: string): readonly RemadeWithEdits[] {
   const text = sql`SELECT coalesce(t.local_name, c.table_name) AS "table", c.column_name AS "column",
             CAST(coalesce(c.now, 0) AS INTEGER) AS editCount, c.at AS since
           FROM _rowsync_schema_changes c LEFT JOIN _rowsync_tables t ON t.name = c.table_name
           WHERE c.kind IN ('tableRemade', 'columnRemade') AND c.at >= ? ORDER BY c.seq`;
-  return queryAll(from, text, [since]) as RemadePart[];
+  return queryAll(from, text, [since]) as RemadeWithEdits[];
 }
 
 export interface SeenSchemaChange extends SchemaChange {

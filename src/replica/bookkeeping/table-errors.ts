@@ -2,6 +2,7 @@
  * What keeps each table from being pulled, deleted from or pushed, and how many rows a person let pass. Columns of `_rowsync_tables` (tables.ts).
  */
 import { sql } from '../../base/sql.ts';
+import type { Complaint } from '../../reconcile/account/facts.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { readPart } from './tables.ts';
 import { queryAll, queryAny } from '../query.ts';
@@ -19,12 +20,6 @@ export interface TableProblems {
 export function readTableProblems(from: Connection, tableId: number): TableProblems {
   const columns = sql`held_code AS heldCode, problem_code AS problemCode, push_code AS pushCode, pull_consent AS pullConsent, push_consent AS pushConsent`;
   return readPart(from, tableId, columns) as TableProblems; // as selected
-}
-
-export interface Complaint {
-  readonly code: string;
-  readonly message: string;
-  readonly hint: string;
 }
 
 /** What is bound to store an error, or that there is none. */
