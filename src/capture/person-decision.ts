@@ -24,7 +24,7 @@ import { readWaiting, type WaitingRow } from '../replica/bookkeeping/refusals.ts
 import { agreeToPull } from '../replica/bookkeeping/runs.ts';
 import { captureChanges, diffRows, type RowChange } from './find-edits.ts';
 import { discardAll, discardRow, resolveConflict } from './resolve-conflict.ts';
-import { MIRROR_HINT, readTwoWayTable, readTwoWayTables } from './two-way-table.ts';
+import { MIRROR_HINT, findTwoWayTable, readTwoWayTables } from './two-way-table.ts';
 import { retryRows } from './writer/apply-outcome.ts';
 
 export type PersonDecision =
@@ -180,7 +180,7 @@ function carryOutDiscard(
   at: string,
 ): DecisionOutcome {
   const named = tableNamed(readTables(tx), name);
-  const table = named === undefined ? null : readTwoWayTable(tx, named.id);
+  const table = named === undefined ? null : findTwoWayTable(tx, named.id);
   if (table === null) {
     if (named?.push === 'off')
       return { kind: 'problem', words: `no two-way table is called "${name}"`, hint: MIRROR_HINT };
@@ -239,7 +239,7 @@ function carryOutRetry(tx: Tx, ids: readonly number[], at: string): DecisionOutc
 
 /** Whether a row in doubt has nothing to send again, because it was deleted here since. */
 function isDeletedHere(tx: Tx, { tableId, rowId, state }: WaitingRow): boolean {
-  const table = state === 'inDoubt' ? readTwoWayTable(tx, tableId) : null;
+  const table = state === 'inDoubt' ? findTwoWayTable(tx, tableId) : null;
   return table !== null && diffRows(tx, table, [rowId]).some(({ base, local }) => base === null && local === null);
 }
 

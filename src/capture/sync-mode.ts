@@ -21,7 +21,7 @@ import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/
 import { forgetBatches } from '../replica/bookkeeping/batches.ts';
 import { captureChanges, giveUpColumns, readAllChanges, type RowChange } from './find-edits.ts';
 import { closeQuestions } from '../replica/bookkeeping/conflicts.ts';
-import { readTwoWayTable, type TwoWayTable } from './two-way-table.ts';
+import { findTwoWayTable, type TwoWayTable } from './two-way-table.ts';
 import { captureTriggers } from './edit-triggers.ts';
 import { ensureChangesView } from './changes-view.ts';
 import { forgetRowStates, startLocalIds } from '../replica/bookkeeping/row-states.ts';
@@ -30,12 +30,12 @@ import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readSent } from '../replica/bookkeeping/refusals.ts';
 
 /** Makes sure that a table has the triggers of its mode and columns. Returns whether they were wrong: then the caller renews the view of changes. */
-export function ensureCapture(tx: Tx, tableId: number, table = readTwoWayTable(tx, tableId)): boolean {
+export function ensureCapture(tx: Tx, tableId: number, table = findTwoWayTable(tx, tableId)): boolean {
   return ensureTriggers(tx, tableId, wantedTriggers(tx, tableId, table));
 }
 
 /** Whether a trigger is missing or was changed, so that edits may have been missed. Called before the table's shape or mode is changed. */
-export function isTampered(from: Connection, tableId: number, table = readTwoWayTable(from, tableId)): boolean {
+export function isTampered(from: Connection, tableId: number, table = findTwoWayTable(from, tableId)): boolean {
   return !hasTriggers(from, tableId, wantedTriggers(from, tableId, table));
 }
 
@@ -79,7 +79,7 @@ export function switchMode(
     )
       switchOn(tx, record);
   } else if (record.push !== 'off') {
-    const table = readTwoWayTable(tx, tableId);
+    const table = findTwoWayTable(tx, tableId);
     if (table !== null) endCapture(tx, table, options);
     dropBase(tx, tableId);
     storeFacts(tx, tableId, { push: 'off' });
@@ -164,7 +164,7 @@ export function discardChanges(tx: Tx, table: TwoWayTable, changes: readonly Row
 
 /** Takes writable columns that vanished as gone. */
 function pruneMissing(tx: Tx, tableId: number, seqs: readonly number[], at: string): void {
-  const table = readTwoWayTable(tx, tableId);
+  const table = findTwoWayTable(tx, tableId);
   if (table !== null) giveUpColumns(tx, table, new Set(seqs), at);
   for (const seq of seqs) storeColumnState(tx, seq, 'removed', at);
   storeFacts(tx, tableId, { missing_columns: [] });
@@ -176,7 +176,7 @@ export function prune(opened: Tx, at: string): readonly string[] {
   const tx = opened.because('schema');
   for (const record of readTables(tx)) {
     const isGone = record.state === 'gone' && isOwnTable(tx, record.localName);
-    const table = isGone ? readTwoWayTable(tx, record.id) : null;
+    const table = isGone ? findTwoWayTable(tx, record.id) : null;
     if (table !== null) endCapture(tx, table, { discard: true, at });
   }
   for (const { id } of readTables(tx)) {

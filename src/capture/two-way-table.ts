@@ -4,7 +4,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import { readColumns, type ColumnRecord } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';
-import { findTable, type TableRecord, readEditing, readTable, readTables } from '../replica/bookkeeping/tables.ts';
+import { findTable, type TableRecord, readEditing, readTables } from '../replica/bookkeeping/tables.ts';
 import { hasTable, oncePerSchema } from '../replica/schema-objects.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { COLOR_COLUMN, hasBase, readStanding } from '../replica/user-tables.ts';
@@ -41,11 +41,6 @@ export function readTwoWayTables(from: Connection): readonly TwoWayTable[] {
 export function findTwoWayTable(from: Connection, tableId: number): TwoWayTable | null {
   const table = findTable(from, tableId);
   return table === null ? null : twoWayTable(from, table);
-}
-
-/** One known table; null if its edits are not captured. */
-export function readTwoWayTable(from: Connection, tableId: number): TwoWayTable | null {
-  return twoWayTable(from, readTable(from, tableId));
 }
 
 const readKnown = oncePerSchema(

@@ -18,13 +18,7 @@ import { isSameShape } from '../reconcile/renamed-columns.ts';
 import { captureChanges, readAllChanges, markBatchesInDoubt } from '../capture/find-edits.ts';
 import { ensureCapture, isTampered, noteOpenness, discardChanges, switchMode } from '../capture/sync-mode.ts';
 import { carryOutRequests, refuseRequests } from '../capture/resolve-conflict.ts';
-import {
-  findTwoWayTable,
-  missingColumnsError,
-  readTwoWayTable,
-  type TwoWayColumn,
-  type TwoWayTable,
-} from '../capture/two-way-table.ts';
+import { findTwoWayTable, missingColumnsError, type TwoWayColumn, type TwoWayTable } from '../capture/two-way-table.ts';
 import { ensureChangesView, hasChangesView } from '../capture/changes-view.ts';
 import {
   areRulesChanged,
@@ -41,8 +35,6 @@ import {
   readTables,
   storeEditing,
   type TableEditing,
-  storeReturned,
-  storeTableName,
   storeFacts,
 } from '../replica/bookkeeping/tables.ts';
 import { configureHistory } from '../replica/bookkeeping/history.ts';
@@ -119,7 +111,7 @@ export async function applySchema(
       configureHistory(tx, descriptor.id, { isWanted: (options.history ?? null) !== null, at });
       const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
       switchMode(tx, descriptor.id, mode);
-      const table = readTwoWayTable(tx, descriptor.id);
+      const table = findTwoWayTable(tx, descriptor.id);
       // Then its triggers must stay as they were when they were checked above.
       const isAsBefore = table !== null && !shaped.changed && table === before;
       if (!isAsBefore && (ensureCapture(tx, descriptor.id, table) || shaped.changed)) {
@@ -224,7 +216,7 @@ function keepLockedEdits(
   const wasWritable = new Set(before.columns.flatMap(({ seq, writable }) => (writable ? [seq] : [])));
   const isLocked = ({ seq, writable }: Pick<TwoWayColumn, 'seq' | 'writable'>): boolean =>
     !writable && wasWritable.has(seq);
-  const now = live.some(isLocked) ? readTwoWayTable(tx, before.id) : null;
+  const now = live.some(isLocked) ? findTwoWayTable(tx, before.id) : null;
   if (now === null) return;
   const columns = now.columns.map((column) => (isLocked(column) ? { ...column, writable: true } : column));
   const unlocked = { ...now, columns };
@@ -348,7 +340,7 @@ function shapeTable(
     .flatMap((column) => ('name' in column && hasBase(tx, descriptor.id) ? column.name : []))
     .map((name) => changeOf('columnRemade', descriptor.recordName, name));
   storeSchemaChanges(tx, remade, options.at);
-  const whole = dropped.length > 0 ? readTwoWayTable(tx, descriptor.id) : null;
+  const whole = dropped.length > 0 ? findTwoWayTable(tx, descriptor.id) : null;
   if (whole !== null) markBatchesInDoubt(tx, whole, options.at);
   storeSchemaChanges(tx, columnChanges(descriptor.recordName, known, descriptor.columns), options.at);
   applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
@@ -404,19 +396,20 @@ function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing): re
 function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: string): boolean {
   const { id, recordName: name, alias } = descriptor;
   const known = findTable(tx, id);
-  if (known?.state === 'gone') storeReturned(tx, id);
+  // It must be swept before it counts as steady.
+  if (known?.state === 'gone') storeFacts(tx, id, { state: 'loading', sweep_open: 0 });
   if (known !== null && hasTable(tx, localName)) {
-    if (known.name !== name || known.alias !== alias) storeTableName(tx, { id, name, alias, localName });
+    if (known.name !== name || known.alias !== alias) storeFacts(tx, id, { name, alias, local_name: localName });
     return false;
   }
   if (known?.push === 'on' && hasBase(tx, id)) {
     // A missing table is no delete of its rows: the base has what the origin last confirmed. Waiting deletes are listed, and continue waiting.
-    storeTableName(tx, { id, name, alias, localName });
+    storeFacts(tx, id, { name, alias, local_name: localName });
     const deletes = readWaitingDeletes(tx, id);
     const now = String(countUnsent(tx, id) - deletes.length);
     storeSchemaChanges(tx, [{ ...changeOf('tableRemade', name), now }], at);
     restoreTable(tx, { id, localName });
-    const twoWay = readTwoWayTable(tx, id);
+    const twoWay = findTwoWayTable(tx, id);
     if (twoWay !== null) {
       markBatchesInDoubt(tx, twoWay, at);
       const outcomes = readRowFacts(tx, twoWay, deletes).map((facts) => decideNoRow(facts, null));

@@ -21,12 +21,13 @@ import {
   storeNameStyle,
 } from '../replica/bookkeeping/identity.ts';
 import { readDatabaseDescriptor, storeDescriptor } from '../replica/bookkeeping/descriptors.ts';
-import { changedFilters, readTables, storeGone, storeRowsWanted, tableNamed } from '../replica/bookkeeping/tables.ts';
+import { changedFilters, readTables, storeFacts, storeRowsWanted, tableNamed } from '../replica/bookkeeping/tables.ts';
 import { readDescribed } from '../replica/bookkeeping/described-tables.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { hasTable, schemaWatch } from '../replica/schema-objects.ts';
 import { isAgreedPull, openRun, recordRun } from '../replica/bookkeeping/runs.ts';
 import { readSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
+import { storeProblem, storePushProblem } from '../replica/bookkeeping/table-errors.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PullContext, PullOptions } from './context.ts';
@@ -313,7 +314,12 @@ async function markGoneTables(
   }
   if (vanished.length > 0) {
     await replica.write('Marking tables that are gone', (tx) => {
-      for (const { id } of vanished) storeGone(tx, id);
+      for (const { id } of vanished) {
+        storeFacts(tx, id, { state: 'gone' });
+        // What reading or pushing it failed of says nothing any more.
+        storeProblem(tx, id, null);
+        storePushProblem(tx, id, null);
+      }
     });
     for (const { name } of vanished) log.warn('table.gone', { table: name, hint: GONE_HINT });
   }

@@ -26,14 +26,18 @@ const STANDING = [...BOOKS, '_rowsync_refusals', '_rowsync_conflicts', '_rowsync
 
 /** Checks that all tables of ours exist, and every table, with a pause for other work behind each. @throws RowsyncError `replica.damaged`. */
 export async function checkIntegrity(path: string): Promise<void> {
+  for (const _checked of checkTables(path)) await stat(path); // lets others have their turn
+}
+
+/** The same, a table for each step. */
+function* checkTables(path: string): Generator<string, void> {
   const db = openToRead(path);
   try {
     const names = readNames(db, path);
     requireBooks(db, new Set(names), path);
     for (const name of names) {
-      const problem = problemOf(db, name, path);
-      if (problem !== null) throw damaged(path, problem);
-      await stat(path); // lets others have their turn
+      requireSound(db, name, path);
+      yield name;
     }
   } finally {
     db.close();
@@ -72,18 +76,7 @@ export function noteLeft(path: string, lockPath: string, mtimeMs: number | null)
 export function checkAfterDamage(path: string): void {
   const lock = statSync(`${realPathOf(path)}.lock`, { throwIfNoEntry: false });
   if (lock?.mtimeMs !== 0) return;
-  const db = openToRead(path);
-  try {
-    const names = readNames(db, path);
-    requireBooks(db, new Set(names), path);
-    const problem = names
-      .values()
-      .map((name) => problemOf(db, name, path))
-      .find((found) => found !== null);
-    if (problem !== undefined && problem !== null) throw damaged(path, problem);
-  } finally {
-    db.close();
-  }
+  for (const _checked of checkTables(path));
 }
 
 /** Checks that what tells edits is there and, unless `isLeft`, whole; `db` has read nothing of it yet. @throws RowsyncError `replica.damaged`. */
@@ -93,10 +86,7 @@ export function checkEditsComplete(
   { isLeft = false }: { readonly isLeft?: boolean } = {},
 ): void {
   const names = editedNames(db, path);
-  for (const name of isLeft ? [] : names) {
-    const problem = problemOf(db, name, path);
-    if (problem !== null) throw damaged(path, problem);
-  }
+  for (const name of isLeft ? [] : names) requireSound(db, name, path);
 }
 
 /** The given tables with lost rows; a damaged index hides none. @throws if nothing can be read. */
@@ -164,10 +154,9 @@ function editedNames(db: Database.Database, path: string): readonly string[] {
   return [...BOOKS, ...pushed.flatMap(({ id, name }) => [name, baseName(id)])].filter((name) => names.has(name));
 }
 
-/** The first thing that is wrong with a table or one of its indexes, or null. */
-function problemOf(db: Database.Database, name: string, path: string): string | null {
+function requireSound(db: Database.Database, name: string, path: string): void {
   const [problem] = problemsOf(db, name, path);
-  return problem === undefined ? null : `${name}: ${problem}`;
+  if (problem !== undefined) throw damaged(path, `${name}: ${problem}`);
 }
 
 /** What is wrong with a table and its indexes, in words of SQLite's; at most a hundred things. */

@@ -155,10 +155,7 @@ export function createTable(tx: Tx, table: TableNames, at: string): void {
 }
 
 function makeTable(tx: Tx, name: string, columns: readonly Pick<ColumnRecord, 'localName' | 'type'>[]): void {
-  const definitions = columns.map(
-    ({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[TYPE_RULES[type].storedAs]}`,
-  );
-  const all = joinSql([sql`_id INTEGER PRIMARY KEY`, sql`_allow TEXT`, ...definitions]);
+  const all = joinSql([sql`_id INTEGER PRIMARY KEY`, sql`_allow TEXT`, ...columns.map(definitionOf)]);
   changeSchema(tx, sql`CREATE TABLE ${ident(name)} (${all}) STRICT`);
   readStrictNames(tx).add(foldIdent(name));
 }
@@ -221,22 +218,29 @@ export function renameTables(
   if (renames.length === 0) return;
   for (const { id } of renames) dropTriggers(tx, id);
   emptyChangesView(tx);
-  const rename = (id: number, from: string, to: string): void => {
-    tx.prepare(sql`ALTER TABLE ${ident(from)} RENAME TO ${ident(to)}`).run();
-    storeFacts(tx, id, { local_name: to });
-  };
-  const between = (id: number): string => `_rowsync_renaming_${id}`;
-  // SQLite takes two names that differ only in case for one.
-  const leaving = new Set(renames.map(({ from }) => foldIdent(from)));
-  const later = renames.filter(({ to }) => leaving.has(foldIdent(to)));
   if (makesRoom) tx.prepare(sql`PRAGMA legacy_alter_table = ON`).run();
   try {
-    for (const { id, from } of later) rename(id, from, between(id));
-    for (const { id, from, to } of renames) if (!later.some((one) => one.id === id)) rename(id, from, to);
-    for (const { id, to } of later) rename(id, between(id), to);
+    exchangeNames(renames, ({ id }, from, to) => {
+      tx.prepare(sql`ALTER TABLE ${ident(from)} RENAME TO ${ident(to)}`).run();
+      storeFacts(tx, id, { local_name: to });
+    });
   } finally {
     if (makesRoom) tx.prepare(sql`PRAGMA legacy_alter_table = OFF`).run();
   }
+}
+
+/** Gives names that may be another one's until then. SQLite reads the whole schema for each rename, so only those go by way of a third name. */
+function exchangeNames<T extends { readonly id: number; readonly from: string; readonly to: string }>(
+  renames: readonly T[],
+  rename: (thing: T, from: string, to: string) => void,
+): void {
+  // SQLite takes two names that differ only in case for one.
+  const leaving = new Set(renames.map(({ from }) => foldIdent(from)));
+  const between = ({ id }: T): string => `_rowsync_renaming_${id}`;
+  const later = renames.filter(({ to }) => leaving.has(foldIdent(to)));
+  for (const one of later) rename(one, one.from, between(one));
+  for (const one of renames) if (!later.includes(one)) rename(one, one.from, one.to);
+  for (const one of later) rename(one, between(one), one.to);
 }
 
 /** Renames columns of a user table; several at once, because two may swap their names. */
@@ -248,18 +252,11 @@ export function renameColumns(
   if (renames.length === 0) return;
   dropDependents(tx, table.id);
   const tables = shapedTables(tx, table);
-  const rename = ({ seq }: ColumnRecord, from: string, to: string): void => {
+  const named = renames.map(({ column, localName }) => ({ id: column.seq, from: column.localName, to: localName }));
+  exchangeNames(named, ({ id: seq }, from, to) => {
     for (const name of tables) tx.prepare(sql`ALTER TABLE ${name} RENAME COLUMN ${ident(from)} TO ${ident(to)}`).run();
     storeColumnName(tx, seq, to);
-  };
-  const between = ({ seq }: ColumnRecord): string => `_rowsync_renaming_${seq}`;
-  // SQLite reads the whole schema again for each rename, so only a name that is not free yet is reached by way of another.
-  const leaving = new Set(renames.map(({ column }) => foldIdent(column.localName)));
-  const isFree = ({ localName }: { readonly localName: string }): boolean => !leaving.has(foldIdent(localName));
-  const [free, later] = [renames.filter(isFree), renames.filter((one) => !isFree(one))];
-  for (const { column } of later) rename(column, column.localName, between(column));
-  for (const { column, localName } of free) rename(column, column.localName, localName);
-  for (const { column, localName } of later) rename(column, between(column), localName);
+  });
 }
 
 /** Columns of a table, `_id` and `_allow` included. SQLite takes 2,000 (its limits, 2); from so many, UPDATE … FROM fails in a trigger. */
@@ -286,11 +283,8 @@ export function addColumns(tx: Tx, table: WrittenTable, columns: readonly Descri
     makeTable(tx, table.localName, stored);
   } else {
     dropDependents(tx, table.id);
-    const definitions = stored.map(
-      ({ localName, type }) => sql`${ident(localName)} ${STORAGE_SQL[TYPE_RULES[type].storedAs]}`,
-    );
     for (const name of shapedTables(tx, table)) {
-      for (const definition of definitions) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN ${definition}`).run();
+      for (const column of stored) tx.prepare(sql`ALTER TABLE ${name} ADD COLUMN ${definitionOf(column)}`).run();
     }
   }
   storeNewColumns(tx, table.id, columns, at);
@@ -306,6 +300,10 @@ function isUntouched(tx: Tx, { id, localName }: WrittenTable): boolean {
 
 const STORAGE_SQL: Readonly<Record<StoredAs, Sql>> = { TEXT: sql`TEXT`, INTEGER: sql`INTEGER`, ANY: sql`ANY` };
 
+function definitionOf({ localName, type }: Pick<ColumnRecord, 'localName' | 'type'>): Sql {
+  return sql`${ident(localName)} ${STORAGE_SQL[TYPE_RULES[type].storedAs]}`;
+}
+
 /** Puts back a column that another client dropped: with its base values, or empty for the next sweep to fill. */
 export function restoreColumn(
   tx: Tx,
@@ -318,8 +316,7 @@ export function restoreColumn(
   dropDependents(tx, table.id);
   const name = ident(column.localName);
   const here = ident(table.localName);
-  const definition = sql`${name} ${STORAGE_SQL[TYPE_RULES[column.type].storedAs]}`;
-  tx.prepare(sql`ALTER TABLE ${here} ADD COLUMN ${definition}`).run();
+  tx.prepare(sql`ALTER TABLE ${here} ADD COLUMN ${definitionOf(column)}`).run();
   if (!hasBase(tx, table.id)) return;
   requireHarmlessTriggers(tx, table);
   const base = ident(baseName(table.id));

@@ -6,7 +6,7 @@
  *    await capture(fixture);  expect(changesOf(fixture)).toEqual([...])
  */
 import { captureChanges, readAllChanges } from '../../src/capture/find-edits.ts';
-import { readTwoWayTable, type TwoWayTable } from '../../src/capture/two-way-table.ts';
+import { findTwoWayTable, type TwoWayTable } from '../../src/capture/two-way-table.ts';
 import { must } from '../../src/base/assert.ts';
 import type { EditingOptions, PullSettings } from '../../src/pull/context.ts';
 import { readTables } from '../../src/replica/bookkeeping/tables.ts';
@@ -69,7 +69,7 @@ export function twoWayTable(fixture: Fixture, name = 'Note'): TwoWayTable {
     readTables(fixture.replica).find((table) => table.localName === name),
     'the table was pulled',
   );
-  return must(readTwoWayTable(fixture.replica, ledger.id), 'the table is two-way');
+  return must(findTwoWayTable(fixture.replica, ledger.id), 'the table is two-way');
 }
 
 /** A row as the origin would return it, with these values and no others. */

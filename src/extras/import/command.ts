@@ -6,7 +6,7 @@ import { basename, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { linesText, plural, printable } from '../../base/text.ts';
-import { MIRROR_HINT, readTwoWayTable } from '../../capture/two-way-table.ts';
+import { MIRROR_HINT, findTwoWayTable } from '../../capture/two-way-table.ts';
 import { planCellsJson, planText } from '../../cli/report/push-report.ts';
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
@@ -72,7 +72,7 @@ async function importAndPrint(
   const wantsEdits = options.confirm === true;
   const work = (from: Parameters<Parameters<typeof workAsClient>[1]>[0]): ImportReport => {
     const [known] = chooseTables(from, [name]);
-    const table = known === undefined ? null : readTwoWayTable(from, known.id);
+    const table = known === undefined ? null : findTwoWayTable(from, known.id);
     if (table === null) throw usageError(`${name} cannot be edited here`, MIRROR_HINT);
     const zone = readIdentity(from)?.timeZone ?? null;
     const forms = formsOf({ locale: options.locale, dates: options.dates, zone });

@@ -3,7 +3,7 @@
  * that are put back, so an ordinary push sends them, with its intents, look-ups and parking. It does so also where the table is a mirror in the replica.
  */
 import { RowsyncError, usageError } from '../../base/errors.ts';
-import { readTwoWayTable, type TwoWayTable } from '../../capture/two-way-table.ts';
+import { findTwoWayTable, type TwoWayTable } from '../../capture/two-way-table.ts';
 import { withResources } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
 import { pullSettings } from '../../config/settings.ts';
@@ -133,7 +133,7 @@ export async function describeTables({ pull: context }: PutbackPlace, tables: re
 /** A table of the file. @throws RowsyncError `replica.schema` if it could not be made. */
 export function stagedTable(place: PutbackPlace, tableId: number): TwoWayTable {
   const { replica } = place.push;
-  const table = findTable(replica, tableId) === null ? null : readTwoWayTable(replica, tableId);
+  const table = findTable(replica, tableId) === null ? null : findTwoWayTable(replica, tableId);
   if (table !== null) return table;
   throw new RowsyncError('replica', 'replica.schema', {
     message: `Table ${tableId} could not be prepared in ${replica.path}`,

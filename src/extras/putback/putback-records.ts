@@ -12,7 +12,7 @@ import { findTable } from '../../replica/bookkeeping/tables.ts';
 import { queryAny, queryRows } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
 import { objectText, readRowsById } from '../../replica/rows.ts';
-import { readTwoWayTable } from '../../capture/two-way-table.ts';
+import { findTwoWayTable } from '../../capture/two-way-table.ts';
 import { rowName, type KeyLink, type PlannedFile, type PlannedPutback } from './lost-row-outcome.ts';
 
 /**
@@ -195,7 +195,7 @@ export function noteSent(tx: Tx, keyColumnOf: (tableId: number) => number | null
     queryRows(tx, moved, []).map(([tableId, was, now]) => [rowName(Number(tableId), Number(was)), Number(now)]),
   );
   for (const [tableId, records] of Map.groupBy(open, (record) => record.tableId)) {
-    const table = readTwoWayTable(tx, tableId);
+    const table = findTwoWayTable(tx, tableId);
     if (table === null) continue;
     const ids = records.map(({ stagedId }) => idNow.get(rowName(tableId, stagedId ?? 0)) ?? stagedId ?? 0);
     const states = readRowStates(tx, tableId, ids);

@@ -3,7 +3,7 @@
  */
 import { ident, sql } from '../../base/sql.ts';
 import { missingRule, valueRules } from '../../capture/edit-triggers.ts';
-import { readTwoWayTable } from '../../capture/two-way-table.ts';
+import { findTwoWayTable } from '../../capture/two-way-table.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { queryAny } from '../../replica/query.ts';
 import type { BrowsedTable } from './rows-page.ts';
@@ -18,7 +18,7 @@ export function reasonRefused(
     action,
   }: { readonly column: string; readonly value: Stored; readonly action: 'insert' | 'update' | 'delete' },
 ): string | null {
-  const table = readTwoWayTable(from, id);
+  const table = findTwoWayTable(from, id);
   const known = table?.columns.find(({ localName }) => localName === column);
   if (table === null || known === undefined) return null;
   const missing = missingRule(table, known, action === 'insert' ? 'new' : 'known');

@@ -40,14 +40,12 @@ export function discrepancyOf({ listed, missing, strange }: PullAccount): string
 }
 
 export function sumOf(accounts: readonly PullAccount[]): PullAccount {
-  const sum = (pick: (account: PullAccount) => number): number =>
-    accounts.reduce((total, account) => total + pick(account), 0);
-  return {
-    listed: sum(({ listed }) => listed),
-    here: sum(({ here }) => here),
-    unreadable: sum(({ unreadable }) => unreadable),
-    missing: sum(({ missing }) => missing),
-    kept: sum(({ kept }) => kept),
-    strange: sum(({ strange }) => strange),
-  };
+  const sum = (column: keyof ListedRows): number => accounts.reduce((total, account) => total + account[column], 0);
+  return pullAccount({
+    listed: sum('listed'),
+    here: sum('here'),
+    unreadable: sum('unreadable'),
+    kept: sum('kept'),
+    strange: sum('strange'),
+  });
 }

@@ -206,10 +206,15 @@ export function readEditing(from: Connection, tableId: number): TableEditing {
 
 /** Facts of a table that are stored one by one, each in the column that `TABLES` explains; a list as JSON, null for an empty one. */
 type StoredFacts = Partial<{
+  name: string;
+  alias: string;
   local_name: string;
+  state: TableRecord['state'];
+  sweep_open: 0;
   push: TableRecord['push'];
   row_colors: 'seen' | 'kept';
   rows_filter: string | null;
+  rows_wanted: string | null;
   missing_columns: readonly number[];
   left_out: TableSelection['leftOut'];
   one_window: string | null;
@@ -250,7 +255,7 @@ export function changedFilters(
 
 /** Notes the filter of the configuration: until rows are chosen by it, the table is of no age, and of no moment. */
 export function storeRowsWanted(tx: Tx, tableId: number, filter: string | null): void {
-  tx.prepare(sql`UPDATE _rowsync_tables SET rows_wanted = ? WHERE id = ?`).run(filter, tableId);
+  storeFacts(tx, tableId, { rows_wanted: filter });
   endMoment(tx);
 }
 
@@ -262,32 +267,12 @@ export function storeEditing(tx: Tx, tableId: number, editing: TableEditing): vo
   ).run({ tableId, match: editing.matchColumn, add: editing.allowsAdd ? 1 : 0 });
 }
 
-/** Marks a table that is no longer described; its rows stay. */
-export function storeGone(tx: Tx, tableId: number): void {
-  // What reading or pushing it failed of says nothing any more.
-  tx.prepare(
-    sql`UPDATE _rowsync_tables SET state = 'gone', problem_code = NULL, problem_message = NULL, problem_hint = NULL,
-          push_code = NULL, push_message = NULL, push_hint = NULL WHERE id = ?`,
-  ).run(tableId);
-}
-
-/** Marks a table that is described again after it was gone: it must be swept before it counts as steady. */
-export function storeReturned(tx: Tx, tableId: number): void {
-  const text = sql`UPDATE _rowsync_tables SET state = 'loading', sweep_open = 0 WHERE id = ? AND state = 'gone'`;
-  tx.prepare(text).run(tableId);
-}
-
 /** Adds to the number of rows of a table, which `sync_status` shows. */
 export function addToRowCount(tx: Tx, tableId: number, by: number): void {
   tx.prepare(sql`UPDATE _rowsync_tables SET row_count = row_count + ? WHERE id = ?`).run(by, tableId);
 }
 
 export type TableNames = Pick<TableRecord, 'id' | 'name' | 'alias' | 'localName'>;
-
-export function storeTableName(tx: Tx, { id, name, alias, localName }: TableNames): void {
-  const text = sql`UPDATE _rowsync_tables SET name = ?, alias = ?, local_name = ? WHERE id = ?`;
-  tx.prepare(text).run(name, alias, localName, id);
-}
 
 /** Counts the rows of a table anew, those that `localName` holds. */
 export function recountRows(tx: Tx, { id, localName }: WrittenTable): void {
