@@ -16,7 +16,7 @@ import { hasTable } from '../replica/schema-objects.ts';
 import { forgetEtags, readPages, distrustRows } from '../replica/bookkeeping/pages.ts';
 import { blocks } from '../replica/query.ts';
 import { ident } from '../base/sql.ts';
-import { baseName, createBase, dropBase, hasBase, isOwnTable, pruneSchema } from '../replica/user-tables.ts';
+import { baseName, createBase, dropBase, hasBase, isOwnTable, isUnmade, pruneSchema } from '../replica/user-tables.ts';
 import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { forgetBatches } from '../replica/bookkeeping/batches.ts';
 import { captureChanges, giveUpColumns, readAllChanges, type RowChange } from './find-edits.ts';
@@ -49,10 +49,7 @@ export function noteOpenness(tx: Tx, target: WrittenTable, at: string): void {
 function wantedTriggers(from: Connection, tableId: number, table: TwoWayTable | null): readonly Trigger[] {
   if (table !== null) return captureTriggers(table);
   const record = readTable(from, tableId);
-  const [insert, ...others] = guardsOf(record, guardSentence(record));
-  // Before its columns are known, a table has no row that could be changed.
-  const isShell = record.state === 'loading' && readColumns(from, tableId).length === 0;
-  return isShell ? [insert] : [insert, ...others];
+  return isUnmade(from, record) ? [] : guardsOf(record, guardSentence(record));
 }
 
 function guardSentence({ localName, push }: TableRecord): string {

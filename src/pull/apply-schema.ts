@@ -50,8 +50,9 @@ import {
   addColumns,
   ALLOW_COLUMN,
   COLOR_COLUMN,
-  createTable,
+  enterTable,
   hasBase,
+  isUnmade,
   readPhysicalColumns,
   renameColumns,
   renameTables,
@@ -305,7 +306,8 @@ function shapeTable(
   },
 ): Shaped {
   const before = findTable(tx, descriptor.id);
-  const wasDropped = before !== null && before.state !== 'gone' && !hasTable(tx, before.localName);
+  const isMissing = before !== null && before.state !== 'gone' && !hasTable(tx, before.localName);
+  const wasDropped = isMissing && !isUnmade(tx, before);
   const wasTampered = before !== null && isTampered(tx, descriptor.id, options.twoWay);
   const changedIds = isInPlace(tx, descriptor, options) ? [] : placeAll(tx, [descriptor], options);
   for (const id of changedIds) if (id !== descriptor.id) ensureCapture(tx, id);
@@ -333,7 +335,7 @@ function shapeTable(
   }
   const onChanged = known.length > 0 && plan.actions.some(isChange) ? schemaWatch(tx)?.change(tx) : undefined;
   const dropped: readonly (typeof ALLOW_COLUMN | ColumnRecord)[] = [ALLOW_COLUMN, ...colors, ...known].filter(
-    (column) => !physical.has(foldName(column.localName)),
+    (column) => physical.size > 0 && !physical.has(foldName(column.localName)),
   );
   for (const column of dropped) restoreColumn(tx, table, column, options.at);
   const remade = dropped
@@ -370,7 +372,7 @@ function isChange({ kind }: SchemaAction): boolean {
   return kind !== 'keep';
 }
 
-/** Gives all tables their names at once, and creates the missing ones. Returns the ids of those that changed: their triggers have to be made. */
+/** Gives all tables their names at once, and notes the missing ones. Returns the ids of those that changed: their triggers have to be made. */
 function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing): readonly number[] {
   const { at, names: rules } = placing;
   const watch = schemaWatch(tx);
@@ -392,7 +394,7 @@ function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing): re
   return [...new Set([...renames.map(({ id }) => id), ...created])];
 }
 
-/** Creates a table, or finds it in place, under the name that it has now. Returns whether it was made. */
+/** Notes a new table, makes one again that was dropped here, or finds it in place, under the name that it has now. Returns whether it was made. */
 function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: string): boolean {
   const { id, recordName: name, alias } = descriptor;
   const known = findTable(tx, id);
@@ -417,8 +419,8 @@ function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: str
     }
     return true;
   }
-  createTable(tx, { id, name, alias, localName }, at);
-  return true;
+  enterTable(tx, { id, name, alias, localName }, at);
+  return false;
 }
 
 function applyActions(

@@ -6,14 +6,14 @@ import type { Connection, Tx } from '../replica/connection.ts';
 import { readNameStyle } from '../replica/bookkeeping/identity.ts';
 import { findTable, type TableRecord, readTables } from '../replica/bookkeeping/tables.ts';
 import { hasTable } from '../replica/schema-objects.ts';
-import { readTakenNames } from '../replica/user-tables.ts';
+import { isUnmade, readTakenNames } from '../replica/user-tables.ts';
 import type { TableSummary } from '../wire/schema.ts';
 import type { PullSettings, TableSettings } from './context.ts';
 
 /** Whether a table has its place, under the name that the origin has now. */
 export function isInPlace(tx: Tx, { id, recordName, alias }: TableSummary, { names }: Placing): boolean {
   const known = findTable(tx, id);
-  const isHere = known !== null && known.state !== 'gone' && hasTable(tx, known.localName);
+  const isHere = known !== null && known.state !== 'gone' && (hasTable(tx, known.localName) || isUnmade(tx, known));
   if (!isHere || known.name !== recordName || known.alias !== alias) return false;
   return isNameOf(known.localName, { ...names, scope: 'table' }, { id, name: recordName });
 }

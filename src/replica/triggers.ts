@@ -14,7 +14,7 @@ import {
   readTriggers,
   type FoundTrigger,
 } from './schema-objects.ts';
-import { queryAll, queryAny, queryTexts } from './query.ts';
+import { queryAll, queryTexts } from './query.ts';
 
 export interface Trigger extends FoundTrigger {
   readonly text: Sql;
@@ -23,8 +23,8 @@ export interface Trigger extends FoundTrigger {
 /** True in a trigger unless the statement is ours: the daemon's own writes are told by a flag row. */
 export const NOT_OURS = sql`NOT EXISTS (SELECT 1 FROM _rowsync_writer)`;
 
-/** The guards of a table that may not be edited, that of inserts first. AFTER costs our own writes half of what BEFORE does. */
-export function guardsOf(table: WrittenTable, sentence: string): readonly [Trigger, ...Trigger[]] {
+/** The guards of a table that may not be edited. AFTER costs our own writes half of what BEFORE does. */
+export function guardsOf(table: WrittenTable, sentence: string): readonly Trigger[] {
   const guard = (event: Sql): Trigger => {
     const name = `_rowsync_guard_${event.toLowerCase()}_${table.id}`;
     const text = sql`CREATE TRIGGER ${ident(name)} AFTER ${event} ON ${ident(table.localName)}
@@ -56,12 +56,6 @@ export function ensureTriggers(tx: Tx, tableId: number, wanted: readonly Trigger
 export function dropTriggers(tx: Tx, tableId: number): void {
   for (const { name } of readTriggers(tx, tableId)) changeSchema(tx, sql`DROP TRIGGER ${ident(name)}`);
   noteTriggers(tx, tableId, []);
-}
-
-/** Whether another program's trigger is on a table. */
-export function hasForeignTrigger(from: Connection, localName: string): boolean {
-  const text = sql`SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND name NOT GLOB '_rowsync_*'`;
-  return hasForeignTriggers(from) && queryAny(from, text, [localName]);
 }
 
 /** Whether a trigger fires for people only, not for what rowsync writes. */

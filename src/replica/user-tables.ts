@@ -23,8 +23,8 @@ import { NO_CHANGES_VIEW } from './bookkeeping/row-states.ts';
 import { findTable, readTable, forgetTable, storeNewTable, type TableNames, storeFacts } from './bookkeeping/tables.ts';
 import { endMoment, touchTable } from './bookkeeping/changed-rows.ts';
 import type { Connection, Tx, WrittenTable } from './connection.ts';
-import { changeSchema, hasTable, noteTriggers, oncePerSchema, readStrictNames, schemaWatch } from './schema-objects.ts';
-import { dropTriggers, hasForeignTrigger, requireHarmlessTriggers } from './triggers.ts';
+import { changeSchema, hasTable, oncePerSchema, readStrictNames, schemaWatch } from './schema-objects.ts';
+import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
 import { type StoredAs, TYPE_RULES } from '../wire/column-types.ts';
 import { columnType } from '../wire/schema.ts';
 import { queryAll, queryAny, queryFirst, queryText, queryTexts } from './query.ts';
@@ -139,8 +139,8 @@ export function isStrict(from: Connection, localName: string): boolean {
   return queryAny(from, text, [localName]);
 }
 
-/** Creates an empty user table, in the bookkeeping as loading. */
-export function createTable(tx: Tx, table: TableNames, at: string): void {
+/** Notes a table that is to be read, as loading. It is made with its columns, once these are known. */
+export function enterTable(tx: Tx, table: TableNames, at: string): void {
   if (findTable(tx, table.id) !== null) {
     // Where another client renamed it, our triggers are on it still.
     dropTriggers(tx, table.id);
@@ -151,7 +151,11 @@ export function createTable(tx: Tx, table: TableNames, at: string): void {
   endHistory(tx, table.id, { at, why: 'another program dropped the table', isAgain: true });
   forgetParts(tx, table.id);
   dropBase(tx, table.id); // of a table that another client dropped while it was still being read
-  makeTable(tx, table.localName, []);
+}
+
+/** Whether a table was noted, and none was made for it yet. */
+export function isUnmade(from: Connection, { id, localName }: WrittenTable): boolean {
+  return readColumns(from, id).length === 0 && !hasTable(from, localName);
 }
 
 function makeTable(tx: Tx, name: string, columns: readonly Pick<ColumnRecord, 'localName' | 'type'>[]): void {
@@ -263,7 +267,7 @@ export function renameColumns(
 const COLUMNS_MAX = 1_999;
 
 function requireRoom(from: Connection, { localName }: { readonly localName: string }, addedCount: number): void {
-  const count = readPhysicalColumns(from, localName).length + addedCount;
+  const count = Math.max(2, readPhysicalColumns(from, localName).length) + addedCount;
   if (count <= COLUMNS_MAX) return;
   throw new RowsyncError('replica', 'replica.schema', {
     message: `${localName}: ${count - 2} columns are too many; a table in SQLite has room for ${COLUMNS_MAX - 2} beside _id and _allow`,
@@ -271,15 +275,16 @@ function requireRoom(from: Connection, { localName }: { readonly localName: stri
   });
 }
 
-/** Adds described columns, empty; the next sweep fills them. @throws RowsyncError `replica.schema` where there is no room for them. */
+/**
+ * Adds described columns, empty; the next sweep fills them. A new table is made with them: SQLite reads the whole schema again for each ALTER TABLE.
+ * @throws RowsyncError `replica.schema` where there is no room for them.
+ */
 export function addColumns(tx: Tx, table: WrittenTable, columns: readonly DescribedColumn[], at: string): void {
-  if (columns.length === 0) return;
+  const isMade = hasTable(tx, table.localName);
+  if (columns.length === 0 && isMade) return;
   requireRoom(tx, table, columns.length);
   const stored = columns.map(({ descriptor, localName }) => ({ localName, type: columnType(descriptor.type) }));
-  // SQLite reads the whole schema again for each ALTER TABLE: a hundred tables of a hundred columns would take minutes. Triggers go with their table.
-  if (isUntouched(tx, table)) {
-    changeSchema(tx, sql`DROP TABLE ${ident(table.localName)}`);
-    noteTriggers(tx, table.id, []);
+  if (!isMade) {
     makeTable(tx, table.localName, stored);
   } else {
     dropDependents(tx, table.id);
@@ -288,14 +293,6 @@ export function addColumns(tx: Tx, table: WrittenTable, columns: readonly Descri
     }
   }
   storeNewColumns(tx, table.id, columns, at);
-}
-
-/** Whether a table is as it was made here, under our guards: without a column of the origin, a row, or an index or trigger of another program. */
-function isUntouched(tx: Tx, { id, localName }: WrittenTable): boolean {
-  if (hasBase(tx, id) || readColumns(tx, id).length > 0 || readPhysicalColumns(tx, localName).length > 2) return false;
-  const isIndexed = queryAny(tx, sql`SELECT 1 FROM pragma_index_list(?) LIMIT 1`, [localName]);
-  if (isIndexed || hasForeignTrigger(tx, localName)) return false;
-  return !queryAny(tx, sql`SELECT 1 FROM ${ident(localName)} LIMIT 1`);
 }
 
 const STORAGE_SQL: Readonly<Record<StoredAs, Sql>> = { TEXT: sql`TEXT`, INTEGER: sql`INTEGER`, ANY: sql`ANY` };

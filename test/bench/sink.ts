@@ -10,7 +10,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
 import { upsertRows, type RowTarget } from '../../src/replica/rows.ts';
 import { ensureSinks } from '../../src/extras/shared/sinks.ts';
-import { addColumns, createTable } from '../../src/replica/user-tables.ts';
+import { addColumns, enterTable } from '../../src/replica/user-tables.ts';
 import { sql } from '../../src/base/sql.ts';
 import type { PgAddress } from '../../src/extras/postgres/context.ts';
 import { startSinks } from '../../src/extras/postgres/runner.ts';
@@ -62,7 +62,7 @@ async function makeReplica(path: string, rowCount: number): Promise<Replica> {
   const replica = openReplica(path, { clock: systemClock });
   await ensureSinks(replica, ['bench']);
   await replica.write('Making a table', (tx) => {
-    createTable(tx, { id: TARGET.id, name: 'Sale', alias: 't_7', localName: 'Sale' }, '2026-11-21T12:00:00Z');
+    enterTable(tx, { id: TARGET.id, name: 'Sale', alias: 't_7', localName: 'Sale' }, '2026-11-21T12:00:00Z');
     const described = TYPES.map((type, position) => ({
       descriptor: {
         id: position + 1,

@@ -4,6 +4,9 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/log.ts';
+import { placeTables } from '../../src/pull/apply-schema.ts';
+import { pull } from '../../src/pull/pull.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { twoWaySettings } from '../support/two-way.ts';
@@ -75,13 +78,29 @@ test('the view of changes is made once for all tables that a pull makes two-way'
   ]);
 });
 
-test('a first pull of mirrors makes their guards without dropping any', async () => {
+test('a table that a pull noted and could not describe is none that another program dropped', async () => {
+  await using fixture = await startFixture({ tables: tablesOf(1) });
+  const answer = await fixture.origin.describeDatabase();
+  await placeTables(fixture.context(), answer.kind === 'ok' ? answer.value.tables : []);
+  const logged: string[] = [];
+  const destination = { write: (line: string) => void logged.push(line) };
+  const log = createLogger({ level: 'warn', destination, secrets: [] });
+
+  expect(fixture.rows('SELECT "table", state FROM sync_status')).toEqual([{ table: 'Note 0', state: 'loading' }]);
+  const { tables } = await pull({ ...fixture.context(), log }, { tables: [], confirm: false });
+
+  expect(tables.map(({ error, rowCount }) => [error, rowCount])).toEqual([[null, 1]]);
+  expect(logged).toEqual([]);
+  expect(fixture.rows('SELECT state FROM sync_status')).toEqual([{ state: 'steady' }]);
+});
+
+test('a first pull of mirrors makes tables and guards once, without dropping any', async () => {
   await using fixture = await startFixture({ tables: tablesOf(3) });
   fixture.replica.close();
   const statements = openListening(fixture);
 
   await fixture.pull();
 
-  expect(statements.filter((text) => /^\s*DROP TRIGGER/.test(text))).toEqual([]);
+  expect(statements.filter((text) => /^\s*(?:CREATE|DROP|ALTER)/.test(text))).toHaveLength(3 * (1 + 3));
   expect(() => fixture.execute(`DELETE FROM "Note 0"`)).toThrow('read-only mirror');
 });

@@ -74,7 +74,8 @@ const LOOK_BYTES_MAX = 1_000_000;
 
 const TABLES = sql`
   SELECT t.id, t.local_name AS name, t.name AS originName, t.push, t.allow_add AS allowAdd, t.row_count AS rowCount
-  FROM _rowsync_tables t ORDER BY t.local_name COLLATE NOCASE`;
+  FROM _rowsync_tables t WHERE EXISTS (SELECT 1 FROM pragma_table_info(t.local_name))
+  ORDER BY t.local_name COLLATE NOCASE`;
 
 const COLUMNS = sql`
   SELECT p.name, coalesce(c.name, '') AS originName, coalesce(c.type, '') AS type, p.type AS storedAs, c.kind,
