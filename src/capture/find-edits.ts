@@ -147,18 +147,22 @@ export function diffRows(
   bases?: readonly Row[],
 ): readonly RowChange[] {
   const states = readRowStates(from, table.id, ids);
-  const problems = readUnsendableCells(from, table, ids);
-  return readVersions(from, table, ids, bases).flatMap(({ id, base, local }): readonly RowChange[] => {
+  const changes = readVersions(from, table, ids, bases).flatMap(({ id, base, local }) => {
     const state = states.get(id) ?? 'clean';
     const columns = local === null ? [] : editedColumns(base, local, table.columns);
     const isSame = base === null || local === null ? base === local : columns.length === 0;
     // The row waits for an answer, so it is listed even without a difference.
     if (isSame && (state === 'edited' || state === 'clean')) return [];
-    const kind = base === null ? 'insert' : local === null ? 'delete' : 'update';
+    const kind: ChangeKind = base === null ? 'insert' : local === null ? 'delete' : 'update';
+    return [{ id, base, local, kind, state, columns }];
+  });
+  const problems = readUnsendableCells(from, table, changes);
+  return changes.map((change) => {
+    const { id, local, columns } = change;
     const raw = columns
       .filter((column) => local !== null && rawText(from, table, local, column) !== null)
       .map((column) => `${cellName(table, columnAt(table, column))} takes text in UTF-8`);
-    return [{ id, base, local, kind, state, columns, problems: [...(problems.get(id) ?? []), ...raw] }];
+    return { ...change, problems: [...(problems.get(id) ?? []), ...raw] };
   });
 }
 
@@ -184,15 +188,18 @@ export function* readAllChanges(from: Connection, table: TwoWayTable): IterableI
   for (const ids of marked) yield* diffRows(from, table, ids);
 }
 
-/** The rules of the triggers, applied to existing rows, which may have been written while a trigger was missing. */
+/** The rules of the triggers, applied to edited rows, which may have been written while a trigger was missing. */
 function readUnsendableCells(
   from: Connection,
   table: TwoWayTable,
-  ids: readonly number[],
+  changes: readonly Omit<RowChange, 'problems'>[],
 ): ReadonlyMap<number, readonly string[]> {
   const isTyped = isStrict(from, table.localName);
-  const tests = table.columns.flatMap((column): readonly Sql[] => {
-    if (!column.writable) return [];
+  const edited = new Set(changes.flatMap(({ columns }) => columns));
+  const isAnyNew = changes.some(({ kind }) => kind === 'insert');
+  const tests = table.columns.flatMap((column, index): readonly Sql[] => {
+    // A new row may lack a cell that it must have.
+    if (!column.writable || !(isAnyNew || edited.has(index))) return [];
     const name = ident(column.localName);
     const test = (when: Sql, rule: CellRule): Sql =>
       sql`WHEN ${when} AND (${rule.isBroken}) THEN ${literal(rule.sentence)}`;
@@ -214,11 +221,11 @@ function readUnsendableCells(
     // One result for each column: SQLite returns no more than a table may have.
     return [sql`${whens.reduce((text, when) => sql`${text} ${when}`, sql`CASE`)} END`];
   });
-  if (tests.length === 0 || ids.length === 0) return new Map();
+  if (tests.length === 0) return new Map();
   const text = sql`SELECT NEW._id, ${joinSql(tests)} FROM ${ident(table.localName)} NEW
       LEFT JOIN ${ident(baseName(table.id))} b ON b._id = NEW._id
       WHERE NEW._id IN (SELECT value FROM json_each(?))`;
   const isText = (value: Stored): value is string => typeof value === 'string';
-  const broken = queryRows(from, text, [JSON.stringify(ids)]).filter((row) => row.some(isText));
+  const broken = queryRows(from, text, [JSON.stringify(changes.map(({ id }) => id))]).filter((row) => row.some(isText));
   return new Map(broken.map((row) => [Number(row[0]), row.filter(isText)]));
 }

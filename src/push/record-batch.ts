@@ -69,19 +69,18 @@ export async function recordBatch(run: TablePush, block: FoundBlock, round: Roun
   const missing = ids.filter(isMissing);
   if (missing.length > 0) await requireSameCaller(run);
   const holders = [...block.holders.values()].filter((holder) => typeof holder === 'object');
-  const remotes = [...found.byId.values(), ...holders];
-  const remoteIds = remotes.map(({ id }) => id);
+  const present = [...found.byId.values()];
+  const remoteIds = [...present, ...holders].map(({ id }) => id);
   const bases = readRowsById(context.replica, baseTarget(table), remoteIds);
-  const baseById = new Map(bases.map((base) => [base.id, base]));
-  await requireSameShape(run, remotes, baseById);
-  const moved = unlikeRows([...found.byId.values()], bases);
+  const moved = unlikeRows(present, bases);
+  await requireSameShape(run, [...moved, ...holders], bases);
   const uploads = block.attaches ? await readUploads(run, planAhead(run, ids)) : NO_UPLOADS;
   await context.origin.requestsLeave(); // the batch before, before recording keeps the event loop busy
   const { batch, decision } = await context.replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
     mergePresent(tx, run, { moved, missing }, round.confirmed);
     const isAsRead = kind === 'update' && moved.length === 0 && found.unreadable.size === 0;
-    const present = ids.filter((id) => !isMissing(id));
-    const edited = diffRows(tx, table, present, isAsRead ? bases : undefined).filter(
+    const left = ids.filter((id) => !isMissing(id));
+    const edited = diffRows(tx, table, left, isAsRead ? bases : undefined).filter(
       (row) => row.state === 'edited' && row.kind === kind,
     );
     const limits = readLimits(tx, run, ids);

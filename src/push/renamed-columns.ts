@@ -75,8 +75,9 @@ export function watchColumns(context: PushContext, table: TwoWayTable, address: 
 export async function requireSameShape(
   { table, requireShape }: TablePush,
   rows: readonly Row[],
-  baseById: ReadonlyMap<number, Row>,
+  bases: readonly Row[],
 ): Promise<void> {
+  const baseById = new Map(bases.map((base) => [base.id, base]));
   if (rows.every((row) => isAsExpected(table.columns, row, baseById.get(row.id) ?? null))) return;
   await requireShape();
 }

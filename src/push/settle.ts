@@ -75,7 +75,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
     if (limit !== null) limits.set(outcome.id, limit);
     return outcome;
   });
-  carryOut(tx, run, outcomes);
+  carryOut(tx, run, outcomes, batch.bases);
   for (const one of merged) {
     const otherId = must(otherIdOf(one), 'it is another row');
     const [row, other] = readRowFacts(tx, table, [one.row.id, otherId]);
@@ -94,13 +94,13 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   updateBatch(tx, table, batch.id, []);
 }
 
-function carryOut(tx: Tx, run: TablePush, outcomes: readonly RowOutcome[]): void {
+function carryOut(tx: Tx, run: TablePush, outcomes: readonly RowOutcome[], known?: Batch['bases']): void {
   const {
     context,
     table,
     progress: { counts },
   } = run;
-  applyOutcome(tx, table, { outcomes, nowMs: context.clock.nowMs() });
+  applyOutcome(tx, table, { outcomes, nowMs: context.clock.nowMs(), known });
   noteNewIds(run, outcomes);
   for (const { conflicts, state, refusal } of outcomes) {
     counts.conflictCount += conflicts.length;

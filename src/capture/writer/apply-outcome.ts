@@ -65,11 +65,7 @@ export function readRowFacts(
 }
 
 /** Carries out outcomes, each about another row; returns how many rows of the base were new and how many changed. */
-export function applyOutcome(
-  tx: Tx,
-  table: TwoWayTable,
-  { outcomes, nowMs }: { readonly outcomes: readonly RowOutcome[]; readonly nowMs: number },
-): RowChanges {
+export function applyOutcome(tx: Tx, table: TwoWayTable, { outcomes, nowMs, known }: OutcomeOrder): RowChanges {
   if (outcomes.length === 0) return { insertedCount: 0, updatedCount: 0 };
   assert(new Set(outcomes.map(({ id }) => id)).size === outcomes.length, 'a row has one outcome');
   requireHarmlessTriggers(tx, table); // one that drops a cell would leave an edit that nobody made
@@ -88,7 +84,7 @@ export function applyOutcome(
   keepLastValues(tx, table, outcomes, at);
   removeLeaving(tx, table, outcomes);
   renumber(tx, table, outcomes);
-  const changes = upsertRows(tx, baseTarget(table), bases);
+  const changes = upsertRows(tx, baseTarget(table), bases, known);
   // After the bases, which are copied.
   writeLocals(tx, table, outcomes);
   storeStates(tx, table.id, outcomes, at);
@@ -97,6 +93,13 @@ export function applyOutcome(
   const offPage = outcomes.filter(({ isOffPage }) => isOffPage).map(({ newId }) => newId);
   if (offPage.length > 0) suspectPushedRows(tx, table.id, offPage);
   return changes;
+}
+
+interface OutcomeOrder {
+  readonly outcomes: readonly RowOutcome[];
+  readonly nowMs: number;
+  /** Bases of these rows as they are, if they were read before. */
+  readonly known?: readonly Row[] | undefined;
 }
 
 /** Something happens to rows that changes none of their values; the first mark of a row keeps its time. `states` if they were read before. */

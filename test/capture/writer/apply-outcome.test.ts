@@ -1,8 +1,10 @@
 /** The one function that writes what was decided of rows: every table that a change may touch. */
 import { expect, test } from 'vitest';
 import { must } from '../../../src/base/assert.ts';
+import { ident, sql } from '../../../src/base/sql.ts';
 import { applyOutcome, readRowFacts } from '../../../src/capture/writer/apply-outcome.ts';
 import { decideDiscarded, decideRemote, type RowOutcome } from '../../../src/reconcile/row-outcome.ts';
+import { baseName } from '../../../src/replica/user-tables.ts';
 import type { Fixture } from '../../support/replica.ts';
 import { AT, capture, rowOf, startTwoWay, twoWayTable } from '../../support/two-way.ts';
 
@@ -72,6 +74,42 @@ test('only cells that differ are written', async () => {
   expect(fixture.rows('SELECT "Title", hex("Body") AS body FROM "Note" WHERE _id = 1')).toEqual([
     { Title: 'other', body: 'C3' },
   ]);
+});
+
+test.for([
+  { given: 'all bases', known: [1, 2] },
+  { given: 'one of the bases', known: [1] },
+  { given: 'no base', known: [] },
+])('a base is whole, of known and of new rows, if the caller gives $given that it read before', async ({ known }) => {
+  await using fixture = await startTwoWay();
+
+  await fixture.replica.write('Applying', (tx) => {
+    const table = twoWayTable(fixture);
+    const facts = readRowFacts(tx, table, [1, 2]);
+    const remotes = [1, 2, 9].map((id) => rowOf(table, id, { Title: `theirs ${id}`, Body: 'there', Count: 4 }));
+    const bases = facts.flatMap(({ id, base }) => (known.includes(id) && base !== null ? [base] : []));
+    const outcomes = remotes.map((base): RowOutcome => ({ ...same(base.id), base, local: 'base' }));
+    applyOutcome(tx, table, { outcomes, nowMs: NOW, known: bases });
+  });
+
+  expect(fixture.rows('SELECT _id, "Title", "Body", "Count" FROM "Note" WHERE _id IN (1, 2, 9)')).toEqual(
+    [1, 2, 9].map((id) => ({ _id: id, Title: `theirs ${id}`, Body: 'there', Count: 4 })),
+  );
+  expect(fixture.rows('SELECT rows FROM sync_status')).toEqual([{ rows: 7 }]);
+});
+
+test('a row whose base is gone meanwhile gets a whole one, whatever the caller knows', async () => {
+  await using fixture = await startTwoWay();
+
+  await fixture.replica.write('Applying', (tx) => {
+    const table = twoWayTable(fixture);
+    const base = must(readRowFacts(tx, table, [1])[0]?.base, 'it has one');
+    tx.prepare(sql`DELETE FROM ${ident(baseName(table.id))} WHERE _id = 1`).run();
+    const remote = { ...base, values: base.values.with(0, base.values[0] ?? null) };
+    applyOutcome(tx, table, { outcomes: [{ ...same(1), base: remote, local: 'base' }], nowMs: NOW, known: [base] });
+  });
+
+  expect(fixture.rows('SELECT "Title" FROM "Note"  WHERE _id = 1')).toEqual([{ Title: 'title 1' }]);
 });
 
 test('nothing is written while a trigger of another program would drop a part of it', async () => {
