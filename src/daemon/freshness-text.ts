@@ -9,7 +9,7 @@ import { pullSettings } from '../config/settings.ts';
 import type { PullSettings } from '../pull/context.ts';
 import { LARGE_PAGES, mayFollow, RUNG_REST_MS, stampColumn, waitsForRing } from '../reconcile/follow.ts';
 import type { Connection } from '../replica/connection.ts';
-import { replicaError } from '../replica/sqlite-errors.ts';
+import { withReplicaErrors } from '../replica/sqlite-errors.ts';
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
 import { countPages } from '../replica/bookkeeping/pages.ts';
@@ -55,11 +55,7 @@ function whyNot(given: Pick<RefreshFacts, 'follows' | 'table' | 'hasStamp' | 'is
 
 /** What is done for each table that the origin has, by its name here. @throws RowsyncError of the replica. */
 export function freshnessTexts(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
-  try {
-    return readRefreshTexts(replica, config, jobs);
-  } catch (thrown) {
-    throw replicaError(thrown, 'Reading how tables are kept up to date');
-  }
+  return withReplicaErrors('Reading how tables are kept up to date', () => readRefreshTexts(replica, config, jobs));
 }
 
 function readRefreshTexts(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {

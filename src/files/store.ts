@@ -49,23 +49,17 @@ export class IncomingFile {
 
   /** Appends bytes. @throws RowsyncError `replica.full` or `files.store`. */
   async write(chunk: Uint8Array): Promise<void> {
-    try {
-      await this.#file.write(chunk);
-    } catch (thrown) {
-      throw fileError(thrown, 'Writing a file');
-    }
+    await withFileErrors('Writing a file', () => this.#file.write(chunk));
     this.#hash.update(chunk);
     this.#bytes += chunk.length;
   }
 
   /** Syncs and closes the file. @throws RowsyncError as `write`. */
   async complete(): Promise<CompleteFile> {
-    try {
+    await withFileErrors('Syncing a file', async () => {
       await this.#file.sync();
       await this.#close();
-    } catch (thrown) {
-      throw fileError(thrown, 'Syncing a file');
-    }
+    });
     return { path: this.path, sha256: this.#hash.digest('hex'), bytes: this.#bytes };
   }
 
@@ -105,22 +99,21 @@ export class FileStore {
   async begin(): Promise<IncomingFile> {
     this.#incomingCount += 1;
     const path = join(this.folder, INCOMING, String(this.#incomingCount));
-    try {
-      return new IncomingFile(path, this.#files, await this.#files.create(path, this.#modes.file));
-    } catch (thrown) {
-      throw fileError(thrown, `Making a file in ${this.folder}`);
-    }
+    const file = await withFileErrors(`Making a file in ${this.folder}`, () =>
+      this.#files.create(path, this.#modes.file),
+    );
+    return new IncomingFile(path, this.#files, file);
   }
 
   /** Takes over content from one of the given files, as a link or else a copy whose hash is compared. @returns null where none is whole. */
-  async adopt(
+  adopt(
     { sha256, bytes }: StoredContent,
     sources: readonly string[],
     { comparesLinks }: { readonly comparesLinks: boolean },
   ): Promise<{ readonly file: CompleteFile; readonly isLinked: boolean } | null> {
     this.#incomingCount += 1;
     const path = join(this.folder, INCOMING, String(this.#incomingCount));
-    try {
+    return withFileErrors(`Copying a file to ${this.folder}`, async () => {
       for (const mayCopy of [false, true]) {
         for (const source of sources) {
           const found = await lookAt(source);
@@ -136,9 +129,7 @@ export class FileStore {
         }
       }
       return null;
-    } catch (thrown) {
-      throw fileError(thrown, `Copying a file to ${this.folder}`);
-    }
+    });
   }
 
   /** Gives a file that came from elsewhere its mode, and makes it durable. */
@@ -154,8 +145,8 @@ export class FileStore {
   }
 
   /** Gives complete files their final names, durably; where the content is there already, a whole file takes its place. */
-  async keep(files: readonly CompleteFile[]): Promise<void> {
-    try {
+  keep(files: readonly CompleteFile[]): Promise<void> {
+    return withFileErrors(`Keeping a file in ${this.folder}`, async () => {
       const folders = [...new Set(files.map(({ sha256 }) => dirname(this.pathOf(sha256))))];
       const areNew = await Promise.all(folders.map((folder) => this.#makeFolder(folder)));
       await Promise.all(files.map(({ path, sha256 }) => this.#files.rename(path, this.pathOf(sha256))));
@@ -163,9 +154,7 @@ export class FileStore {
       const above = areNew.includes(true) ? [this.folder] : [];
       await Promise.all([...above, ...folders].map((folder) => this.#files.sync(folder)));
       for (const folder of folders) this.#folders.set(folder, Promise.resolve(false));
-    } catch (thrown) {
-      throw fileError(thrown, `Keeping a file in ${this.folder}`);
-    }
+    });
   }
 
   /** Makes the folder of some content, once; returns whether its name may not be durable yet. */
@@ -199,11 +188,8 @@ export class FileStore {
   /** Whether content is here with its size, without a look into it. @throws RowsyncError `files.store`. */
   async holds({ sha256, bytes }: StoredContent): Promise<boolean> {
     const path = this.pathOf(sha256);
-    try {
-      return (await lookAt(path))?.size === bytes;
-    } catch (thrown) {
-      throw fileError(thrown, `Reading ${path}`);
-    }
+    const found = await withFileErrors(`Reading ${path}`, () => lookAt(path));
+    return found?.size === bytes;
   }
 
   /** Reads content and compares it with its name and size. */
@@ -231,18 +217,15 @@ export class FileStore {
   }
 
   async remove(sha256: string): Promise<void> {
-    try {
-      await this.#files.remove(this.pathOf(sha256));
-    } catch (thrown) {
-      throw fileError(thrown, `Removing ${this.pathOf(sha256)}`);
-    }
+    const path = this.pathOf(sha256);
+    await withFileErrors(`Removing ${path}`, () => this.#files.remove(path));
   }
 }
 
 /** Opens the store of a replica that this process has locked, making its folder. @throws RowsyncError `files.store`. */
-export async function openStore(folder: string, isShared = false, files = systemFiles): Promise<FileStore> {
+export function openStore(folder: string, isShared = false, files = systemFiles): Promise<FileStore> {
   const mode = (isShared ? SHARED : PRIVATE).folder;
-  try {
+  return withFileErrors(`Opening the file store ${folder}`, async () => {
     const incoming = join(folder, INCOMING);
     // It is made last: where it is, what is above it was made durable.
     const isNew = !exists(files, incoming);
@@ -253,9 +236,7 @@ export async function openStore(folder: string, isShared = false, files = system
     // Also for the folders of a process that ended before it came to that.
     await files.sync(folder);
     return new FileStore(folder, isShared, files);
-  } catch (thrown) {
-    throw fileError(thrown, `Opening the file store ${folder}`);
-  }
+  });
 }
 
 export async function hashOfFile(path: string): Promise<string> {
@@ -343,6 +324,15 @@ export async function tryLink(source: string, path: string): Promise<boolean> {
 
 export async function copyTo(source: string, path: string): Promise<void> {
   await copyFile(source, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+}
+
+/** Does something with files. @throws RowsyncError `files.store` or `replica.full`. */
+async function withFileErrors<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw fileError(thrown, what);
+  }
 }
 
 /** Wraps what was thrown while doing `what`; a `RowsyncError` passes unchanged. */

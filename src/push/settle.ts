@@ -17,7 +17,7 @@ import {
 import { baseTarget, readVersions } from '../replica/base-comparison.ts';
 import { countBatch, publishCount } from '../replica/older-copy.ts';
 import type { Tx } from '../replica/connection.ts';
-import { replicaError } from '../replica/sqlite-errors.ts';
+import { withReplicaErrors } from '../replica/sqlite-errors.ts';
 import { storeUploadedFile } from '../replica/bookkeeping/files.ts';
 import { storeUnreadable } from '../replica/bookkeeping/unreadable-rows.ts';
 import { readRowsById } from '../replica/rows.ts';
@@ -40,11 +40,7 @@ export async function settleBatch(run: TablePush, batch: Batch, findings: Findin
     settleRows(tx, run, batch, findings);
     countBatch(tx);
   });
-  try {
-    publishCount(replica);
-  } catch (thrown) {
-    throw replicaError(thrown, `Noting beside ${replica.path} what was settled`);
-  }
+  withReplicaErrors(`Noting beside ${replica.path} what was settled`, () => publishCount(replica));
 }
 
 function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): void {

@@ -5,6 +5,7 @@
 import { columnType, isWritable, type Row, type TableDescriptor } from '../wire/schema.ts';
 import { cellOf, editedColumns, type MergeColumn, isSameValue } from './merge.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
+import { baseAsSent } from './push-settle.ts';
 
 /** Whether rows that were read under one description mean the same under another. */
 export function isSameShape(one: TableDescriptor, other: TableDescriptor): boolean {
@@ -41,15 +42,8 @@ export function isAsAccepted(
   row: Row,
   { kind, base, cells }: { readonly kind: ChangeKind; readonly base: Row | null; readonly cells: readonly SentCell[] },
 ): boolean {
-  const isHeld = ({ column, value, file }: SentCell): boolean =>
-    file !== undefined || isSameValue(columns[column]?.type ?? 'Text', cellOf(row, column), value);
+  const sent = cells.map((cell) => (cell.file === undefined ? cell : { ...cell, value: cellOf(row, cell.column) }));
+  if (kind !== 'insert') return isAsExpected(columns, row, baseAsSent({ base, sent }, row.id, columns.length));
   // A default that the origin fills in is no surprise.
-  if (kind === 'insert') return cells.every(isHeld);
-  const isAutomatic = (column: number): boolean => columns[column]?.automatic === true;
-  return (
-    cells.every((cell) => isAutomatic(cell.column) || isHeld(cell)) &&
-    editedColumns(base, row, columns).every(
-      (index) => isAutomatic(index) || cells.some(({ column }) => column === index),
-    )
-  );
+  return sent.every(({ column, value }) => isSameValue(columns[column]?.type ?? 'Text', cellOf(row, column), value));
 }

@@ -2,13 +2,14 @@
  * A person's confirmation of what a guard holds, given while a daemon works on the replica. It is kept with the table, for as many rows as the person
  * was shown, or with the record of a pull that was held as a whole. The next run of the daemon uses it up.
  */
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { sql, type Sql } from '../base/sql.ts';
 import { agreeToPull } from './bookkeeping/runs.ts';
 import { type ConfirmationKind } from './bookkeeping/table-errors.ts';
 import { readTables, tablesNamed, storeFacts } from './bookkeeping/tables.ts';
 import type { Connection } from './connection.ts';
-import { replicaError } from './sqlite-errors.ts';
+import { withFile } from './copy-file.ts';
+import { withReplicaErrors } from './sqlite-errors.ts';
 import { queryAll, queryText } from './query.ts';
 
 /** What a person agreed to: so many rows of a table, by its name here; null for what held a pull as a whole. */
@@ -36,23 +37,19 @@ export function confirmHeld(
   kinds: readonly ConfirmationKind[],
   names: readonly string[],
 ): readonly GivenConfirmation[] {
-  let db: Database.Database | undefined;
-  try {
-    db = new Database(path, { fileMustExist: true, timeout: WAIT_MS_MAX });
-    const open = db;
-    const asConnection: Connection = { prepare: (text) => open.prepare(text) };
-    const give = (): readonly GivenConfirmation[] => {
-      const isWhole = names.length === 0 && kinds.includes('pull') && agreeToPull(asConnection, null);
-      const whole: readonly GivenConfirmation[] = isWhole ? [{ table: null, kind: 'pull', rowCount: 0 }] : [];
-      const meant = new Set(tablesNamed(readTables(asConnection), names).map(({ id }) => id));
-      return [...whole, ...storeConfirmations(asConnection, kinds, ({ id }) => meant.has(id))];
-    };
-    return open.transaction(give).immediate();
-  } catch (thrown) {
-    throw replicaError(thrown, `Storing a confirmation in ${path}`);
-  } finally {
-    db?.close();
-  }
+  return changeBeside(path, `Storing a confirmation in ${path}`, (to) => {
+    const isWhole = names.length === 0 && kinds.includes('pull') && agreeToPull(to, null);
+    const whole: readonly GivenConfirmation[] = isWhole ? [{ table: null, kind: 'pull', rowCount: 0 }] : [];
+    const meant = new Set(tablesNamed(readTables(to), names).map(({ id }) => id));
+    return [...whole, ...storeConfirmations(to, kinds, ({ id }) => meant.has(id))];
+  });
+}
+
+/** Changes what is kept for the process at work, in one transaction. @throws RowsyncError of the replica. */
+export function changeBeside<T>(path: string, what: string, change: (to: Connection) => T): T {
+  const transact = (db: Database.Database): T =>
+    db.transaction(() => change({ prepare: (text) => db.prepare(text) })).immediate();
+  return withReplicaErrors(what, () => withFile(path, { fileMustExist: true, timeout: WAIT_MS_MAX }, transact));
 }
 
 /** Whether a message is the problem that was shown, which leaves the name of the table away. */

@@ -11,6 +11,16 @@ import { ident, sql } from '../base/sql.ts';
 /** What a copy is called until it is checked. */
 export const PARTIAL = '.partial';
 
+/** Opens a SQLite file for some work, and closes it again. */
+export function withFile<T>(path: string, options: Database.Options, work: (db: Database.Database) => T): T {
+  const db = new Database(path, options);
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}
+
 /** Makes an empty file that only its owner may read, for SQLite to fill; what an earlier try left there goes. */
 export function makePrivate(path: string): void {
   removeFile(path);
@@ -35,8 +45,7 @@ export function countRows(db: Database.Database): ReadonlyMap<string, number> {
 
 /** Reads a copy whole and compares its rows with what was counted. @throws RowsyncError `backup.damaged`. */
 export function checkCopy(path: string, expected: ReadonlyMap<string, number>): void {
-  const db = new Database(path, { fileMustExist: true });
-  try {
+  withFile(path, { fileMustExist: true }, (db) => {
     // One file, without a log beside it; opening it as a replica turns that on again.
     db.pragma('journal_mode = DELETE');
     const verdict = db.pragma('integrity_check(1)', { simple: true });
@@ -47,9 +56,7 @@ export function checkCopy(path: string, expected: ReadonlyMap<string, number>): 
       message: `The copy is not what was copied: ${verdict === 'ok' ? `other rows in ${wrong.join(', ')}` : String(verdict)}`,
       hint: 'Nothing was kept. Check the disk; if the replica itself is damaged, rowsync rebuild makes it anew.',
     });
-  } finally {
-    db.close();
-  }
+  });
 }
 
 /** Gives a file its name once it is on the disk; the folder is synced as well, or a power cut could take the name back. */

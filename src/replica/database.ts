@@ -12,7 +12,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import type { ChangeCause, Connection, Tx } from './connection.ts';
 import { realPathOf, detectOlderCopy, requireFile, requireOwnLog, wasReplica } from './older-copy.ts';
-import { replicaError, sqliteCode } from './sqlite-errors.ts';
+import { replicaError, sqliteCode, withReplicaErrors } from './sqlite-errors.ts';
 import {
   APPLICATION_ID,
   BUSY_TIMEOUT_MS,
@@ -295,7 +295,7 @@ export function openReplica(
 /** Opens a replica beside the process at work, for rehearsals. @throws RowsyncError `replica.older`, `replica.foreign`, `replica.newer`, …. */
 export function openForRehearsal(path: string, { clock, onWait }: Pick<OpenReplica, 'clock' | 'onWait'>): Rehearsal {
   const absolute = resolve(path);
-  try {
+  return withReplicaErrors(`Opening the replica ${absolute}`, () => {
     const db = new Database(absolute, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true });
     try {
       checkEditsComplete(db, absolute);
@@ -307,9 +307,7 @@ export function openForRehearsal(path: string, { clock, onWait }: Pick<OpenRepli
       db.close();
       throw thrown;
     }
-  } catch (thrown) {
-    throw replicaError(thrown, `Opening the replica ${absolute}`);
-  }
+  });
 }
 
 function openedReplica(

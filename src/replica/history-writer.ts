@@ -20,7 +20,7 @@ import {
   ADD_ENTRY,
   FORGET_EDITS,
 } from './bookkeeping/history.ts';
-import { blocksAbove, queryAll, queryNumbers, queryText, readRawText } from './query.ts';
+import { blocksAbove, queryAll, queryNumber, queryNumbers, queryText, readRawText } from './query.ts';
 import { movesUnstamped } from '../reconcile/freshness.ts';
 import { baseName, hasBase, readStanding } from './user-tables.ts';
 import { readSchemaVersion } from './schema-objects.ts';
@@ -296,10 +296,7 @@ class Flush {
     const { id, localName, columns, rows } = this.#table;
     const ids = [...rows.keys()];
     const now = readVersions(this.#db, localName, columns, ids);
-    const lastSeq = this.#db
-      .prepare(sql`SELECT coalesce(max(seq), 0) FROM _rowsync_history`)
-      .pluck()
-      .get();
+    const lastSeq = queryNumber(this.#db, sql`SELECT coalesce(max(seq), 0) FROM _rowsync_history`);
     for (const [rowId, row] of rows) {
       const found = inColumns(row.found, row.columns, columns);
       this.#entry(
@@ -342,22 +339,14 @@ class Flush {
     const texts = cells.map(
       (cell) => `[${columns[cell.index]?.seq ?? 0},${exactText(cell.before)},${exactText(cell.after)}]`,
     );
-    this.#db
-      .prepare(ADD_ENTRY)
-      .run(
-        id,
-        rowId,
-        kind,
-        this.#at,
-        notBefore,
-        notAfter,
-        stamp,
-        typeof by === 'string' ? by : null,
-        cause,
-        why.runId,
-        kind === 'insert' ? (this.#wasIds.get(`${id} ${rowId}`) ?? null) : null,
-        `[${texts.join(',')}]`,
-      );
+    const entry = { id, rowId, kind, cause, at: this.#at, notBefore, notAfter, stamp };
+    this.#db.prepare(ADD_ENTRY).run({
+      ...entry,
+      by: typeof by === 'string' ? by : null,
+      runId: why.runId,
+      wasId: kind === 'insert' ? (this.#wasIds.get(`${id} ${rowId}`) ?? null) : null,
+      cells: `[${texts.join(',')}]`,
+    });
   }
 
   /** Whether a change only fills columns that were added, or came back, since the table was last read whole. */

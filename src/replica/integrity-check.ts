@@ -11,7 +11,7 @@ import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
 import { SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import { realPathOf } from './older-copy.ts';
-import { replicaError } from './sqlite-errors.ts';
+import { replicaError, withReplicaErrors } from './sqlite-errors.ts';
 import { ident, sql } from '../base/sql.ts';
 import { baseName } from './user-tables.ts';
 
@@ -121,21 +121,15 @@ export function damaged(path: string, words: string): RowsyncError {
 }
 
 function openToRead(path: string): Database.Database {
-  return checking(path, () => new Database(path, { readonly: true, fileMustExist: true, timeout: 1_000 }));
+  return withReplicaErrors(
+    `Checking ${path}`,
+    () => new Database(path, { readonly: true, fileMustExist: true, timeout: 1_000 }),
+  );
 }
 
 function readNames(db: Database.Database, path: string): readonly string[] {
   const text = sql`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`;
-  return checking(path, () => db.prepare<[], string>(text).pluck().all());
-}
-
-/** Reads something of the file. @throws RowsyncError of the replica. */
-function checking<T>(path: string, read: () => T): T {
-  try {
-    return read();
-  } catch (thrown) {
-    throw replicaError(thrown, `Checking ${path}`);
-  }
+  return withReplicaErrors(`Checking ${path}`, () => db.prepare<[], string>(text).pluck().all());
 }
 
 /** Makes sure that what tells of edits is in the file; an earlier version may not have had all of it. */
@@ -149,7 +143,7 @@ function editedNames(db: Database.Database, path: string): readonly string[] {
   const names = new Set(readNames(db, path));
   requireBooks(db, names, path);
   const text = sql`SELECT id, local_name AS name FROM _rowsync_tables WHERE push = 'on'`;
-  const pushed = checking(path, () => db.prepare<[], { id: number; name: string }>(text).all());
+  const pushed = withReplicaErrors(`Checking ${path}`, () => db.prepare<[], { id: number; name: string }>(text).all());
   if (pushed.length === 0) return [];
   return [...BOOKS, ...pushed.flatMap(({ id, name }) => [name, baseName(id)])].filter((name) => names.has(name));
 }

@@ -8,6 +8,7 @@ import Database from 'better-sqlite3';
 import { RowsyncError, usageError } from '../base/errors.ts';
 import { sql, type Sql } from '../base/sql.ts';
 import type { StatusFacts } from '../reconcile/account/facts.ts';
+import type { Identity } from '../reconcile/guards.ts';
 import { guessText } from '../reconcile/option-bindings.ts';
 import { CONFLICT_LINE, type ConflictLine } from './bookkeeping/conflicts.ts';
 import { SCHEMA_VERSION } from './bookkeeping/schema.ts';
@@ -77,13 +78,7 @@ export interface FailureLine {
 }
 
 /** Whose data the replica holds; null before the first pull. */
-export interface ReplicaIdentity {
-  readonly url: string;
-  readonly database: string;
-  readonly userEmail: string;
-  readonly role: string;
-  readonly timeZone: string;
-}
+export type ReplicaIdentity = Pick<Identity, 'url' | 'database' | 'role' | 'timeZone'> & { readonly userEmail: string };
 
 /** The answer to a query: column names, and rows as they come; integers beyond 2^53 are bigint, BLOBs are buffers. */
 export interface QueryAnswer {

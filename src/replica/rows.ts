@@ -291,14 +291,6 @@ export function readRowsById(from: Connection, target: RowTarget, ids: readonly 
   }));
 }
 
-/** Ids in the user table, in order, a block at a time: those above `after`, at most `count`. */
-export function readIds(from: Connection, target: RowTarget, after: number, count: number): readonly number[] {
-  return queryNumbers(from, sql`SELECT _id FROM ${ident(target.localName)} WHERE _id > ? ORDER BY _id LIMIT ?`, [
-    after,
-    count,
-  ]);
-}
-
 export type MeasuredRow = readonly [id: number, ...values: (string | number | null)[]];
 
 /** Some columns of the rows above an id in order, at most `count`, to be summed: long integers are rounded. */

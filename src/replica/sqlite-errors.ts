@@ -86,6 +86,15 @@ export function replicaError(thrown: unknown, what: string): RowsyncError {
   return new RowsyncError('replica', ours, { message: `${what}: ${reason} (${code})`, hint, cause: thrown });
 }
 
+/** Does something with a replica, or with what is beside it. @throws RowsyncError of the replica. */
+export function withReplicaErrors<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (thrown) {
+    throw replicaError(thrown, what);
+  }
+}
+
 const NO_DESCRIPTOR: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE']);
 
 /** More than SQLite opens for a replica and its lock: each a file, a log, an index and the folder. */

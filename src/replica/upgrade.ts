@@ -7,10 +7,10 @@
  */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
 import { migrateBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
-import { checkCopy, countRows, makePrivate, PARTIAL, removeFile, takeName } from './copy-file.ts';
+import { checkCopy, countRows, makePrivate, PARTIAL, removeFile, takeName, withFile } from './copy-file.ts';
 import { replicaError } from './sqlite-errors.ts';
 import { RELEASED_VERSIONS } from './migrations.ts';
 import { sql } from '../base/sql.ts';
@@ -55,12 +55,9 @@ function keepAsItWas(db: Database.Database, path: string, copyPath: string): voi
   const partial = copyPath + PARTIAL;
   try {
     makePrivate(partial);
-    const reading = new Database(path, { readonly: true, fileMustExist: true });
-    try {
+    withFile(path, { readonly: true, fileMustExist: true }, (reading) => {
       reading.prepare(sql`VACUUM INTO ?`).run(partial);
-    } finally {
-      reading.close();
-    }
+    });
     checkCopy(partial, countRows(db));
     takeName(partial, copyPath);
   } catch (thrown) {

@@ -369,18 +369,18 @@ export function dropColumn(
 function forgetParts(tx: Tx, tableId: number): void {
   keepNames(tx, tableId, 'all');
   changeColumns(tx, sql`DELETE FROM _rowsync_columns WHERE table_id = ?`).run(tableId);
-  const clear = [
-    sql`DELETE FROM _rowsync_pages WHERE table_id = ?`,
-    sql`DELETE FROM _rowsync_page_rows WHERE table_id = ?`,
-    sql`DELETE FROM _rowsync_suspects WHERE table_id = ?`,
-    sql`DELETE FROM _rowsync_unreadable WHERE table_id = ?`,
-    sql`DELETE FROM _rowsync_rows WHERE table_id = ?`,
-    sql`DELETE FROM _rowsync_refusals WHERE table_id = ?`,
-    sql`DELETE FROM _rowsync_batches WHERE table_id = ?`,
-    sql`DELETE FROM _rowsync_local_ids WHERE table_id = ?`,
-    sql`DELETE FROM _rowsync_quarters WHERE table_id = ?`,
+  const parts = [
+    'pages',
+    'page_rows',
+    'suspects',
+    'unreadable',
+    'rows',
+    'refusals',
+    'batches',
+    'local_ids',
+    'quarters',
   ];
-  for (const statement of clear) tx.prepare(statement).run(tableId);
+  for (const part of parts) tx.prepare(sql`DELETE FROM ${ident(`_rowsync_${part}`)} WHERE table_id = ?`).run(tableId);
 }
 
 /** Whether two rows, by the names that a statement gives them, differ in what rowsync stores. */

@@ -24,6 +24,7 @@ import {
   removeFile,
   syncToDisk,
   takeName,
+  withFile,
 } from '../../replica/copy-file.ts';
 import { checkOwner, runOpen } from '../../replica/database.ts';
 import { replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
@@ -185,16 +186,6 @@ function contentsIn(path: string): readonly StoredContent[] {
 }
 
 export const READ_ONLY = { readonly: true, fileMustExist: true } as const;
-
-/** Opens a file that is no replica at work, and closes it again. */
-export function withFile<T>(path: string, options: Database.Options, work: (db: Database.Database) => T): T {
-  const db = new Database(path, options);
-  try {
-    return work(db);
-  } finally {
-    db.close();
-  }
-}
 
 function hasFiles(db: Database.Database): boolean {
   return db.prepare(sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_files'`).get() !== undefined;

@@ -9,7 +9,8 @@ import type { ForgottenCopies, ForgottenRow } from '../../extra.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { queryAny, queryText, queryTexts } from '../../replica/query.ts';
 import { earlierBackups } from './backup.ts';
-import { READ_ONLY, withFile } from './replica-copy.ts';
+import { withFile } from '../../replica/copy-file.ts';
+import { READ_ONLY } from './replica-copy.ts';
 
 /** Endings of what is no copy of its own. */
 const NO_COPY = /(-wal|-shm|-journal|\.lock|\.sent|\.partial|\.files)$/;

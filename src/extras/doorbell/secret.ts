@@ -4,7 +4,7 @@
  */
 import { rmSync } from 'node:fs';
 import type { Config } from '../../config/load.ts';
-import { replicaError } from '../../replica/sqlite-errors.ts';
+import { withReplicaErrors } from '../../replica/sqlite-errors.ts';
 import { makeKeyFile } from '../http/page-key.ts';
 
 export function secretPath(replicaPath: string): string {
@@ -18,10 +18,7 @@ export function makeSecret({ path, shared }: Pick<Config['replica'], 'path' | 's
 
 /** Another one; rings with the former one no longer count. @throws RowsyncError `replica.path`, … */
 export function renewSecret(replica: Pick<Config['replica'], 'path' | 'shared'>): string {
-  try {
-    rmSync(secretPath(replica.path), { force: true });
-  } catch (thrown) {
-    throw replicaError(thrown, `Removing the secret of the doorbell ${secretPath(replica.path)}`);
-  }
+  const path = secretPath(replica.path);
+  withReplicaErrors(`Removing the secret of the doorbell ${path}`, () => rmSync(path, { force: true }));
   return makeSecret(replica);
 }

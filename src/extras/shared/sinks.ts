@@ -2,14 +2,13 @@
  * Progress and errors of each sink. In the replica file, so that a restored copy knows what had been sent when it was made. The tables exist while a
  * sink is configured.
  */
-import Database from 'better-sqlite3';
 import { sql } from '../../base/sql.ts';
 import type { Complaint } from '../../reconcile/account/facts.ts';
 import { complaintParameters } from '../../replica/bookkeeping/table-errors.ts';
 import { noteTouches } from '../../replica/bookkeeping/changed-rows.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import type { Replica } from '../../replica/database.ts';
-import { replicaError } from '../../replica/sqlite-errors.ts';
+import { changeBeside } from '../../replica/confirmation.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
 import { queryAll, queryAny, queryFirst, queryText, queryTexts } from '../../replica/query.ts';
 
@@ -188,20 +187,11 @@ function hasSinkTable(from: Connection): boolean {
   return queryAny(from, sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_sinks'`);
 }
 
-/** How long to wait for the daemon to end a transaction. */
-const WAIT_MS_MAX = 10_000;
-
 /** Asks the process at work to load tables again, by their names here, or all for none. @throws RowsyncError of the replica. */
 export function askForLoad(path: string, name: string, tables: readonly string[]): void {
-  let db: Database.Database | undefined;
-  try {
-    db = new Database(path, { fileMustExist: true, timeout: WAIT_MS_MAX });
-    db.prepare(sql`UPDATE _rowsync_sinks SET asked = ? WHERE name = ?`).run(JSON.stringify(tables), name);
-  } catch (thrown) {
-    throw replicaError(thrown, `Asking for a load in ${path}`);
-  } finally {
-    db?.close();
-  }
+  changeBeside(path, `Asking for a load in ${path}`, (to) =>
+    to.prepare(sql`UPDATE _rowsync_sinks SET asked = ? WHERE name = ?`).run(JSON.stringify(tables), name),
+  );
 }
 
 /** What a person asked to load again; null for nothing. */

@@ -6,9 +6,10 @@ import Database from 'better-sqlite3';
 import { RowsyncError } from '../../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
+import { withFile } from '../../replica/copy-file.ts';
 import { refusalWords, replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
 import type { Exact } from '../../replica/history-cells.ts';
-import { queryAny, queryNumber, queryRows } from '../../replica/query.ts';
+import { queryAny, queryNumber, queryRows, queryText } from '../../replica/query.ts';
 
 /** The daemon writes in short transactions. */
 const BUSY_MS_MAX = 5_000;
@@ -193,15 +194,5 @@ export function readStored(
 }
 
 export function sqliteVersion(): string {
-  const db = new Database(':memory:');
-  try {
-    return String(
-      db
-        .prepare(sql`SELECT sqlite_version()`)
-        .pluck()
-        .get(),
-    );
-  } finally {
-    db.close();
-  }
+  return withFile(':memory:', {}, (db) => String(queryText(db, sql`SELECT sqlite_version()`)));
 }

@@ -9,7 +9,7 @@ import { confirmedRows } from '../../capture/writer/store-origin-rows.ts';
 import { readTable } from '../../replica/bookkeeping/tables.ts';
 import { suspectsAmong } from '../../replica/bookkeeping/suspects.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
-import { readIds, readRowsById, type RowTarget } from '../../replica/rows.ts';
+import { readMeasured, readRowsById, type RowTarget } from '../../replica/rows.ts';
 import type { Row, UnreadableRow } from '../../wire/schema.ts';
 import type { PreparedTable, PullContext } from '../../pull/context.ts';
 import { PageCursor, samePageError } from '../../pull/page-cursor.ts';
@@ -233,10 +233,10 @@ async function compareAll(context: PullContext, table: PreparedTable): Promise<C
   );
   if (cursor.isRepeating) throw samePageError(table.address.name);
   const here = blocksAbove(
-    (after) => readIds(context.replica, confirmedRows(table), after, BLOCK_ROWS),
-    (id) => id,
+    (after) => readMeasured(context.replica, confirmedRows(table), { columns: [], after, count: BLOCK_ROWS }),
+    ([id]) => id,
   );
-  for (const ids of here) for (const id of ids) if (!returned.has(id)) differing.add(id);
+  for (const rows of here) for (const [id] of rows) if (!returned.has(id)) differing.add(id);
   return { comparedCount: returned.size, differing: [...differing] };
 }
 

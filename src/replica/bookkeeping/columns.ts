@@ -109,22 +109,14 @@ export function storeNewColumns(tx: Tx, tableId: number, columns: readonly Descr
   const insert = changeColumns(
     tx,
     sql`INSERT INTO _rowsync_columns (seq, table_id, id, name, alias, local_name, type, value_form, stored_as, kind, writable,
-          width, options, position, state, since)
-        VALUES (?, ?, ?, '', '', ?, '', ?, ?, NULL, 0, NULL, '', 0, 'live', ?)`,
+          width, options, position, state, since, mask)
+        VALUES (@seq, @tableId, @id, @name, @alias, @localName, @spelling, @type, @storedAs, @kind, @writable, @width, @options,
+          @position, 'live', @at, @mask)`,
   );
   const lastSeq = readLastSeq(tx);
   for (const [index, column] of columns.entries()) {
-    const type = columnType(column.descriptor.type);
-    insert.run(
-      BigInt(lastSeq + 1 + index),
-      tableId,
-      column.descriptor.id,
-      column.localName,
-      type,
-      TYPE_RULES[type].storedAs,
-      at,
-    );
-    describeColumn(tx, tableId, column);
+    const facts = storedFacts(column);
+    insert.run({ ...facts, tableId, at, seq: BigInt(lastSeq + 1 + index), storedAs: TYPE_RULES[facts.type].storedAs });
   }
 }
 
@@ -132,9 +124,13 @@ export function storeNewColumns(tx: Tx, tableId: number, columns: readonly Descr
 export function describeColumns(tx: Tx, tableId: number, columns: readonly DescribedColumn[]): void {
   const live = readColumns(tx, tableId).filter(({ state }) => state === 'live');
   const known = new Map(live.map((column) => [column.localName, column]));
+  const text = sql`UPDATE _rowsync_columns SET name = @name, alias = @alias, type = @spelling, value_form = @type, kind = @kind,
+          writable = @writable, width = @width, options = @options, position = @position, mask = @mask
+        WHERE table_id = @tableId AND id = @id AND state = 'live' AND local_name = @localName`;
   for (const column of columns) {
     const before = known.get(column.localName);
-    if (!isDeepStrictEqual({ ...before, ...factsOf(column) }, before)) describeColumn(tx, tableId, column);
+    if (isDeepStrictEqual({ ...before, ...factsOf(column) }, before)) continue;
+    changeColumns(tx, text).run({ ...storedFacts(column), tableId });
   }
 }
 
@@ -144,20 +140,11 @@ function factsOf({ descriptor, position }: DescribedColumn) {
   return { id, name, alias, type, spelling, writable, width, options, kind, position, mask };
 }
 
-function describeColumn(tx: Tx, tableId: number, column: DescribedColumn): void {
+/** What is bound to store how a column is described. */
+function storedFacts(column: DescribedColumn) {
   const { writable, mask, ...facts } = factsOf(column);
-  changeColumns(
-    tx,
-    sql`UPDATE _rowsync_columns SET name = @name, alias = @alias, type = @spelling, value_form = @type, kind = @kind,
-          writable = @writable, width = @width, options = @options, position = @position, mask = @mask
-        WHERE table_id = @tableId AND id = @id AND state = 'live' AND local_name = @localName`,
-  ).run({
-    ...facts,
-    tableId,
-    localName: column.localName,
-    writable: writable ? 1 : 0,
-    mask: mask === null ? null : JSON.stringify(mask),
-  });
+  const maskText = mask === null ? null : JSON.stringify(mask);
+  return { ...facts, localName: column.localName, writable: writable ? 1 : 0, mask: maskText };
 }
 
 export function storeColumnState(tx: Tx, seq: number, state: ColumnRecord['state'], at: string): void {

@@ -11,7 +11,7 @@ import type { OpenQuestion } from '../../reconcile/row-outcome.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import type { Connection, Tx, Stored } from '../connection.ts';
 import { evidenceText, storedFromValue, type RowTarget } from '../rows.ts';
-import { queryAll, queryAny, queryFirst, queryNumber, queryNumbers, queryRows } from '../query.ts';
+import { queryAll, queryAny, queryNumber, queryNumbers, queryRows } from '../query.ts';
 
 /**
  *    kind          cell · deletedHere · deletedThere (reconcile/merge.ts) · inserted (a row that only was here)
@@ -85,14 +85,17 @@ export function takenVersion({ state, winner, resolution }: ConflictLine): strin
 export const CONFLICT_LINE = sql`id, "table", row_id AS rowId, kind, "column", ${exact(sql`base`)} AS base, ${exact(sql`local`)} AS local,
   ${exact(sql`remote`)} AS remote, winner, at, state, resolution, problem`;
 
+function readLines(from: Connection, which: Sql, values: readonly (string | number)[]): readonly ConflictLine[] {
+  return queryAll(from, sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE ${which}`, values) as ConflictLine[];
+}
+
 export function readConflictLine(from: Connection, id: number): ConflictLine | null {
-  return queryFirst(from, sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id = ?`, [id]) as ConflictLine | null;
+  return readLines(from, sql`id = ?`, [id])[0] ?? null;
 }
 
 /** Edits that were discarded behind a conflict, the oldest first. */
 export function readDiscardedSince(from: Connection, afterId: number, limit: number): readonly ConflictLine[] {
-  const text = sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id > ? AND state = 'discarded' ORDER BY id LIMIT ?`;
-  return queryAll(from, text, [afterId, limit]) as ConflictLine[];
+  return readLines(from, sql`id > ? AND state = 'discarded' ORDER BY id LIMIT ?`, [afterId, limit]);
 }
 
 /** A digest of the versions that a person saw. */
@@ -110,8 +113,7 @@ const LOST = sql`winner = 'origin' AND state = 'decided'`;
 
 /** The edits that lost since a run began; `afterId` is the last conflict before it. The oldest first. */
 export function readLostSince(from: Connection, afterId: number): readonly ConflictLine[] {
-  const text = sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE ${LOST} AND id > ? ORDER BY id`;
-  return queryAll(from, text, [afterId]) as ConflictLine[];
+  return readLines(from, sql`${LOST} AND id > ? ORDER BY id`, [afterId]);
 }
 
 /** How long an edit that lost is told. */
@@ -125,8 +127,7 @@ export function shownSince(nowMs: number): string {
 /** The edits that lost at or after a moment and that nobody has seen, the oldest first. */
 export function readUnseen(from: Connection, since: string): readonly ConflictLine[] {
   const unseen = sql`SELECT id FROM _rowsync_conflicts WHERE ${LOST} AND seen = 0 AND at >= ?`;
-  const text = sql`SELECT ${CONFLICT_LINE} FROM sync_conflicts WHERE id IN (${unseen}) ORDER BY id`;
-  return queryAll(from, text, [since]) as ConflictLine[];
+  return readLines(from, sql`id IN (${unseen}) ORDER BY id`, [since]);
 }
 
 /** How many of them each table has, by the name of the table, with the time of the first. */

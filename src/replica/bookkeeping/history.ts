@@ -303,7 +303,7 @@ export const ENTRY_BYTES = 110;
 /** Adds an entry of a row; only `replica/history-writer.ts` does. */
 export const ADD_ENTRY = sql`INSERT INTO _rowsync_history
     (table_id, row_id, kind, at, not_before, not_after, origin_at, origin_by, cause, run_id, was_id, cells)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  VALUES (@id, @rowId, @kind, @at, @notBefore, @notAfter, @stamp, @by, @cause, @runId, @wasId, @cells)`;
 
 /** Counts what the entries of table `@id` take that follow an entry. */
 export const ADD_BYTES = sql`UPDATE _rowsync_history_tables SET bytes = bytes + (

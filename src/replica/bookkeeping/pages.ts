@@ -114,31 +114,20 @@ export interface AnsweredPage extends PagePlace {
 
 /** Stores what an answer 200 says of its page, with its rows. No ETag where a row could not be read: the page is asked for again. */
 export function notePage(tx: Tx, tableId: number, answer: AnsweredPage): void {
-  const { content } = answer;
+  const { content, ...page } = answer;
+  const { ids } = content;
+  const etag = content.unreadable.length === 0 ? answer.etag : null;
+  const [firstId, lastId] = [ids[0] ?? null, ids.at(-1) ?? null];
   const applied = nextAnswer(tx, tableId);
-  storePageRows(tx, tableId, answer, JSON.stringify(content.ids));
+  storePageRows(tx, tableId, answer, JSON.stringify(ids));
   tx.prepare(
     sql`INSERT INTO _rowsync_pages (table_id, "window", page, url, etag, row_count, first_id, last_id, last_stamp, tie_count, applied,
           sweep, verified_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (@tableId, @window, @page, @url, @etag, @rowCount, @firstId, @lastId, @lastStamp, @tieCount, @applied, @sweep, @at)
         ON CONFLICT (table_id, "window", page) DO UPDATE SET url = excluded.url, etag = excluded.etag, row_count = excluded.row_count,
           first_id = excluded.first_id, last_id = excluded.last_id, last_stamp = excluded.last_stamp, tie_count = excluded.tie_count,
           applied = excluded.applied, sweep = excluded.sweep, verified_at = excluded.verified_at`,
-  ).run(
-    tableId,
-    answer.window,
-    answer.page,
-    answer.url,
-    content.unreadable.length === 0 ? answer.etag : null,
-    content.ids.length,
-    content.ids[0] ?? null,
-    content.ids.at(-1) ?? null,
-    answer.lastStamp,
-    answer.tieCount,
-    applied,
-    answer.sweep,
-    answer.at,
-  );
+  ).run({ ...page, tableId, applied, rowCount: ids.length, firstId, lastId, etag });
 }
 
 /** Stores which rows are on a page: those that were there before become suspects, those that are there now are none. */

@@ -110,7 +110,7 @@ export function openRun(tx: Tx, kind: string, at: string): number {
 
 /** Closes the record of a run; `at` is a stamp. A run that a mistyped name ended did nothing, and leaves no record. */
 export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): void {
-  const { tables } = totals;
+  const { tables, ...traffic } = totals;
   const error = totals.error ?? tables.find((table) => table.error !== null)?.error ?? null;
   const whole = tables.some(({ held }) => held !== null) ? 'held' : 'done';
   if (error?.code === 'usage.invalid') {
@@ -121,23 +121,22 @@ export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): 
   const sum = (count: (table: RunTable) => number): number => tables.reduce((total, table) => total + count(table), 0);
   const results = resultsOf(totals);
   tx.prepare(
-    sql`UPDATE _rowsync_runs SET finished_at = ?, outcome = ?, tables = ?, requests = ?, not_modified = ?, received_bytes = ?,
-          inserted = ?, updated = ?, deleted = ?, error_code = ?, error_message = ?, per_table = ? WHERE id = ?`,
-  ).run(
+    sql`UPDATE _rowsync_runs SET finished_at = @at, outcome = @outcome, tables = @tableCount, requests = @requestCount,
+          not_modified = @notModifiedCount, received_bytes = @receivedBytes, inserted = @inserted, updated = @updated,
+          deleted = @deleted, error_code = @code, error_message = @message, per_table = @perTable WHERE id = @runId`,
+  ).run({
+    ...traffic,
+    runId,
     at,
     outcome,
-    tables.length,
-    totals.requestCount,
-    totals.notModifiedCount,
-    totals.receivedBytes,
-    sum(({ insertedCount }) => insertedCount),
-    sum(({ updatedCount }) => updatedCount),
-    sum(({ deletedCount }) => deletedCount),
-    error?.code ?? null,
-    error?.message ?? null,
-    results.length === 0 ? null : JSON.stringify(results),
-    runId,
-  );
+    tableCount: tables.length,
+    code: error?.code ?? null,
+    message: error?.message ?? null,
+    inserted: sum(({ insertedCount }) => insertedCount),
+    updated: sum(({ updatedCount }) => updatedCount),
+    deleted: sum(({ deletedCount }) => deletedCount),
+    perTable: results.length === 0 ? null : JSON.stringify(results),
+  });
   for (const table of tables) noteQuarter(tx, table, { runId, quarter: Math.floor(Date.parse(at) / QUARTER_MS) });
 }
 
