@@ -118,6 +118,8 @@ export interface WorkRequest {
 
 /** What a command asks of a running daemon. */
 export interface DaemonClient {
+  /** Whether a daemon with this configuration can be asked at all. */
+  mayAsk(config: Config): boolean;
   /** Who keeps the tables up to date, what a daemon says of itself in lines of a status, and both as JSON. */
   hear(config: Config, around: { readonly extras: readonly Extra[]; readonly nowMs: number }): Promise<HeardDaemon>;
   /** Has it carry out a decision. `cause` is why this process may not. @throws RowsyncError where it cannot be asked. */

@@ -14,7 +14,6 @@ const BOUNDED: readonly (readonly [file: string, expression: string, reason: str
   ['cli/program.ts', String.raw`/\s{2,}.*$/`, 'an example in the help, which is ours'],
   ['cli/program.ts', String.raw`/^( +\S.*? {2,})(\S.*)$/gm`, 'the lines of the help, which are ours'],
   ['cli/program.ts', String.raw`/^\s+(rowsync \S.*)$/gm`, 'the examples in the help, which are ours'],
-  ['config/options.ts', String.raw`/\d+$/`, 'an address of the configuration'],
   ['config/secrets.ts', String.raw`/(?:\r?\n)+$/`, 'a file with a secret of ours'],
   [
     'extras/contracts/query-correction.ts',
@@ -25,6 +24,7 @@ const BOUNDED: readonly (readonly [file: string, expression: string, reason: str
     'a query of the user that compiled before: its quotes are closed',
   ],
   ['extras/doorbell/command.ts', String.raw`/\/+$/`, 'an address that the administrator types'],
+  ['extras/http/options.ts', String.raw`/\d+$/`, 'an address of the configuration'],
   [
     'extras/import/cell-value.ts',
     String.raw`/^(\d{4}-\d\d-\d\d)(?:[T ](.+?))?\s*(Z|UTC|[+-]\d\d:?\d\d)?$/`,

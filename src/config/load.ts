@@ -62,13 +62,6 @@ export interface Config {
   readonly push: { readonly delayMs: number | null };
   readonly limits: Options['limits'];
   readonly safety: Options['safety'];
-  /** `recordUrl`: the address of a row at the origin, with {tableId}, {table} and {id} in it; null for none. */
-  readonly http: {
-    readonly listen: ListenAddress | null;
-    /** Where the doorbell is, which may be `listen`; null for nowhere. */
-    readonly doorbell: ListenAddress | null;
-    readonly recordUrl: string | null;
-  };
   readonly extras: ExtraSettings;
 }
 
@@ -82,11 +75,9 @@ export interface ScheduleTexts {
   readonly files?: string | false | undefined;
   /** Kinds of work that extras add. */
   readonly added: Readonly<Record<string, string | false>>;
+  /** Whether changes come by rings. */
+  readonly isRung: boolean;
 }
-
-export type ListenAddress =
-  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
-  | { readonly kind: 'socket'; readonly path: string };
 
 /** A configuration, and what is allowed in it but unwise. */
 export interface LoadedConfig {
@@ -158,6 +149,7 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
     credentials: login.credentials,
     way: way.way,
     kinds: addedJobs(sections),
+    isRung: read.some(({ isRung }) => isRung === true),
   });
   const maskKey = options.needsCredentials ? findMaskKey(config.replica.maskKeyFile) : null;
   return {
@@ -216,7 +208,12 @@ function originSection(values: unknown): Readonly<Record<string, unknown>> {
 function configFromOptions(
   file: string,
   options: Options,
-  { credentials, way, kinds }: Pick<Config['origin'], 'credentials' | 'way'> & { readonly kinds: AddedJobs },
+  {
+    credentials,
+    way,
+    kinds,
+    isRung,
+  }: Pick<Config['origin'], 'credentials' | 'way'> & { readonly kinds: AddedJobs; readonly isRung: boolean },
 ): Omit<Config, 'extras'> {
   const folder = dirname(file);
   const path = resolve(folder, options.replica.path);
@@ -243,16 +240,15 @@ function configFromOptions(
       maxBytes: options.files.maxBytes,
       uploadDir: options.files.uploadDir === undefined ? null : resolve(folder, options.files.uploadDir),
     },
-    schedule: scheduleTexts(options.schedule, kinds),
+    schedule: { ...scheduleTexts(options.schedule, kinds), isRung },
     push: { delayMs: options.push.delay === false ? null : options.push.delay * 1000 },
     limits: options.limits,
     safety: options.safety,
-    http: httpSettings(options.http),
   };
 }
 
 /** A cycle is a pull and a push, so `sync` means whichever of the two is not there. */
-function scheduleTexts(options: Options['schedule'], kinds: AddedJobs): ScheduleTexts {
+function scheduleTexts(options: Options['schedule'], kinds: AddedJobs): Omit<ScheduleTexts, 'isRung'> {
   const { sync, pull = sync, push = sync, ...others } = options;
   const texts: Readonly<Record<string, string | false | undefined>> = options;
   const added = kinds.map(([kind, job]): readonly [string, string | false] => {
@@ -260,18 +256,6 @@ function scheduleTexts(options: Options['schedule'], kinds: AddedJobs): Schedule
     return [kind, texts[kind] ?? (usual !== undefined && (texts[usual.beside] ?? false) !== false && usual.text)];
   });
   return { ...others, pull, push, added: Object.fromEntries(added) };
-}
-
-function httpSettings({ listen, doorbell, recordUrl }: Options['http']): Config['http'] {
-  const own = typeof doorbell === 'object' ? doorbell.listen : doorbell && listen;
-  return { listen: listenAddress(listen), doorbell: listenAddress(own), recordUrl: recordUrl ?? null };
-}
-
-function listenAddress(listen: string | false): ListenAddress | null {
-  if (listen === false) return null;
-  if (listen.startsWith('/')) return { kind: 'socket', path: listen };
-  const colon = listen.lastIndexOf(':');
-  return { kind: 'tcp', host: listen.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(listen.slice(colon + 1)) };
 }
 
 /** Hosts whose traffic does not leave the machine. */

@@ -128,72 +128,6 @@ const push = section(
   'When edits leave.',
 );
 
-const LISTEN_MUST_BE =
-  'must be a loopback address with a port, such as 127.0.0.1:8787, the absolute path of a unix socket, or false';
-
-const DOORBELL_MUST_BE =
-  'must be true for http.listen, false, or { listen: ADDRESS } with an address and a port, such as 10.0.0.5:8788, or the absolute path of a unix socket';
-
-const isPort = (address: string): boolean => address.startsWith('/') || Number(/\d+$/.exec(address)?.[0]) <= 65_535;
-
-const RECORD_URL_MUST_BE =
-  'must be an address with {id} in it, such as https://www.teamdesk.net/secure/db/21995/preview.aspx?t={tableId}&id={id}';
-
-const http = section(
-  {
-    listen: z
-      .union(
-        [
-          z
-            .string()
-            .regex(/^(?:(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]):\d{1,5}|\/[^\p{Cc}]+)$/u, { error: LISTEN_MUST_BE }),
-          z.literal(false),
-        ],
-        { error: LISTEN_MUST_BE },
-      )
-      .refine((address) => address === false || isPort(address), { error: LISTEN_MUST_BE })
-      .default(false)
-      .meta({
-        description:
-          'Where the daemon serves its page (/) and answers /livez, /readyz, /status and /metrics: a loopback address with a port, or the path of a ' +
-          'unix socket. The socket is safer: its mode says who may connect. With false, it listens nowhere.',
-      }),
-    doorbell: z
-      .union(
-        [
-          z.boolean(),
-          z.strictObject({
-            listen: z
-              .string()
-              .regex(/^(?:[\w.-]+:\d{1,5}|\[[0-9a-f:.]+\]:\d{1,5}|\/[^\p{Cc}]+)$/u)
-              .refine(isPort)
-              .meta({ description: 'An address with a port, or the path of a unix socket.' }),
-          }),
-        ],
-        { error: DOORBELL_MUST_BE },
-      )
-      .default(false)
-      .meta({
-        description:
-          'Where the origin may say that a table changed, which the daemon then follows at once (`rowsync doorbell` prints what to enter there). With true, ' +
-          'it is on http.listen; { listen: ADDRESS } is an address of its own, which answers nothing else, and need not be a loopback address.',
-      }),
-    recordUrl: text({
-      pattern: /^https?:\/\/[^\s\p{Cc}]*\{id\}[^\s\p{Cc}]*$/u,
-      mustBe: RECORD_URL_MUST_BE,
-      doc:
-        'The address under which people open a record of the hosted database in their browser. The page of a row then links to it. {id} becomes the ' +
-        'number of the record, {tableId} and {table} the number and the name of its table.',
-    })
-      .refine((address) => URL.canParse(address.replaceAll(/[{}]/g, '')), { error: RECORD_URL_MUST_BE })
-      .optional(),
-  },
-  'The HTTP server of `rowsync daemon`.',
-).refine(({ listen, doorbell }) => doorbell !== true || listen !== false, {
-  path: ['doorbell'],
-  error: 'true needs http.listen; { listen: ADDRESS } gives the doorbell an address of its own',
-});
-
 /** The settings of extras, by their sections; each extra declares its own here. */
 export interface ExtraSettings {}
 
@@ -224,6 +158,8 @@ export interface SectionResult {
   readonly problems?: readonly ConfigProblem[];
   readonly secretProblems?: readonly ConfigProblem[];
   readonly warnings?: readonly string[];
+  /** Whether changes come by rings, so that `follow: auto` asks less often. */
+  readonly isRung?: boolean;
 }
 
 const coreWith = (jobs: AddedJobs) => ({
@@ -235,7 +171,6 @@ const coreWith = (jobs: AddedJobs) => ({
   push: push.prefault({}),
   limits: limits.prefault({}),
   safety: safety.prefault({}),
-  http: http.prefault({}),
 });
 
 export function addedJobs(sections: readonly OptionSection[]): AddedJobs {

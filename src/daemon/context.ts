@@ -4,7 +4,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { LogEvent } from '../base/log-events.ts';
 import type { LogFacts, Logger } from '../base/log.ts';
-import type { Config, ListenAddress } from '../config/load.ts';
+import type { Config } from '../config/load.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Surroundings } from './account-facts.ts';
@@ -31,6 +31,10 @@ export interface Metric {
   readonly help: string;
   readonly samples: readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: number }[];
 }
+
+export type ListenAddress =
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
+  | { readonly kind: 'socket'; readonly path: string };
 
 export interface DaemonExtra {
   /** How the daemon does scheduled work of a kind that the extra adds. */

@@ -42,7 +42,7 @@ export interface Jobs {
 }
 
 /** What decides on the jobs. */
-export type ConfiguredJobs = Pick<Config, 'schedule' | 'tables'> & { readonly http: Pick<Config['http'], 'doorbell'> };
+export type ConfiguredJobs = Pick<Config, 'schedule' | 'tables'>;
 
 export function jobsOf(config: ConfiguredJobs): Jobs {
   const zone = config.schedule.timeZone;
@@ -51,7 +51,7 @@ export function jobsOf(config: ConfiguredJobs): Jobs {
     if (text === false || text === undefined || (isAuto && config.schedule.pull === false)) return [];
     const id = pattern === null ? kind : `${kind} ${pattern}`;
     const schedule = scheduleOf(isAuto ? AUTO_FOLLOW : text, zone);
-    return [{ id, kind, schedule, waitsForRings: isAuto && config.http.doorbell !== null }];
+    return [{ id, kind, schedule, waitsForRings: isAuto && config.schedule.isRung }];
   };
   const hasPushed = config.tables.rules.some(({ options }) => isPushed(options));
   const kinds = WORK_KINDS.filter((kind) => kind !== 'push' || hasPushed);

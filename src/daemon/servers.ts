@@ -4,8 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../base/log.ts';
-import type { Config, ListenAddress } from '../config/load.ts';
-import type { DaemonExtra, DaemonServer, DaemonView } from './context.ts';
+import type { Config } from '../config/load.ts';
+import type { DaemonExtra, DaemonServer, DaemonView, ListenAddress } from './context.ts';
 
 interface OpenServer {
   readonly of: NonNullable<DaemonExtra['server']>;

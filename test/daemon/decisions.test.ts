@@ -285,8 +285,7 @@ describe('the next step', () => {
 
 describe('jobs', () => {
   const config = (tables: Parameters<typeof tableRules>[0]): ConfiguredJobs => ({
-    http: { doorbell: null },
-    schedule: { timeZone: 'UTC', pull: '*/5 * * * *', push: '*/5 * * * *', added: { verify: false } },
+    schedule: { timeZone: 'UTC', pull: '*/5 * * * *', push: '*/5 * * * *', added: { verify: false }, isRung: false },
     tables: tableRules(tables),
   });
 

@@ -34,7 +34,7 @@ function settingsFor(fixture: Fixture, tables: Keys): PullSettings {
     replica: { names: 'origin' },
     limits: { pageRows: 500, concurrency: 4, requestsPerSecond: 0 },
     safety: { maxDeletePercent: 50, maxPushRows: 1000 },
-    schedule: { timeZone: 'UTC', pull: false, push: false, follow: false, added: {} },
+    schedule: { timeZone: 'UTC', pull: false, push: false, follow: false, added: {}, isRung: false },
   });
 }
 

@@ -6,6 +6,7 @@ import type { DaemonClient, Invocation } from '../../extra.ts';
 import { isInUse } from '../../replica/lock.ts';
 
 const WITHOUT_SERVER: DaemonClient = {
+  mayAsk: () => false,
   hear: ({ replica }) => {
     const keeper = isAtWork(replica.path) ? 'service' : 'nobody';
     return Promise.resolve({ word: { keeper, complaints: [] }, lines: [], json: {} });

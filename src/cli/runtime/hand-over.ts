@@ -22,19 +22,21 @@ export async function orLeaveConfirmation(
     const error = asRowsyncError(thrown);
     const { code } = error;
     if (code !== 'replica.inUse' && code !== 'config.secret') throw thrown;
-    const { replica, http } = await loadNamedConfig(invocation, { needsCredentials: false });
+    const config = await loadNamedConfig(invocation, { needsCredentials: false });
+    const { replica } = config;
+    const client = await daemonClient(invocation);
     // Members of the group cannot read the token, and a confirmation needs none.
     if (code === 'config.secret' && !isInUse(replica.path)) throw thrown;
     const kinds = asked.works.filter((kind) => kind === 'pull' || kind === 'push');
     const consents = asked.confirm ? confirmHeld(replica.path, kinds, asked.tables) : [];
-    if (consents.length === 0) return (await daemonClient(invocation)).handOver(invocation, error, asked);
+    if (consents.length === 0) return client.handOver(invocation, error, asked);
     const lines = consents.map(({ table, kind, rowCount }) => {
       const what = kind === 'push' ? 'edited' : 'missing';
       if (table === null) return `the next ${kind} of the process that is at work may continue\n`;
       return `${printable(table)}: the next ${kind} of the process that is at work may continue, with ${plural(rowCount, `${what} row`)} at most\n`;
     });
     const commands = [...new Set(consents.map(({ kind }) => `rowsync ${kind}`))].join(' and ');
-    const when = http.listen === null ? '' : `a daemon begins it when it is due, and at once on ${commands}\n`;
+    const when = client.mayAsk(config) ? `a daemon begins it when it is due, and at once on ${commands}\n` : '';
     await printResult(invocation, { consents }, lines.join('') + when);
     return EXIT.done;
   }

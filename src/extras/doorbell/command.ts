@@ -7,11 +7,13 @@ import type { Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { printable } from '../../base/text.ts';
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
-import type { Config, ListenAddress } from '../../config/load.ts';
+import type { Config } from '../../config/load.ts';
+import type { ListenAddress } from '../../daemon/context.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { makeSecret, renewSecret, secretPath } from './secret.ts';
+import { httpOf } from '../shared/http-settings.ts';
 
 const EXAMPLES = `
 Examples:
@@ -155,7 +157,7 @@ async function loadDoorbell(
   invocation: Invocation,
 ): Promise<{ readonly config: Config; readonly address: ListenAddress }> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const address = config.http.doorbell;
+  const address = httpOf(config).doorbell;
   if (address !== null) return { config, address };
   throw usageError(
     'The configuration has no doorbell',

@@ -3,6 +3,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Extra } from '../../extra.ts';
+import { httpOf } from '../shared/http-settings.ts';
 
 export const DOORBELL: Extra = {
   name: 'doorbell',
@@ -10,7 +11,10 @@ export const DOORBELL: Extra = {
     { group: 'Connect', names: ['doorbell'], load: async () => (await import('./command.ts')).addDoorbellCommands },
   ],
   server: {
-    listensAt: ({ http: { listen, doorbell } }) => (isDeepStrictEqual(listen, doorbell) ? null : doorbell),
+    listensAt: (config) => {
+      const { listen, doorbell } = httpOf(config);
+      return isDeepStrictEqual(listen, doorbell) ? null : doorbell;
+    },
     open: async (address, view) => (await import('./ring-requests.ts')).openOwnServer(address, view),
   },
   join: async (view) => (await import('./ring-requests.ts')).takeRings(view),

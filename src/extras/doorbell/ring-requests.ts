@@ -7,14 +7,23 @@ import { isDeepStrictEqual } from 'node:util';
 import { asRowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { durationText, plural } from '../../base/text.ts';
-import type { Config, ListenAddress } from '../../config/load.ts';
-import type { DaemonPart, DaemonServer, Metric, DaemonView, PathRequest, PlainAnswer } from '../../daemon/context.ts';
+import type { Config } from '../../config/load.ts';
+import type {
+  DaemonPart,
+  DaemonServer,
+  ListenAddress,
+  Metric,
+  DaemonView,
+  PathRequest,
+  PlainAnswer,
+} from '../../daemon/context.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { isSame } from '../http/page-key.ts';
 import { answerPath, handBounded, listenOn, REQUEST_MS_MAX } from '../http/server.ts';
 import { Doorbell } from './doorbell.ts';
 import { makeSecret } from './secret.ts';
+import { httpOf } from '../shared/http-settings.ts';
 
 /** The file with the secret, and the names of tables, are looked at again after this time. */
 const LOOK_EVERY_MS = 1_000;
@@ -47,11 +56,11 @@ export function takeRings(view: DaemonView): DaemonPart {
     second.ringCount += 1;
     return second.ringCount <= RINGS_PER_SECOND_MAX;
   };
-  const isWanted = (): boolean => view.resources().config.http.doorbell !== null;
+  const isWanted = (): boolean => httpOf(view.resources().config).doorbell !== null;
   return {
     answer: (asked) => {
       if (!asked.path.startsWith('/ring/')) return null;
-      if (!isDeepStrictEqual(asked.address, view.resources().config.http.doorbell)) return null;
+      if (!isDeepStrictEqual(asked.address, httpOf(view.resources().config).doorbell)) return null;
       const { isTrue, table } = listen.hear(asked);
       const reason = !isTrue ? 'secret' : table === null ? 'table' : hasRoom() ? 'rung' : 'many';
       counts[reason] += 1;

@@ -20,6 +20,7 @@ import { loadNamedConfig, withResources } from '../../cli/runtime/invocation.ts'
 import { askDaemonToRead, failureOf, hearDaemonWork } from '../shared/daemon-client.ts';
 import { isInUse } from '../../replica/lock.ts';
 import { readTablesNow } from './moment.ts';
+import { httpOf } from '../shared/http-settings.ts';
 
 /** What an answer says of its age; null where nothing was asked for. @throws RowsyncError `fresh.stale`, `fresh.moved`, `usage.invalid`. */
 export async function hold(
@@ -107,7 +108,7 @@ async function readNow(
 ): Promise<RowsyncError | null> {
   const atOrigin = stale.map(({ name }) => name);
   const here = stale.map(({ localName }) => localName);
-  const { listen } = config.http;
+  const { listen } = httpOf(config);
   if (isInUse(config.replica.path)) {
     if (listen !== null)
       await invocation.session.stderr.write(printable(`asking the daemon to read ${someOf(here)}`) + '\n');

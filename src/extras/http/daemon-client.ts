@@ -3,22 +3,24 @@
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { durationText, printable } from '../../base/text.ts';
-import type { Config } from '../../config/load.ts';
 import type { DaemonClient } from '../../extra.ts';
 import { askDaemonTo, hearDaemon, type DaemonAnswer } from '../shared/daemon-client.ts';
 import { handOver } from './hand-over.ts';
+import { httpOf, type HttpSettings } from '../shared/http-settings.ts';
 
 export const DAEMON_CLIENT: DaemonClient = {
+  mayAsk: (config) => httpOf(config).listen !== null,
   hear: async (config, { extras, nowMs }) => {
     const { answer: daemon, word } = await hearDaemon(config, extras);
-    const page = daemon === null ? null : pageAddress(config);
+    const page = daemon === null ? null : pageAddress(httpOf(config));
     const lines = daemon === null ? [] : daemonLines(daemon, nowMs);
     return { word, lines: page === null ? lines : [...lines, `page      ${printable(page)}`], json: { daemon, page } };
   },
-  decide: async ({ http: { listen }, replica }, decision, cause) => {
+  decide: async (config, decision, cause) => {
+    const { listen } = httpOf(config);
     if (listen === null)
       throw withHint(cause, 'Set http.listen, so that the daemon can be asked, or stop it meanwhile.');
-    const answer = await askDaemonTo(listen, replica.path, decision);
+    const answer = await askDaemonTo(listen, config.replica.path, decision);
     if (answer === null)
       throw withHint(cause, 'Wait for it to end; a daemon answers everyone who may read the replica.');
     return answer;
@@ -27,7 +29,7 @@ export const DAEMON_CLIENT: DaemonClient = {
 };
 
 /** The address of its page, where a browser can reach it: null for a socket. */
-export function pageAddress({ http: { listen } }: Pick<Config, 'http'>): string | null {
+export function pageAddress({ listen }: Pick<HttpSettings, 'listen'>): string | null {
   if (listen === null || listen.kind === 'socket') return null;
   return `http://${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${listen.port}/`;
 }

@@ -6,13 +6,13 @@ import { LoopDelay } from './loop-delay.ts';
 import { readReplicaMeasures } from './replica-measures.ts';
 import { resolve, dirname } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import type { Config, ListenAddress } from '../../config/load.ts';
+import type { Config } from '../../config/load.ts';
 import { lastSeq } from '../history/entries.ts';
 import { ChildPool } from '../shared/child-pool.ts';
 import { makePageKey, openPageAuth, type PageAuth } from './page-key.ts';
 import { PAGE_PROCESS, plainState, type PageRequest } from '../page/request.ts';
 import { answerPath, startServer } from './server.ts';
-import type { DaemonServer, DaemonView } from '../../daemon/context.ts';
+import type { DaemonServer, DaemonView, ListenAddress } from '../../daemon/context.ts';
 import { statfsSync, statSync } from 'node:fs';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readSinkStatus } from '../shared/sinks.ts';
@@ -22,6 +22,7 @@ import { metricsText } from './metrics.ts';
 import type { Resources } from '../../daemon/resources.ts';
 import { type DaemonState } from '../../daemon/state.ts';
 import { stateJson } from './state-json.ts';
+import { httpOf } from '../shared/http-settings.ts';
 
 /**
  * Processes at once: for pages, and for streamed answers, which a slow reader keeps busy. All of them at their bounds and the daemon at work stay
@@ -56,7 +57,8 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
       clock,
     ),
     document: ({ msMax, signal, isStream, ...asked }) => {
-      const { replica, http, tables } = view.resources().config;
+      const { config } = view.resources();
+      const { replica, tables } = config;
       const nowMs = clock.nowMs();
       const request = {
         ...asked,
@@ -64,7 +66,7 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
         formToken: auth().formToken(),
         replicaPath: resolve(replica.path),
         filesFolder: replica.files,
-        recordUrl: http.recordUrl,
+        recordUrl: httpOf(config).recordUrl,
         references: Object.fromEntries(
           readTables(view.resources().replica).map(({ name }) => [name, tables.find(name)?.options.references ?? {}]),
         ),

@@ -5,13 +5,15 @@ import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 import { accountAfter, accountText } from '../../cli/runtime/account-text.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
-import type { Config, ListenAddress } from '../../config/load.ts';
+import type { Config } from '../../config/load.ts';
+import type { ListenAddress } from '../../daemon/context.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import type { Invocation, WorkRequest } from '../../extra.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { holderOf } from '../../replica/lock.ts';
 import { openReader } from '../../replica/reader.ts';
 import { askDaemonForWork, type DaemonWork, failureOf, hearDaemonWork } from '../shared/daemon-client.ts';
+import { httpOf } from '../shared/http-settings.ts';
 
 const POLL_MS = 300;
 /** A daemon that does not answer so often in a row has ended. */
@@ -24,7 +26,7 @@ export async function handOver(
   { works, tables, flags, confirm }: WorkRequest,
 ): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const { listen } = config.http;
+  const { listen } = httpOf(config);
   const held = tables.length === 0 ? 'nothing is held' : `nothing of ${tables.map(printable).join(', ')} is held`;
   const ask = { invocation, config, cause, news: confirm ? `, and ${held} that could be confirmed` : '' };
   if (listen === null) throw inUse(ask, 'set http.listen in the configuration, so that it can be asked');

@@ -11,7 +11,6 @@ import { isIPv6, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { RowsyncError } from '../../base/errors.ts';
 import { printable } from '../../base/text.ts';
-import type { ListenAddress } from '../../config/load.ts';
 import { publicStateOf, stopOf, type Problem } from '../../reconcile/account/account.ts';
 import { METRICS_TYPE } from './metrics.ts';
 import { PAGE_CSS, PAGE_ICON, PAGE_JS } from '../page/assets.ts';
@@ -29,7 +28,7 @@ import {
   type Reply,
 } from './actions.ts';
 import { sentenceHtml } from '../page/layout.ts';
-import type { DaemonServer, DaemonView, PathRequest, PlainAnswer } from '../../daemon/context.ts';
+import type { DaemonServer, DaemonView, ListenAddress, PathRequest, PlainAnswer } from '../../daemon/context.ts';
 import type { WorkProgress } from '../../daemon/work-log.ts';
 
 export interface ServerView extends Actions, FeedView {

@@ -5,7 +5,8 @@ import { existsSync } from 'node:fs';
 import type { RequestOptions } from 'node:http';
 import * as z from 'zod';
 import type { PersonDecision } from '../../capture/person-decision.ts';
-import type { Config, ListenAddress } from '../../config/load.ts';
+import type { Config } from '../../config/load.ts';
+import type { ListenAddress } from '../../daemon/context.ts';
 import type { DaemonFacts } from '../../daemon/account-facts.ts';
 import type { WorkProgress } from '../../daemon/work-log.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
@@ -15,6 +16,7 @@ import { isAtWork } from '../../cli/runtime/daemon-client.ts';
 import type { Extra } from '../../extra.ts';
 import { readShortText } from '../../base/file-system.ts';
 import { durationText } from '../../base/text.ts';
+import { httpOf } from './http-settings.ts';
 
 const words = z.string();
 
@@ -88,10 +90,8 @@ export async function hearDaemon(
   config: Config,
   extras: readonly Extra[],
 ): Promise<{ readonly answer: DaemonAnswer | null; readonly word: DaemonFacts }> {
-  const {
-    http: { listen },
-    replica,
-  } = config;
+  const { replica } = config;
+  const { listen } = httpOf(config);
   const said = listen === null ? null : await askStatus(listen, replica.path);
   const answer = daemonAnswer.safeParse(said).data ?? wordOfStranger(said);
   if (answer !== null) return { answer, word: { keeper: 'daemon', complaints: answer.complaints ?? [] } };

@@ -2,6 +2,7 @@
  * What `rowsync status` shows of a running daemon.
  */
 import { expect, test } from 'vitest';
+import type { ListenAddress } from '../../../src/daemon/context.ts';
 import { daemonLines, pageAddress } from '../../../src/extras/http/daemon-client.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
@@ -23,8 +24,7 @@ test('shows what a running daemon says of itself, and what to do', () => {
 });
 
 test('names the address of the page where a browser can open it', () => {
-  const page = (listen: Parameters<typeof pageAddress>[0]['http']['listen']) =>
-    pageAddress({ http: { listen, doorbell: null, recordUrl: null } });
+  const page = (listen: ListenAddress | null) => pageAddress({ listen });
 
   expect(page({ kind: 'tcp', host: '127.0.0.1', port: 8787 })).toBe('http://127.0.0.1:8787/');
   expect(page({ kind: 'tcp', host: '::1', port: 8787 })).toBe('http://[::1]:8787/');
