@@ -65,26 +65,22 @@ function pruneChunk(
 ): { readonly count: number; readonly bytes: number } {
   const text = sql`SELECT seq, at, coalesce(length(cells), 0) + ${ENTRY_BYTES} FROM _rowsync_history
       WHERE table_id = ? ORDER BY seq LIMIT ${CHUNK}`;
-  const oldest = queryRows(tx, text, [tableId]).map(([seq, time, size]) => ({
-    seq: Number(seq),
-    at: Number(time),
-    size: Number(size),
-  }));
+  const oldest = queryRows(tx, text, [tableId]).map(([seq, time, size]) => {
+    return { seq: Number(seq), at: Number(time), size: Number(size) };
+  });
   let bytes = 0;
-  let until: number | null = null;
   let count = 0;
   for (const entry of oldest) {
     const gone = freed + bytes;
     const isAged = entry.at < before && gone < agedBytesMax;
     if (!isAged && gone >= excessBytes) break;
     bytes += entry.size;
-    until = entry.at;
     count += 1;
   }
   const last = oldest[count - 1];
   if (last === undefined) return { count, bytes };
   tx.prepare(sql`DELETE FROM _rowsync_history WHERE table_id = ? AND seq <= ?`).run(tableId, last.seq);
-  markHistory(tx, tableId, { kind: 'pruned', at, note: { until: stampFromMs((until ?? 0) * 1000), entries: count } });
+  markHistory(tx, tableId, { kind: 'pruned', at, note: { until: stampFromMs(last.at * 1000), entries: count } });
   tx.prepare(
     sql`UPDATE _rowsync_history_tables SET bytes = max(0, bytes - @bytes),
           oldest_at = (SELECT min(at) FROM (SELECT at FROM _rowsync_history WHERE table_id = @id ORDER BY seq LIMIT 1))

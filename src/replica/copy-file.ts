@@ -7,6 +7,7 @@ import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { RowsyncError } from '../base/errors.ts';
 import { ident, sql } from '../base/sql.ts';
+import { queryNumber, queryTexts } from './query.ts';
 
 /** What a copy is called until it is checked. */
 export const PARTIAL = '.partial';
@@ -29,18 +30,8 @@ export function makePrivate(path: string): void {
 
 /** Rows of every table that holds some of the origin's, by name. */
 export function countRows(db: Database.Database): ReadonlyMap<string, number> {
-  const names = db
-    .prepare<[], string>(
-      sql`SELECT local_name FROM _rowsync_tables WHERE local_name IN (SELECT name FROM sqlite_schema WHERE type = 'table')`,
-    )
-    .pluck()
-    .all();
-  const countOf = (name: string): unknown =>
-    db
-      .prepare(sql`SELECT count(*) FROM ${ident(name)}`)
-      .pluck()
-      .get();
-  return new Map(names.map((name) => [name, Number(countOf(name))]));
+  const text = sql`SELECT local_name FROM _rowsync_tables WHERE local_name IN (SELECT name FROM sqlite_schema WHERE type = 'table')`;
+  return new Map(queryTexts(db, text).map((name) => [name, queryNumber(db, sql`SELECT count(*) FROM ${ident(name)}`)]));
 }
 
 /** Reads a copy whole and compares its rows with what was counted. @throws RowsyncError `backup.damaged`. */

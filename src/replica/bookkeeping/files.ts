@@ -2,7 +2,6 @@
  * Every revision of an attached file that was ever heard of, and where its content is. A row names content only after it was stored whole and made
  * durable (I15); what the origin lost is marked, never deleted.
  */
-import { must } from '../../base/assert.ts';
 import { sql } from '../../base/sql.ts';
 import { FILE_CELLS, type FileColumn, isDue, storeCell } from './file-cells.ts';
 import type { FilesNotHere } from '../../reconcile/account/facts.ts';
@@ -92,23 +91,18 @@ export function readFilesNotHere(
   );
 }
 
-/** How many files of a column are not here, due and not skipped; the bytes of those whose size is known, and how many others. */
-export function countFilesNotHere(
-  from: Connection,
-  { tableId, columnId }: FileColumn,
-  now: string,
-): { readonly fileCount: number; readonly bytes: number; readonly unsizedCount: number } {
+/** Files of a column that are not here, due and not skipped: how many, the bytes of those whose size is known, and how many others. */
+interface NotHereCounts {
+  readonly fileCount: number;
+  readonly bytes: number;
+  readonly unsizedCount: number;
+}
+
+export function countFilesNotHere(from: Connection, { tableId, columnId }: FileColumn, now: string): NotHereCounts {
   const text = sql`SELECT count(*) AS fileCount, coalesce(sum(bytes), 0) AS bytes, count(*) - count(bytes) AS unsizedCount FROM _rowsync_files
           WHERE table_id = @tableId AND column_id = @columnId AND state IN ('missing', 'failed') AND vanished_at IS NULL
             AND (retry_at IS NULL OR ${isDue(sql`retry_at`)})`;
-  return must(
-    queryFirst(from, text, [{ now, tableId, columnId }]) as {
-      fileCount: number;
-      bytes: number;
-      unsizedCount: number;
-    } | null,
-    'an aggregate always has one row',
-  );
+  return from.prepare(text).get({ now, tableId, columnId }) as NotHereCounts; // an aggregate always has one row
 }
 
 /** How often a file is tried before a person should know. */

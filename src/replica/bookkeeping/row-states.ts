@@ -8,16 +8,7 @@ import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { ChangeKind } from '../../reconcile/push-plan.ts';
 import { ROW_STATES, type RowState } from '../../reconcile/row-state.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
-import {
-  queryAll,
-  queryAny,
-  queryFirst,
-  queryNumber,
-  queryNumbers,
-  queryRows,
-  queryText,
-  queryTexts,
-} from '../query.ts';
+import { queryAll, queryAny, queryNumber, queryNumbers, queryRows, queryText, queryTexts } from '../query.ts';
 
 /**
  * Rows of two-way tables that are not known to be equal to their base, marked by triggers and by comparison. A mark is a hint:
@@ -107,7 +98,7 @@ export function countWaiting(from: Connection, tableId: number): WaitingCounts {
             count(*) FILTER (WHERE state = 'inDoubt') AS parkedInDoubtCount,
             count(*) FILTER (WHERE state = 'conflicted') AS openConflictCount
           FROM _rowsync_rows WHERE table_id = ?`;
-  return must(queryFirst(from, text, [tableId]) as WaitingCounts | null, 'an aggregate always has one row');
+  return from.prepare(text).get(tableId) as WaitingCounts; // an aggregate always has one row
 }
 
 /** The states of the rows of a table that are not clean, and the status of their refusals. */
