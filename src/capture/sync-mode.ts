@@ -7,7 +7,7 @@ import { shellWord } from '../base/text.ts';
 import { decideDiscarded } from '../reconcile/row-outcome.ts';
 import { readColumns, storeColumnState } from '../replica/bookkeeping/columns.ts';
 import { markDiffering } from '../replica/base-comparison.ts';
-import { readTableProblems, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/table-errors.ts';
+import { storePushProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
 import { forgetDroppedFiles } from '../replica/bookkeeping/files.ts';
 import { renameInKeptRows } from '../replica/rows-as-json.ts';
@@ -68,23 +68,18 @@ export function switchMode(
   const record = readTable(tx, tableId);
   if (options.push) {
     if (record.push === 'off') startWaiting(tx, tableId);
-    if (
-      record.push !== 'on' &&
-      record.state === 'steady' &&
-      !readSweep(tx, tableId).isDistrusted &&
-      areAllPagesProven(tx, tableId)
-    )
-      switchOn(tx, record);
-  } else if (record.push !== 'off') {
+    const isProven = record.state === 'steady' && !readSweep(tx, tableId).isDistrusted;
+    if (record.push !== 'on' && isProven && areAllPagesProven(tx, tableId)) switchOn(tx, record);
+    return;
+  }
+  if (record.push !== 'off') {
     const table = findTwoWayTable(tx, tableId);
     if (table !== null) endCapture(tx, table, options);
     dropBase(tx, tableId);
-    storeFacts(tx, tableId, { push: 'off' });
   }
   // The problem of the last push, and the consent for the next one, say nothing any more.
-  if (!options.push && !isPushProblemStored(tx, tableId, null)) storePushProblem(tx, tableId, null);
-  if (!options.push && readTableProblems(tx, tableId).pushConsent !== null)
-    storeFacts(tx, tableId, { push_consent: null });
+  storePushProblem(tx, tableId, null);
+  storeFacts(tx, tableId, { push: 'off', push_consent: null });
 }
 
 /** Makes sure that a two-way table has its base; one that was made anew waits for its rows instead. @throws RowsyncError `replica.schema`. */
