@@ -1,14 +1,19 @@
 /**
- * Requests rows that a push concerns, by id or by match value, and what a block of edited rows is about. Reads only. Every loop over requests is bounded by the rows of one batch, or by twice
- * as many if values are halved.
+ * What a push asks the origin: rows by id or by match value, what it has of a block of edited rows, and who is calling. A user that lost rights since
+ * sees fewer rows, and a hidden row is not gone (I5). Reads only. Every loop over requests is bounded by the rows of one batch, or by twice as many if
+ * values are halved.
  */
 import { stampFromMs } from '../base/clock.ts';
-import { asRowsyncError } from '../base/errors.ts';
+import { asRowsyncError, RowsyncError } from '../base/errors.ts';
+import { shellWord } from '../base/text.ts';
+import { identityOf } from '../reconcile/guards.ts';
+import { isOtherCaller } from '../replica/bookkeeping/identity.ts';
+import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { baseTarget } from '../replica/base-comparison.ts';
 import { readHighestId, readRowsById } from '../replica/rows.ts';
 import { TOP_MAX } from '../wire/request-paths.ts';
-import type { ColumnType, Row, UnreadableRow, Value } from '../wire/schema.ts';
-import { type TablePush, step, type IdBlock } from './context.ts';
+import type { ColumnType, Row, UnreadableRow, UserDescriptor, Value } from '../wire/schema.ts';
+import { type PushContext, type TablePush, step, type IdBlock } from './context.ts';
 import type { ChangeKind } from '../reconcile/push-plan.ts';
 import { isSameValue } from '../reconcile/merge.ts';
 import { filterOfValue, filterRoom, isSameAtOrigin, joinClauses } from '../reconcile/match-values.ts';
@@ -170,4 +175,33 @@ function isAttaching({ table }: TablePush, { values }: Row): boolean {
 function isIdentified({ planned: { match, columns } }: TablePush, value: Value): boolean {
   const column = match === null ? undefined : columns[match];
   return column !== undefined && (value === null ? column.type === 'Text' : filterOfValue(column, value) !== null);
+}
+
+/** Asks for the calling user; another one may see other rows than were read. @throws RowsyncError `push.identity`, `replica.otherDatabase`. */
+export async function readCallingUser({ origin, replica, signal }: PushContext): Promise<UserDescriptor> {
+  const { value: caller } = await origin.user({ signal });
+  if (isOtherCaller(replica, identityOf(origin, caller))) {
+    throw new RowsyncError('needsPerson', 'push.identity', {
+      message:
+        'The calling user, its role, permissions or time zone, or the address of the origin changed since the last pull; nothing was sent',
+      hint: 'Run rowsync pull first: it reads the tables again as the present user sees them. The changes wait here.',
+    });
+  }
+  return caller;
+}
+
+/** Whether missing rows are gone and not hidden: the caller is the one that read the table. @throws RowsyncError `push.identity` if it changed now. */
+export async function isSameCaller({ context, table }: TablePush): Promise<boolean> {
+  await readCallingUser(context);
+  return readSweep(context.replica, table.id).identityChecked;
+}
+
+/** The same before anything is sent. @throws RowsyncError `push.identity`, `guard.deletes`. */
+export async function requireSameCaller(run: TablePush): Promise<void> {
+  if (await isSameCaller(run)) return;
+  const { table } = run;
+  throw new RowsyncError('needsPerson', 'guard.deletes', {
+    message: `${table.localName}: the origin does not return some of the rows to push, and the calling user or its role changed since they were read`,
+    hint: `Check the rights of the calling user, then run rowsync pull ${shellWord(table.localName)}; --confirm if rows are really gone.`,
+  });
 }

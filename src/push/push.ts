@@ -19,7 +19,7 @@ import { readRowStates } from '../replica/bookkeeping/row-states.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext, PushTally } from './context.ts';
 import type { PushTableOptions } from '../reconcile/push-plan.ts';
-import { readCallingUser } from './calling-user.ts';
+import { readCallingUser } from './find-rows.ts';
 import { addReport, type PushReport, type TablePushReport } from './report.ts';
 import { finishTable, pushOneTable, unbegunReport, type TablePushOrder } from './push-table.ts';
 import { openRun, recordRun } from '../replica/bookkeeping/runs.ts';

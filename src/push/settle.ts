@@ -1,6 +1,7 @@
 /**
- * Settles the rows of a batch once the origin was asked about them (read-back.ts). One transaction applies the state table to each row
- * (reconcile/row-state.ts), and removes the batch. Called after sending, and at the start of a push or a pull for batches of an earlier push (I13).
+ * The end of a batch: the origin is asked about its rows, and one transaction settles them. Called after sending, and at the start of a push or a pull
+ * for batches of an earlier push (I13). Accepted rows are read back; rows with a lost answer are looked up by id or match value, once. Each row gets
+ * one finding of the state table (reconcile/row-state.ts), which the transaction applies before it removes the batch.
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -9,9 +10,12 @@ import type { RowOutcome } from '../reconcile/row-outcome.ts';
 import {
   decideMergedInto,
   decideSettled,
+  isApplied,
   isTaken,
   otherIdOf,
   settledRow,
+  type BatchRow,
+  type RowNews,
   type SettledRow,
 } from '../reconcile/push-settle.ts';
 import { baseTarget, readVersions } from '../replica/base-comparison.ts';
@@ -21,9 +25,111 @@ import { withReplicaErrors } from '../replica/sqlite-errors.ts';
 import { storeUploadedFile } from '../replica/bookkeeping/files.ts';
 import { storeUnreadable } from '../replica/bookkeeping/unreadable-rows.ts';
 import { readRowsById } from '../replica/rows.ts';
-import { newsOf, type Findings } from './read-back.ts';
+import type { Row, Value } from '../wire/schema.ts';
+import { lookAtFiles, type ShownFile } from './attached-files.ts';
 import { noteNewIds, step, type TablePush } from './context.ts';
+import { findById, findByMatch, isSameCaller, wasUnknownRowDeleted, type FoundRows, type Holder } from './find-rows.ts';
+import { requireShapeAsSent } from './renamed-columns.ts';
 import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
+
+/** The origin's answers about the rows of a batch. */
+export interface Findings {
+  /** By the id here; a row without an entry cannot be looked up. */
+  readonly news: ReadonlyMap<number, RowNews>;
+  /** Cells that show a file of ours, whose content is in the file store. */
+  readonly shown: readonly ShownFile[];
+}
+
+/** The answers without asking, as after another caller: none. */
+export const NO_NEWS: Findings = { news: new Map(), shown: [] };
+
+/** A row about which nothing is known. */
+const UNCLEAR: RowNews = { finding: 'unclear', remote: null, arrived: new Set() };
+
+/** The finding about a row. If a file of an update cannot be looked up, it may have arrived: it is not sent twice. */
+function newsOf({ news }: Findings, { id, kind, cells, answer }: BatchRow): RowNews {
+  const known = news.get(id) ?? UNCLEAR;
+  const isOpen = kind === 'update' && answer === null && cells.some(({ file }) => file !== undefined);
+  return isOpen && known.finding === 'unclear' ? { ...known, finding: 'other' } : known;
+}
+
+/** Asks the origin about the rows of a batch; `isAtOnce`: right after its answer. @throws RowsyncError of the origin, `push.identity`, `push.shape`. */
+export async function readBackBatch(
+  run: TablePush,
+  batch: Batch,
+  { isAtOnce }: { readonly isAtOnce: boolean },
+): Promise<Findings> {
+  await step(run, 'readBack');
+  const ids = batch.rows.flatMap((row) => originIdOf(row) ?? []);
+  const values = batch.rows.flatMap((row) => lostMatchOf(run, batch, row) ?? []);
+  const [found, holders] = await Promise.all([findById(run, ids), findByMatch(run, values, true)]);
+  const news = new Map(
+    batch.rows.map((row) => [row.id, newsOfRow(row, lostMatchOf(run, batch, row), { found, holders })]),
+  );
+  const isAnyAbsent = batch.rows.some(
+    ({ id, answer }) => news.get(id)?.finding === 'absent' && answer?.as !== 'accepted' && answer?.as !== 'matched',
+  );
+  // A row that another caller does not see may exist.
+  const isHidden = isAnyAbsent && !(await isSameCaller(run));
+  if (isHidden) for (const [id, { finding }] of news) if (finding === 'absent') news.set(id, UNCLEAR);
+  await suspectDeleted(run, batch, news);
+  await requireShapeAsSent(run, batch, news);
+  const shown = await lookAtFiles(run, batch, { news, isAtOnce });
+  for (const row of batch.rows) news.set(row.id, judgeLostInsert(run, batch, row, news.get(row.id) ?? UNCLEAR));
+  return { news, shown };
+}
+
+/** A lost insert that is not there may have been deleted since; then it must not be created again. The origin's list of deleted rows is a hint. */
+async function suspectDeleted(run: TablePush, batch: Batch, news: Map<number, RowNews>): Promise<void> {
+  const lost = batch.rows.filter(
+    (row) => news.get(row.id)?.finding === 'absent' && lostMatchOf(run, batch, row) !== null,
+  );
+  if (lost.length === 0 || !(await wasUnknownRowDeleted(run, batch.sentAt))) return;
+  const why = 'no row there has its match value, but a row that was never here was deleted there since';
+  for (const { id } of lost) news.set(id, { ...UNCLEAR, why });
+}
+
+/** The id for looking up a row; null if it has none, or was deleted as requested. */
+function originIdOf({ id, kind, answer }: BatchRow): number | null {
+  if (kind === 'delete') return answer?.as === 'accepted' ? null : id;
+  if (kind === 'update') return id;
+  return answer?.id ?? null;
+}
+
+/** The match value by which an upsert without an answer is looked up; null for every other row. */
+function lostMatchOf({ planned }: TablePush, { method }: Batch, row: BatchRow): Value {
+  if (method !== 'upsert' || row.kind !== 'insert' || originIdOf(row) !== null) return null;
+  return row.cells.find(({ column }) => column === planned.match)?.value ?? null;
+}
+
+function newsOfRow(
+  row: BatchRow,
+  matchValue: Value,
+  { found, holders }: { readonly found: FoundRows; readonly holders: ReadonlyMap<Value, Holder> },
+): RowNews {
+  const id = originIdOf(row);
+  if (id !== null) {
+    const unreadable = found.unreadable.get(id);
+    return { ...UNCLEAR, ...(unreadable === undefined ? presence(found.byId.get(id)) : { unreadable }) };
+  }
+  if (row.kind !== 'insert') return { ...UNCLEAR, ...presence(undefined) };
+  const holder = matchValue === null ? 'unclear' : holders.get(matchValue);
+  return holder === 'unclear' || holder === 'refused' ? UNCLEAR : { ...UNCLEAR, ...presence(holder) };
+}
+
+function presence(remote: Row | undefined): Pick<RowNews, 'finding' | 'remote'> {
+  return remote === undefined ? { finding: 'absent', remote: null } : { finding: 'there', remote };
+}
+
+/** The row with the match value of a lost insert is its result if it holds all sent values, and is unknown here. */
+function judgeLostInsert(run: TablePush, batch: Batch, row: BatchRow, news: RowNews): RowNews {
+  const { finding, remote, arrived } = news;
+  if (lostMatchOf(run, batch, row) === null || finding !== 'there' || remote === null) return news;
+  const { context, table } = run;
+  const isKnown = readRowsById(context.replica, baseTarget(table), [remote.id]).length > 0;
+  const isOurs = !isKnown && isApplied(row.cells, remote, table.columns, arrived);
+  return isOurs ? news : { ...news, finding: 'other' };
+}
 
 export async function settleBatch(run: TablePush, batch: Batch, findings: Findings): Promise<void> {
   const { context, table } = run;

@@ -83,7 +83,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     without: 'Nobody looks whether a file arrived whose answer got lost.',
     edits: [
       {
-        file: 'push/read-back.ts',
+        file: 'push/attached-files.ts',
         find: `return fate === 'compare' ? compareFile(run, looked) : fate;`,
         replace: `return fate === 'compare' ? (looked.remote === null ? compareFile(run, looked) : 'absent') : fate;`,
       },
@@ -110,7 +110,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
         replace: 'if (file === null || shownFile(sent.name) === null) return null;',
       },
       {
-        file: 'push/read-back.ts',
+        file: 'push/attached-files.ts',
         find: 'return isAtOnce && acceptedRevision(',
         replace: 'return (isAtOnce || !isAtOnce) && acceptedRevision(',
       },

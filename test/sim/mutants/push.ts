@@ -58,7 +58,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
   {
     name: 'deleted-is-created-again',
     without: 'A lost new row that is not found is sent again, whatever was deleted meanwhile.',
-    edits: [{ file: 'push/read-back.ts', find: '  await suspectDeleted(run, batch, news);\n', replace: '' }],
+    edits: [{ file: 'push/settle.ts', find: '  await suspectDeleted(run, batch, news);\n', replace: '' }],
   },
   {
     name: 'unidentified-recorded-ahead',
@@ -295,7 +295,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A create without an answer that another caller does not find counts as one that was never made.',
     edits: [
       {
-        file: 'push/read-back.ts',
+        file: 'push/settle.ts',
         find: 'const isHidden = isAnyAbsent && !(await isSameCaller(run));',
         replace: 'const isHidden = isAnyAbsent && run === null && !(await isSameCaller(run));',
       },
@@ -318,7 +318,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A create without an answer is not looked up by its unique value.',
     edits: [
       {
-        file: 'push/read-back.ts',
+        file: 'push/settle.ts',
         find: `const holder = matchValue === null ? 'unclear' : holders.get(matchValue);`,
         replace: `const holder = matchValue === null ? 'unclear' : holders.get(null);`,
       },
@@ -327,9 +327,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
   {
     name: 'any-row-with-the-value',
     without: 'A create without an answer is taken for whatever row has its unique value.',
-    edits: [
-      { file: 'push/read-back.ts', find: 'return isOurs ? news :', replace: 'return isOurs || !isOurs ? news :' },
-    ],
+    edits: [{ file: 'push/settle.ts', find: 'return isOurs ? news :', replace: 'return isOurs || !isOurs ? news :' }],
   },
   {
     name: 'no-question-before-insert',
@@ -451,9 +449,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
       { file: 'push/record-batch.ts', find: 'if (missing.length > 0) await requireSameCaller(run);', replace: '' },
       {
         file: 'push/record-batch.ts',
-        find: `import { requireSameCaller } from './calling-user.ts';
-`,
-        replace: '',
+        find: 'import { requireSameCaller, type Holder',
+        replace: 'import { type Holder',
       },
     ],
   },
