@@ -27,7 +27,7 @@ export function oncePerSchema<T>(read: (from: Connection) => T, { lasts = false 
   };
 }
 
-/** Changes tables or triggers of ours, which keeps what is known of views and other programs' triggers while hundreds of tables are made. */
+/** Changes triggers of ours, which keeps what is known of views and other programs' triggers while hundreds of tables are made; tables: `changeTable`. */
 export function changeSchema(tx: Tx, text: Sql): void {
   const root = tx.root ?? tx;
   const known = memos.get(root);
@@ -61,7 +61,19 @@ export const hasForeignTriggers = oncePerSchema(
 );
 
 /** Whether tables have names that were asked for, folded. */
-const readNames = oncePerSchema(() => new Map<string, boolean>());
+const readNames = oncePerSchema(() => new Map<string, boolean>(), { lasts: true });
+
+/** Makes or drops a table of ours. */
+export function changeTable(
+  tx: Tx,
+  change: { readonly text: Sql; readonly name: string; readonly isMade: boolean },
+): void {
+  changeSchema(tx, change.text);
+  const folded = foldIdent(change.name);
+  readNames(tx).set(folded, change.isMade);
+  if (change.isMade) readStrictNames(tx).add(folded);
+  else readStrictNames(tx).delete(folded);
+}
 
 /** Whether the file has a table, ignoring case: another client may have dropped it, or changed the case of its name. */
 export function hasTable(from: Connection, name: string): boolean {

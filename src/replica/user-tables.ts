@@ -23,7 +23,7 @@ import { NO_CHANGES_VIEW } from './bookkeeping/row-states.ts';
 import { findTable, readTable, forgetTable, storeNewTable, type TableNames, storeFacts } from './bookkeeping/tables.ts';
 import { endMoment, touchTable } from './bookkeeping/changed-rows.ts';
 import type { Connection, Tx, WrittenTable } from './connection.ts';
-import { changeSchema, hasTable, oncePerSchema, readStrictNames, schemaWatch } from './schema-objects.ts';
+import { changeTable, hasTable, oncePerSchema, readStrictNames, schemaWatch } from './schema-objects.ts';
 import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
 import { type StoredAs, TYPE_RULES } from '../wire/column-types.ts';
 import { columnType } from '../wire/schema.ts';
@@ -160,8 +160,7 @@ export function isUnmade(from: Connection, { id, localName }: WrittenTable): boo
 
 function makeTable(tx: Tx, name: string, columns: readonly Pick<ColumnRecord, 'localName' | 'type'>[]): void {
   const all = joinSql([sql`_id INTEGER PRIMARY KEY`, sql`_allow TEXT`, ...columns.map(definitionOf)]);
-  changeSchema(tx, sql`CREATE TABLE ${ident(name)} (${all}) STRICT`);
-  readStrictNames(tx).add(foldIdent(name));
+  changeTable(tx, { text: sql`CREATE TABLE ${ident(name)} (${all}) STRICT`, name, isMade: true });
 }
 
 /** Makes the base table of a table whose rows all are as the origin last confirmed them. */
@@ -210,7 +209,8 @@ export function dropBase(tx: Tx, tableId: number): void {
   forgetKnownEdits(tx, tableId);
   if (!hasBase(tx, tableId)) return;
   touchTable(tx, tableId); // from here on the user table counts
-  changeSchema(tx, sql`DROP TABLE ${ident(baseName(tableId))}`);
+  const name = baseName(tableId);
+  changeTable(tx, { text: sql`DROP TABLE ${ident(name)}`, name, isMade: false });
 }
 
 /** Renames tables at once; they may exchange names. Views follow unless a gone table makes room (`makesRoom`). The caller makes triggers again. */

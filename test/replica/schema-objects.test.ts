@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
 import { changeColumns, readColumns } from '../../src/replica/bookkeeping/columns.ts';
-import { changeSchema, hasForeignTriggers, hasTable } from '../../src/replica/schema-objects.ts';
+import { changeTable, hasForeignTriggers, hasTable, readStrictNames } from '../../src/replica/schema-objects.ts';
 import { dropTriggers, ensureTriggers, guardsOf, hasTriggers } from '../../src/replica/triggers.ts';
 import { literal, sql } from '../../src/base/sql.ts';
 import { temporaryFolder } from '../support/replica.ts';
@@ -42,6 +42,7 @@ function open(): {
 }
 
 const TABLE = sql`CREATE TABLE "Mine" (a)`;
+const MAKING = { text: TABLE, name: 'Mine', isMade: true };
 const TRIGGER = sql`CREATE TRIGGER mine AFTER INSERT ON _rowsync_runs BEGIN SELECT 1; END`;
 
 test('the schema is read once, in and out of transactions, until it changes', async () => {
@@ -96,9 +97,10 @@ test('a change of ours leaves known which views there are, until another client 
   using opened = open();
   const { replica, other } = opened;
   expect(hasTable(replica, 'Mine')).toBe(false);
+  expect([...readStrictNames(replica)]).not.toContain('mine');
   const before = opened.countReadings();
 
-  await replica.write('Making a table', (tx) => changeSchema(tx, TABLE));
+  await replica.write('Making a table', (tx) => changeTable(tx, MAKING));
   expect([hasTable(replica, 'Mine'), hasTable(replica, 'Seen')]).toEqual([true, false]);
   expect(opened.countReadings()).toBe(before);
 
@@ -114,7 +116,7 @@ test('triggers that a table was given are known, until another client drops one,
   const { replica, other } = opened;
   const guards = guardsOf({ id: 7, localName: 'Mine' }, 'a mirror');
   await replica.write('Making a table', (tx) => {
-    changeSchema(tx, TABLE);
+    changeTable(tx, MAKING);
     ensureTriggers(tx, 7, guards);
   });
   const before = opened.countReadings();
