@@ -3,7 +3,7 @@
  * cannot be pushed. So a person learns it before the origin says so hours later. They do nothing while rowsync writes. Marks are hints only: the comparison with base is the truth.
  *
  * Ids of new rows: only a BEFORE trigger knows whether a statement gives an `_id` (it sees -1 if not). Only an AFTER trigger may renumber the row.
- * The first leaves a note for the second. A negative id is never reused, because its row may still be on its way to the origin. No trigger uses an OR
+ * The first leaves a note for the second, which replaces it by the id that the row gets. A negative id is never reused, because its row may still be on its way to the origin. No trigger uses an OR
  * clause, since the clause of the statement would override it. Pure.
  */
 import { NO_INSERTS } from '../reconcile/push-plan.ts';
@@ -23,8 +23,7 @@ const GIVEN_ID_MIN = -(2 ** 52);
 /** Every trigger of a two-way table. Their texts are long, and are compared in each pull. */
 export const captureTriggers = onceFor((table: TwoWayTable): readonly Trigger[] => [
   trigger(table, 'given', sql`BEFORE INSERT`, NOT_OURS, [noteGivenId(table)]),
-  trigger(table, 'new', sql`AFTER INSERT`, sql`NOT (${isGiven(table)}) AND ${NOT_OURS}`, newRow(table)),
-  trigger(table, 'known', sql`AFTER INSERT`, sql`${isGiven(table)} AND ${NOT_OURS}`, knownRow(table)),
+  trigger(table, 'insert', sql`AFTER INSERT`, NOT_OURS, insertedRow(table)),
   trigger(table, 'update', sql`AFTER UPDATE`, NOT_OURS, [
     mark(table, sql`NEW._id`, { rules: changeRules(table), from: versions(table) }),
   ]),
@@ -53,12 +52,8 @@ function trigger(table: TwoWayTable, what: string, event: Sql, when: Sql, steps:
   return { name, text };
 }
 
-function raise(sentence: string): Sql {
-  return sql`SELECT RAISE(ABORT, ${literal(sentence)})`;
-}
-
 function refuse(condition: Sql, sentence: string): Sql {
-  return sql`${raise(sentence)} WHERE ${condition}`;
+  return sql`SELECT RAISE(ABORT, ${literal(sentence)}) WHERE ${condition}`;
 }
 
 /** The value, unless a rule is broken. A CASE in a written expression is packed by SQLite; a SELECT for each rule took twice the memory. */
@@ -95,37 +90,21 @@ function noteGivenId(table: TwoWayTable): Sql {
   return sql`UPDATE _rowsync_local_ids SET given_id = coalesce(NEW._id, -1) WHERE table_id = ${table.id}`;
 }
 
-/** The statement gave the `_id`. -1 means none, also if SQLite counted up from -2. */
-function isGiven(table: TwoWayTable): Sql {
-  return sql`NEW._id <> -1 AND NEW._id IS (SELECT given_id FROM _rowsync_local_ids WHERE table_id = ${table.id})`;
-}
+/** The statement gave the `_id`. -1 means none, also if SQLite counted up from -2. Read while the note of the BEFORE trigger is there. */
+const IS_GIVEN = sql`NEW._id <> -1 AND NEW._id IS given_id`;
 
-/** A row that the origin does not know: it gets the next negative id, by an UPDATE, which judges and marks it. */
-function newRow(table: TwoWayTable): readonly Sql[] {
-  return [
-    ...(table.allowsAdd ? [] : [raise(`${table.localName}: ${NO_INSERTS}`)]),
-    sql`UPDATE _rowsync_local_ids SET given_id = NEW._id, last_id = last_id - 1 WHERE table_id = ${table.id}`,
-    sql`UPDATE ${ident(table.localName)} SET _allow = NULL, _id = (SELECT last_id FROM _rowsync_local_ids WHERE table_id = ${table.id})
-        WHERE _id = NEW._id`,
-    // Under a number of the origin's, it would be taken for that row.
-    refuse(
-      sql`EXISTS (SELECT 1 FROM ${ident(table.localName)} WHERE _id = NEW._id)`,
-      `a trigger of another program keeps the new row of ${table.localName} from getting its number: drop that trigger first`,
-    ),
-    sql`UPDATE _rowsync_local_ids SET given_id = -1 WHERE table_id = ${table.id}`,
-  ];
-}
-
-/** An INSERT of a row that the base has is an edit of it, cell by cell: an UPDATE restores what the statement left out, and judges it. */
-function knownRow(table: TwoWayTable): readonly Sql[] {
+/**
+ * A row that the statement gave no `_id` gets the next negative one, by an UPDATE, which judges and marks it. With the `_id` of a row that the base has,
+ * an INSERT is an edit of that row, cell by cell: an UPDATE restores what the statement left out, and judges it.
+ */
+function insertedRow(table: TwoWayTable): readonly Sql[] {
   const [here, base] = [ident(table.localName), ident(baseName(table.id))];
-  const stray: CellRule = {
-    isBroken: sql`NEW._id < ${GIVEN_ID_MIN} OR NEW._id > 0 AND NOT EXISTS (SELECT 1 FROM ${base} WHERE _id = NEW._id)`,
-    sentence: `_id of ${table.localName} is given by the origin: leave it out for a new row (of a file: rowsync import)`,
-  };
+  const ownId = sql`(SELECT given_id FROM _rowsync_local_ids WHERE table_id = ${table.id})`;
+  const [isNew, isKnown] = [sql`${ownId} <> NEW._id`, sql`EXISTS (SELECT 1 FROM ${base} WHERE _id = ${ownId})`];
+  const kept = table.keptColumns.map(({ localName }) => ident(localName));
   const restored = [
     sql`_allow = ${base}._allow`,
-    ...table.keptColumns.map(({ localName }) => sql`${ident(localName)} = ${base}.${ident(localName)}`),
+    ...kept.map((name) => sql`${name} = ${base}.${name}`),
     // A statement that names a row by _id and leaves out its key or a file does not mean to empty them.
     ...table.columns
       .filter(({ writable, automatic, type }) => !writable || automatic || type === 'Attachment')
@@ -134,21 +113,34 @@ function knownRow(table: TwoWayTable): readonly Sql[] {
         return sql`${name} = coalesce(${here}.${name}, ${base}.${name})`;
       }),
   ];
-  const emptied = [sql`_allow`, ...table.keptColumns.map(({ localName }) => ident(localName))].map(
-    (name) => sql`${name} = NULL`,
-  );
+  const own = [
+    sql`_id = ${ownId}`,
+    sql`_allow = NULL`,
+    ...kept.map((name) => sql`${name} = iif(${isNew}, ${name}, NULL)`),
+  ];
   return [
-    mark(table, sql`NEW._id`, { rules: [stray] }),
+    sql`UPDATE _rowsync_local_ids SET given_id = iif(${IS_GIVEN}, NEW._id, last_id - 1),
+          last_id = iif(${IS_GIVEN}, min(last_id, NEW._id), last_id - 1) WHERE table_id = ${table.id}`,
+    refuse(
+      sql`NEW._id < ${GIVEN_ID_MIN} OR ${ownId} > 0 AND NOT ${isKnown}`,
+      `_id of ${table.localName} is given by the origin: leave it out for a new row (of a file: rowsync import)`,
+    ),
+    ...(table.allowsAdd ? [] : [refuse(isNew, `${table.localName}: ${NO_INSERTS}`)]),
     // Of several tables in FROM, SQLite makes one with all of their columns, which may be too many.
-    sql`UPDATE ${here} SET ${joinSql(restored)} FROM ${base} WHERE ${base}._id = NEW._id AND ${here}._id = NEW._id`,
-    sql`UPDATE ${here} SET ${joinSql(emptied)} WHERE _id = NEW._id AND NOT EXISTS (SELECT 1 FROM ${base} WHERE _id = NEW._id)`,
-    sql`UPDATE _rowsync_local_ids SET last_id = min(last_id, NEW._id) WHERE table_id = ${table.id}`,
+    sql`UPDATE ${here} SET ${joinSql(restored)} FROM ${base} WHERE ${base}._id = ${ownId} AND ${here}._id = NEW._id`,
+    sql`UPDATE ${here} SET ${joinSql(own)} WHERE _id = NEW._id AND NOT ${isKnown}`,
+    // Under a number of the origin's, it would be taken for that row.
+    refuse(
+      sql`${isNew} AND EXISTS (SELECT 1 FROM ${here} WHERE _id = NEW._id)`,
+      `a trigger of another program keeps the new row of ${table.localName} from getting its number: drop that trigger first`,
+    ),
+    sql`UPDATE _rowsync_local_ids SET given_id = -1 WHERE table_id = ${table.id}`,
   ];
 }
 
 /** The base of an updated row (`b`), and whether it is one that was just inserted (`i.table_id`), whose former values are not in `OLD`. */
 function versions(table: TwoWayTable): Sql {
-  return sql` FROM (SELECT 1) LEFT JOIN _rowsync_local_ids i ON i.table_id = ${table.id} AND i.given_id = OLD._id
+  return sql` FROM (SELECT 1) LEFT JOIN _rowsync_local_ids i ON i.table_id = ${table.id} AND i.given_id = NEW._id
         LEFT JOIN ${ident(baseName(table.id))} b ON b._id = NEW._id`;
 }
 
@@ -167,8 +159,7 @@ function changeRules(table: TwoWayTable): readonly CellRule[] {
   });
   return [
     {
-      isBroken: sql`NEW._id IS NOT OLD._id AND NOT EXISTS (SELECT 1 FROM _rowsync_local_ids
-            WHERE table_id = ${table.id} AND given_id = OLD._id AND last_id = NEW._id)`,
+      isBroken: sql`NEW._id IS NOT OLD._id AND (NEW._id = -1 OR i.last_id IS NOT NEW._id)`,
       sentence: `_id of ${table.localName} cannot be changed: the origin gives it`,
     },
     {

@@ -155,6 +155,7 @@ test('the public view shows every pending cell without a capture', async () => {
 const REFUSED: readonly (readonly [string, string])[] = [
   [`UPDATE "Note" SET _id = 99 WHERE _id = 1`, '_id of Note cannot be changed: the origin gives it'],
   [`UPDATE OR REPLACE "Note" SET _id = 2 WHERE _id = 1`, '_id of Note cannot be changed: the origin gives it'],
+  [`UPDATE "Note" SET _id = -1 WHERE _id = 1`, '_id of Note cannot be changed: the origin gives it'],
   [
     `INSERT INTO "Note" (_id, "Title") VALUES (99, 'x')`,
     '_id of Note is given by the origin: leave it out for a new row (of a file: rowsync import)',

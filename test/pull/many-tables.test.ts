@@ -94,6 +94,19 @@ test('a table that a pull noted and could not describe is none that another prog
   expect(fixture.rows('SELECT state FROM sync_status')).toEqual([{ state: 'steady' }]);
 });
 
+test('a first pull of two-way tables makes each table, its base and four triggers once', async () => {
+  await using fixture = await startFixture({ tables: tablesOf(3) }, { settings: twoWaySettings() });
+  fixture.replica.close();
+  const statements = openListening(fixture);
+
+  await fixture.pull();
+
+  const made = statements.filter(
+    (text) => /^\s*CREATE (?:TABLE|TRIGGER)/.test(text) && !text.includes('_rowsync_guard_'),
+  );
+  expect(made).toHaveLength(3 * (2 + 4));
+});
+
 test('a first pull of mirrors makes tables and guards once, without dropping any', async () => {
   await using fixture = await startFixture({ tables: tablesOf(3) });
   fixture.replica.close();

@@ -397,7 +397,7 @@ export class User {
     const parts = this.query(
       `SELECT type, name FROM sqlite_schema
        WHERE type = 'trigger' AND name GLOB '${this.#names.isMirror ? '_rowsync_guard_*' : '_rowsync_capture_*'}'
-         AND name NOT GLOB '_rowsync_capture_given_*' AND name NOT GLOB '_rowsync_capture_new_*'
+         AND name NOT GLOB '_rowsync_capture_given_*' AND name NOT GLOB '_rowsync_capture_insert_*'
          OR type = 'index' AND name = 'own_index'
        ORDER BY 2`,
     );
