@@ -369,10 +369,13 @@ async function readPage(reading: RunningPass, place: PagePlace): Promise<void> {
 function stampsOfPage({ created, table }: Pass, window: string, { ids, rows }: RowPage): PageStamps {
   const index = table.shapes.findIndex(({ name }) => name === created);
   if (index < 0) return { lastStamp: null, tieCount: ids.length, lie: null };
-  const stampById = new Map(rows.map(({ id, values }) => [id, values[index] ?? null]));
+  let next = 0;
   const stamps = ids.map((id) => {
-    const stamp = stampById.get(id); // undefined if the row could not be read
-    return stamp === undefined || typeof stamp === 'string' ? stamp : null;
+    const row = rows[next];
+    if (row?.id !== id) return undefined; // the row could not be read
+    next += 1;
+    const stamp = row.values[index];
+    return typeof stamp === 'string' ? stamp : null;
   });
   return judgeStamps(window, stamps);
 }
