@@ -349,6 +349,15 @@ describe('rows', () => {
     expect(rowsWriter(columns, 'UTC')(page.rows)).toBe(json);
   });
 
+  test('are read in whatever order their columns come, and with others between them', () => {
+    const columns = ['Name', '__proto__', '2', 'toString'].map((name): ColumnShape => ({ name, type: 'Text' }));
+    const json = '[{"toString":"c","Other":"x","__proto__":"a","@row.id":1,"Name":"n","2":"b"}]';
+
+    const page = readRows(parseBody(json, 'x'), columns, 'x');
+
+    expect(page.rows).toEqual([{ id: 1, allow: null, values: ['n', 'a', 'b', 'c'] }]);
+  });
+
   test.each(['__proto__', 'constructor', 'toString', 'Name'])('that lack the column %s spoil the page', (name) => {
     const failure = failureOf(() => readRows(parseBody('[{"@row.id":1}]', 'x'), [{ name, type: 'Text' }], 'page'));
 
