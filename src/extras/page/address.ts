@@ -4,12 +4,9 @@
  * holds no secret.
  */
 import {
-  hasDays,
-  hasTimes,
   isNumericColumn,
-  isPeriod,
+  missedForm,
   numberOf,
-  stampOf,
   type BrowsedTable,
   type Filter,
   type BrowseQuery,
@@ -66,9 +63,8 @@ export function mistakesIn(query: URLSearchParams, table: BrowsedTable): readonl
     if (isNumericColumn(table, name) && numberOf(value) === null)
       return [`“${name}” has numbers, and “${value}” is none.`];
     const found = table.columns.find((one) => one.name === name);
-    if (isPeriod(value) || (hasTimes(found) && stampOf(value) !== null)) return [];
-    if (hasTimes(found)) return [`“${name}” has times, and “${value}” is none.`];
-    return hasDays(found) ? [`“${name}” has days such as 2026-01-31, and “${value}” is none.`] : [];
+    const form = missedForm(found, value);
+    return form === null ? [] : [`“${name}” has ${form}, and “${value}” is none.`];
   });
   return [...new Set(words)];
 }

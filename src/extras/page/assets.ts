@@ -146,6 +146,7 @@ main .bottom { padding-left: 0; padding-right: 0; }
 .button, .confirm summary { display: inline-block; color: var(--accent); background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .4rem .95rem; font-weight: 500; text-decoration: none; }
 .button:hover, .confirm summary:hover { border-color: var(--accent); }
 .confirm details { margin: 0; }
+.confirm:has([open]) { flex: 1 1 100%; }
 .confirm details[open] { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1rem 1.2rem; }
 .confirm details[open] summary { margin-bottom: .75rem; }
 .todos .confirm { margin: .5rem 0 .2rem; }
@@ -178,7 +179,8 @@ td.bar { width: 100%; min-width: 8rem; }
 .facet { list-style: none; padding: 0; margin: 0; }
 .tools .facet { columns: 14rem; }
 .facet li { break-inside: avoid; margin-bottom: .35rem; }
-.facet li li, .facets .facet li { margin: 0; }
+.facets .facet li { margin: 0; }
+.tools .facet small { display: block; }
 .scroll { position: relative; }
 main > h1 { margin-bottom: .8rem; }
 main > h1 + .about { margin-top: -.5rem; }
@@ -220,7 +222,7 @@ td.null.number { text-align: right; }
 .files p a { margin-right: .8rem; }
 .field { display: grid; grid-template-columns: minmax(7rem, 13rem) minmax(0, 1fr); gap: .25rem 1rem; align-items: baseline; margin: 0 0 .7rem; }
 .field label { font-weight: 500; }
-.field .problem { grid-column: 2; color: var(--bad); background: var(--bad-soft); }
+.field .problem { grid-column: -2 / -1; color: var(--bad); background: var(--bad-soft); }
 [aria-invalid="true"] { outline: 2px solid var(--bad); }
 .field label small { display: block; font-weight: 400; }
 .problem[role="alert"] { font-weight: 500; }

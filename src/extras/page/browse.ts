@@ -24,7 +24,7 @@ import { filterText, mistakesIn, pathPart, queryOf, shownColumns, type TableQuer
 import { readReferences, type PageInput } from './context.ts';
 import { exact, html, type Html } from './html.ts';
 import { tableHtml } from './layout.ts';
-import { cutText, fileNameOf, momentHtml, shownValue, spanHtml } from './values.ts';
+import { cutText, fileNameOf, momentHtml, shownValue, typedHtml } from './values.ts';
 
 export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly TableStatus[], nowMs: number): Html {
   const statusByName = new Map(statuses.map((status) => [status.table, status]));
@@ -200,21 +200,19 @@ function fewValuesHtml(view: TableView, facet: Facet | undefined): Html | null {
   const named = values.slice(0, NAMED_VALUES_MAX);
   const rest = values.length - named.length;
   return html`<small
-    >${named.map(({ value, count }) => html` ${valueLink(view, column, value)} ${countText(count)}`)}${rest > 0 && ` and ${plural(rest, 'more value')}`}</small
+    >${named.map(({ value, count }, index) => html`${index > 0 && ', '}${valueLink(view, column, value)} ${countText(count)}`)}${rest > 0 && ` and ${plural(rest, 'more value')}`}</small
   >`;
 }
 
 /** A value that leads to its rows. */
 function valueLink({ table, wish }: TableView, column: string, value: Cell): Html {
   const others = wish.filters.filter((filter) => filter.column !== column);
-  const type = table.columns.find(({ name }) => name === column)?.type.toLowerCase();
   const text = value === null || value === '' ? 'no value' : String(shownValue(value));
   const words =
-    type === 'checkbox' && typeof value === 'number'
-      ? html`${value === 0 ? 'no' : 'yes'}`
-      : type === 'duration'
-        ? spanHtml(text)
-        : html`${text}`;
+    typedHtml(
+      table.columns.find(({ name }) => name === column),
+      value,
+    ) ?? text;
   const filter = {
     column,
     op: value === null || value === '' ? ('empty' as const) : ('=' as const),
@@ -382,7 +380,6 @@ function cellHtml(view: TableView, name: string, { value, bytes }: CutCell): Htm
   const column = columnOf(view, name);
   if (value === null)
     return html`<td class="null ${isNumeric(column) ? 'number' : ''}"><span class="unseen">no value</span></td>`;
-  if (column?.type.toLowerCase() === 'checkbox') return html`<td>${value === 0 ? 'no' : 'yes'}</td>`;
   if (value instanceof Uint8Array)
     return html`<td><em class="none">${bytesText(bytes ?? value.length)} of bytes</em></td>`;
   const reference = view.references.get(name);
@@ -394,7 +391,7 @@ function cellHtml(view: TableView, name: string, { value, bytes }: CutCell): Htm
   }
   const text = column?.type.toLowerCase() === 'attachment' ? fileNameOf(String(value)) : String(value);
   const cut = bytes === null ? null : html` <em class="none">… ${bytesText(bytes)}</em>`;
-  const shown = column?.type.toLowerCase() === 'duration' ? spanHtml(text) : momentHtml(cutText(text));
+  const shown = typedHtml(column, value) ?? momentHtml(cutText(text));
   return html`<td class="${isNumeric(column) ? 'number' : ''}">
     <div class="cut"><bdi>${shown}</bdi>${cut}</div>
   </td>`;

@@ -64,18 +64,6 @@ export function redirect(location: string): AnswerChunks {
   return { status: 303, type: 'text/plain; charset=utf-8', headers: { Location: location }, chunks: [] };
 }
 
-/** The columns that the origin updates with every change of a row, by the name of the table. */
-export function stampColumns(tables: readonly BrowsedTable[]): (table: string) => ReadonlySet<string> {
-  const kinds = new Set(['DateModified', 'LastModifiedBy']);
-  const byTable = new Map(
-    tables.map(({ name, columns }) => [
-      name,
-      new Set(columns.flatMap((column) => (kinds.has(column.kind ?? '') ? [column.name] : []))),
-    ]),
-  );
-  return (table) => byTable.get(table) ?? new Set();
-}
-
 /** The tables that values of columns link to, by the names of the columns. */
 export function readReferences(
   reader: ReplicaReader,

@@ -10,13 +10,13 @@ import type { FailureLine, ReplicaReader, TableStatus } from '../../replica/read
 import type { Problem } from '../../reconcile/account/account.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { kindOfHold } from '../../replica/confirmation.ts';
-import { readBrowsedTables } from '../shared/rows-page.ts';
+import { readBrowsedTables, type BrowsedColumn } from '../shared/rows-page.ts';
 import { readStamp } from '../shared/browse-row.ts';
 import { decideForm, foldedHtml, hiddenHtml } from './layout.ts';
 import { pathPart } from './address.ts';
 import { exact, html, type Html, type HtmlPart } from './html.ts';
 import type { PageRequest, RefusedDecision } from './request.ts';
-import { markedHtml, rowHtml, shortName, timeHtml, valueHtml } from './values.ts';
+import { markedHtml, rowHtml, shortName, timeHtml, typedHtml, valueHtml } from './values.ts';
 
 /** A failure, and what its row was when the page was made (replica/bookkeeping/row-states.ts). */
 export interface ShownFailure extends FailureLine {
@@ -30,6 +30,8 @@ export interface ShownConflict extends ConflictLine {
   readonly name: string;
   readonly changedBy: string | null;
   readonly changedAt: string | null;
+  /** Of its table; none if that is not here any more. */
+  readonly columns: readonly BrowsedColumn[];
   /** What a person typed for another value, if it was refused. */
   readonly typed: string | null;
 }
@@ -46,7 +48,14 @@ export function showConflicts(
     const { table, rowId } = line;
     const change = readStamp(from, tables.get(table), rowId);
     const typed = refused?.conflictId === line.id ? refused.value : null;
-    return { ...line, name: nameOf(table, rowId), changedBy: change.by, changedAt: change.at, typed };
+    return {
+      ...line,
+      name: nameOf(table, rowId),
+      changedBy: change.by,
+      changedAt: change.at,
+      columns: tables.get(table)?.columns ?? [],
+      typed,
+    };
   });
 }
 
@@ -153,12 +162,13 @@ function rowHeading(line: Pick<ShownFailure, 'table' | 'rowId' | 'column' | 'nam
 
 /** One conflict with its versions and buttons; of one that is decided, the version here can be taken again. */
 export function conflictHtml(line: ShownConflict, formToken: string, nowMs: number): Html {
-  const { id, column, kind, base, local, remote, at, problem, changedBy, changedAt, typed } = line;
+  const { id, column: name, kind, base, local, remote, at, problem, changedBy, changedAt, typed } = line;
+  const column = line.columns.find((each) => each.name === name);
   const words = KINDS[kind] ?? { what: kind, local: 'Keep local', remote: 'Take remote' };
   const isCell = kind === 'cell';
   const isOpen = line.state === 'open';
   const show = (value: ConflictLine['base'], other: ConflictLine['base']): Html =>
-    isCell ? markedHtml(value, other) : rowHtml(value, base);
+    isCell ? (typedHtml(column, value) ?? markedHtml(value, other)) : rowHtml(value, base, line.columns);
   const who = changedBy === null ? '' : `, by ${shortName(changedBy)}`;
   const there = html`at the origin${who}${changedAt !== null && html`, ${timeHtml(changedAt, nowMs)}`}`;
   const version = (name: string, whose: HtmlPart, content: Html): Html =>
@@ -178,7 +188,7 @@ export function conflictHtml(line: ShownConflict, formToken: string, nowMs: numb
     <p class="meta">Conflict ${id}, ${ageText(at, nowMs)}: ${words.what}</p>
     ${problem !== null && html`<p class="problem">It could not be decided: ${problem}</p>`}
     <dl class="versions">
-      ${version('Base', 'what both had', isCell ? valueHtml(base) : rowHtml(base, local ?? remote))}
+      ${version('Base', 'what both had', isCell ? (typedHtml(column, base) ?? valueHtml(base)) : rowHtml(base, local ?? remote, line.columns))}
       ${version('Local', 'edited here', show(local, remote))} ${version('Remote', there, show(remote, local))}
     </dl>
     <form method="post" action="/decide" class="buttons">
@@ -201,7 +211,7 @@ export function conflictHtml(line: ShownConflict, formToken: string, nowMs: numb
         'Another value',
         html`<form method="post" action="/decide" class="other">
           ${hidden}
-          <label for="value-${id}">Value for <bdi>${column}</bdi></label>
+          <label for="value-${id}">Value for <bdi>${name}</bdi></label>
           <textarea id="value-${id}" name="value" rows="2">${typed !== null && exact(`\n${typed}`)}</textarea>
           <div class="buttons">${button('value', 'Take this value', 'main')} ${button('null', 'Take no value')}</div>
         </form>`,

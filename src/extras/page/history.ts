@@ -6,7 +6,8 @@ import { causeWords, IS_COUNTED, type HistoryEntry } from '../history/entries.ts
 import { isTaken, kindText, TAKEN } from '../history/history-text.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
-import { cellsOf, shortName, valueHtml, type ShownValue } from './values.ts';
+import type { BrowsedColumn } from '../shared/rows-page.ts';
+import { cellsOf, cellValueHtml, shortName, type ShownValue } from './values.ts';
 import { sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { queryAll, queryTexts } from '../../replica/query.ts';
@@ -17,8 +18,8 @@ const CELLS_MAX = { many: 4, one: 60 } as const;
 export interface ChangesView {
   /** In a list of `many` rows, each change names its row. */
   readonly of: keyof typeof CELLS_MAX;
-  /** Columns that the origin stamps with every change: they are shown only if no other cell changed. */
-  readonly stampsOf: (table: string) => ReadonlySet<string>;
+  /** The columns of a table as they are now. */
+  readonly columnsOf: (table: string) => readonly BrowsedColumn[];
   readonly nowMs: number;
 }
 
@@ -33,25 +34,28 @@ export function shownAt({ at, stamped, notAfter }: HistoryEntry): string {
   return stamped === 1 && notAfter !== null ? notAfter : at;
 }
 
-function lineHtml(line: HistoryEntry, { of, stampsOf, nowMs }: ChangesView): Html {
+function lineHtml(line: HistoryEntry, { of, columnsOf, nowMs }: ChangesView): Html {
   const { rowId, kind, originBy, cause, runId } = line;
   const table = line.table ?? '';
   const when = shownAt(line);
   const run = runId === null ? '' : `(run ${runId})`;
-  const why = `${isTaken(line) ? '' : `${causeWords(line)} `}${run}${whenText(line)}`;
+  const why = `${[isTaken(line) ? '' : causeWords(line), run].filter((part) => part !== '').join(' ')}${whenText(line)}`;
   const by = originBy === null || cause === 'edit' || isTaken(line) ? null : shortName(originBy);
   return html`<li>
     <p>
-      ${of === 'many' && html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> ${rowId}</a> `}<b>${isTaken(line) ? TAKEN : kindText(kind)}</b>${by !== null && html` by <bdi title="${originBy}">${by}</bdi>`},
+      ${of === 'many' && html`<a href="/browse/${pathPart(table)}/${rowId}"><bdi>${table}</bdi> ${rowId}</a> `}<b>${isTaken(line) ? TAKEN : kindText(kind)}</b>${of === 'many' && cause === 'edit' && ' here'}${by !== null && html` by <bdi title="${originBy}">${by}</bdi>`},
       <time datetime="${when}" title="${`${when}; ${why}`}">${ageText(when, nowMs)}</time>
       ${of !== 'many' && html`<small>${why}</small>`}
     </p>
     ${cellsHtml(
       { kind, old: cellsOf(line.before) ?? NO_CELLS, now: cellsOf(line.after) ?? NO_CELLS },
-      { cellsMax: CELLS_MAX[of], stamps: stampsOf(table) },
+      { cellsMax: CELLS_MAX[of], columns: columnsOf(table) },
     )}
   </li>`;
 }
+
+/** What the origin updates with every change of a row. */
+const STAMP_KINDS = new Set(['DateModified', 'LastModifiedBy']);
 
 const NO_CELLS: ReadonlyMap<string, ShownValue> = new Map();
 
@@ -62,13 +66,17 @@ function whenText({ notBefore, notAfter, stamped, at }: HistoryEntry): string {
   return notBefore === null ? `, before ${notAfter}` : `, between ${notBefore} and ${notAfter}`;
 }
 
-/** The cells of an insert, update or delete, with their old and new values; at most so many, those with stamps only if there are no others. */
+/** The cells of an insert, update or delete, with their old and new values; at most so many, stamps and rights only if there are no others. */
 export function cellsHtml(
   { kind, old, now }: { readonly kind: string } & Readonly<Record<'old' | 'now', ReadonlyMap<string, ShownValue>>>,
-  { cellsMax, stamps }: { readonly cellsMax: number; readonly stamps: ReadonlySet<string> },
+  { cellsMax, columns }: { readonly cellsMax: number; readonly columns: readonly BrowsedColumn[] },
 ): Html | null {
   const all = [...new Set([...old.keys(), ...now.keys()])];
-  const telling = all.filter((name) => !stamps.has(name));
+  const quiet = new Set([
+    '_allow',
+    ...columns.flatMap(({ name, kind }) => (STAMP_KINDS.has(kind ?? '') ? [name] : [])),
+  ]);
+  const telling = all.filter((name) => !quiet.has(name));
   const names = telling.length === 0 ? all : telling;
   if (names.length === 0) return null;
   const shown = names.slice(0, cellsMax);
@@ -79,9 +87,9 @@ export function cellsHtml(
           html`<div>
             <dt><bdi>${name}</bdi></dt>
             <dd>
-              ${kind !== 'insert' && html`<del>${valueHtml(old.get(name) ?? null)}</del>`}
+              ${kind !== 'insert' && html`<del>${cellValueHtml(columns, name, old.get(name) ?? null)}</del>`}
               ${kind === 'update' && html`<span aria-label="to">→</span>`}
-              ${kind !== 'delete' && html`<ins>${valueHtml(now.get(name) ?? null)}</ins>`}
+              ${kind !== 'delete' && html`<ins>${cellValueHtml(columns, name, now.get(name) ?? null)}</ins>`}
             </dd>
           </div>`,
       )}

@@ -20,13 +20,13 @@ import { pathPart } from './address.ts';
 import { conflictHtml, failureHtml, showConflicts } from './decisions.ts';
 import { decideForm, sectionHtml, tableHtml } from './layout.ts';
 import { html, type Html } from './html.ts';
-import { fileNameOf, momentHtml, rowHtml, shownValue, spanHtml, valueHtml } from './values.ts';
+import { cellValueHtml, fileNameOf, momentHtml, rowHtml, shownValue, typedHtml } from './values.ts';
 import { planLocally } from '../putback/local-plan.ts';
 import { readJournalled, changesHtml } from './history.ts';
 import { isRenumbering, readIdAtOrigin, readNewestEntries } from '../history/entries.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { takenVersion } from '../../replica/bookkeeping/conflicts.ts';
-import { framed, readReferences, redirect, stampColumns, type PageInput } from './context.ts';
+import { framed, readReferences, redirect, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 
 const LIFE_MAX = 200;
@@ -54,7 +54,7 @@ function rowPageHtml(view: RowView): Html {
             (line) =>
               html`<li>
                 ${line.column === null ? 'The row' : html`<bdi>${line.column}</bdi>`}: ${line.state},
-                ${takenVersion(line) === 'nobody' ? '' : `${takenVersion(line)} taken, `}${ageText(line.at, nowMs)}
+                ${takenVersion(line) === '' ? '' : `${takenVersion(line)} taken, `}${ageText(line.at, nowMs)}
               </li>`,
           )}
         </ul>
@@ -82,7 +82,7 @@ function deletedHtml(view: RowView): Html | null {
   if (deleted === null) return html`<p class="nothing">There is no such row here.</p>`;
   return html`<section>
     <p class="problem">Deleted here ${ageText(deleted.at, nowMs)}: ${deleted.reason}. Its last values:</p>
-    ${rowHtml(deleted.lastValues, null)} ${putbackHtml(view)}
+    ${rowHtml(deleted.lastValues, null, table.columns)} ${putbackHtml(view)}
   </section>`;
 }
 
@@ -128,7 +128,7 @@ function waitingHtml({ table, id, waiting, deletedBase, held, seen, formToken, n
     ${
       deletedBase !== null &&
       html`<p class="label">As the origin has it</p>
-        ${rowHtml(deletedBase, null)}`
+        ${rowHtml(deletedBase, null, table.columns)}`
     }
     ${
       cells.length !== 0 &&
@@ -138,10 +138,15 @@ function waitingHtml({ table, id, waiting, deletedBase, held, seen, formToken, n
           { title: 'Column', cell: ({ column }) => html`<bdi>${column}</bdi>` },
           {
             title: 'At the origin',
-            cell: ({ kind, base }) =>
-              kind === 'insert' ? html`<em class="none">new</em>` : valueHtml(shownValue(base)),
+            cell: ({ kind, column, base }) =>
+              kind === 'insert'
+                ? html`<em class="none">new</em>`
+                : cellValueHtml(table.columns, column, shownValue(base)),
           },
-          { title: 'Here', cell: ({ local }) => html`<ins>${valueHtml(shownValue(local))}</ins>` },
+          {
+            title: 'Here',
+            cell: ({ column, local }) => html`<ins>${cellValueHtml(table.columns, column, shownValue(local))}</ins>`,
+          },
         ],
       })
     }
@@ -176,7 +181,8 @@ function cellsHtml(view: RowView): Html | null {
 function cellHtml({ table, id, references, files }: RowView, column: BrowsedColumn, { value, bytes }: CutCell): Html {
   if (value === null) return html`<em class="none">no value</em>`;
   const type = column.type.toLowerCase();
-  if (type === 'checkbox') return html`${value === 0 ? 'no' : 'yes'}`;
+  const typed = typedHtml(column, value);
+  if (typed !== null) return typed;
   if (value instanceof Uint8Array) return html`<em class="none">${bytesText(bytes ?? value.length)} of bytes</em>`;
   const reference = references.get(column.name);
   const target = reference?.idByKey.get(String(value));
@@ -191,7 +197,6 @@ function cellHtml({ table, id, references, files }: RowView, column: BrowsedColu
   }
   const text = String(value);
   if (text === '') return html`<em class="none">empty text</em>`;
-  if (type === 'duration') return html`<bdi class="value">${spanHtml(text)}</bdi>`;
   const rest =
     bytes === null
       ? null
@@ -280,8 +285,9 @@ function readRow({ reader, request, query }: PageInput, table: BrowsedTable, id:
         ? planLocally(reader, { table: table.name, id }, request)
         : null,
     waiting,
-    /** Of a row whose delete waits, what the origin has; null for others. */
-    deletedBase: waiting[0]?.kind === 'delete' ? readBaseRow(reader, table, id) : null,
+    /** Of a row whose delete waits, what the origin has; null for others, and where a conflict shows it. */
+    deletedBase:
+      waiting[0]?.kind === 'delete' && waiting[0].state !== 'conflicted' ? readBaseRow(reader, table, id) : null,
     held: readHeldPush(reader, table.id),
     seen,
     conflicts: showConflicts(reader, readRowConflicts(reader, table, id)),
@@ -290,7 +296,7 @@ function readRow({ reader, request, query }: PageInput, table: BrowsedTable, id:
     references: readReferences(reader, table, cells === null ? [] : names, (index) => [cells?.[index]?.value ?? null]),
     neighbours: readNeighbours(reader, table, id),
     /** Null without a history. */
-    life: lines.length === 0 ? null : changesHtml(lines, { of: 'one', stampsOf: stampColumns([table]), nowMs }),
+    life: lines.length === 0 ? null : changesHtml(lines, { of: 'one', columnsOf: () => table.columns, nowMs }),
     isAtOrigin: cells !== null && id > 0 && request.recordUrl !== null,
     formToken,
     nowMs,

@@ -14,14 +14,14 @@ import { shortName, timeHtml } from './values.ts';
 import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { troubledTables } from '../../reconcile/account/account.ts';
-import { readBrowsedTables, type BrowsedTable } from '../shared/rows-page.ts';
+import { readBrowsedTables, type BrowsedColumn, type BrowsedTable } from '../shared/rows-page.ts';
 import { readIdAtOrigin, readNewestEntries, type HistoryEntry } from '../history/entries.ts';
 import { readHistoryHours, readJournalled, type HistoryHour, changesHtml, shownAt } from './history.ts';
 import { readQuarters, readTries } from './run-facts.ts';
 import { readSinkStatus } from '../shared/sinks.ts';
 import { sinkSentence } from '../shared/sink-text.ts';
 import { readAccount } from '../../daemon/account-facts.ts';
-import { framed, stampColumns, type PageInput } from './context.ts';
+import { framed, type PageInput } from './context.ts';
 import { openDecisionsHtml, readDecisions } from './decisions.ts';
 import { headlineOf } from './headline.ts';
 import { sectionHtml, tableHtml, type PageColumn } from './layout.ts';
@@ -275,12 +275,13 @@ export function answerToday(desk: PageInput): AnswerChunks {
 function lastChangesHtml({ reader, request }: PageInput): Html | null {
   const lines = readJournalled(reader).size === 0 ? [] : readNewestEntries(reader, null, CHANGES_MAX);
   if (lines.length === 0) return null;
-  const stampsOf = stampColumns(readBrowsedTables(reader));
+  const columns = new Map(readBrowsedTables(reader).map((table) => [table.name, table.columns]));
+  const columnsOf = (table: string): readonly BrowsedColumn[] => columns.get(table) ?? [];
   const numbered = ({ table, rowId }: HistoryEntry): number | null =>
     rowId === null || rowId > 0 ? rowId : (readIdAtOrigin(reader, table ?? '', rowId) ?? rowId);
   const shown = lines.map((line) => ({ ...line, rowId: numbered(line) }));
   const sorted = shown.toSorted((a, b) => (shownAt(a) < shownAt(b) ? 1 : shownAt(a) > shownAt(b) ? -1 : 0));
-  return sectionHtml('changes', 'Last changes', changesHtml(sorted, { of: 'many', stampsOf, nowMs: request.nowMs }));
+  return sectionHtml('changes', 'Last changes', changesHtml(sorted, { of: 'many', columnsOf, nowMs: request.nowMs }));
 }
 
 function readDay(reader: ReplicaReader, nowMs: number) {

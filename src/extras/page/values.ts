@@ -3,7 +3,8 @@
  * which they differ.
  */
 import { ageText, bytesText, countText, plural } from '../../base/text.ts';
-import type { Cell } from '../shared/rows-page.ts';
+import type { BrowsedColumn, Cell } from '../shared/rows-page.ts';
+import { columnType } from '../../wire/schema.ts';
 import { html, type Html } from './html.ts';
 import { jsonCells } from '../../wire/exact-json.ts';
 
@@ -86,6 +87,20 @@ export function spanHtml(text: string): Html {
   return html`<span title="${text} seconds">${sign}${parts.join(' ')}</span>`;
 }
 
+/** A value of a checkbox or a duration as people read it; null for other columns, and for a value that has another form. */
+export function typedHtml(column: Pick<BrowsedColumn, 'type'> | undefined, value: Cell): Html | null {
+  const type = column === undefined ? 'Text' : columnType(column.type);
+  if (type === 'Duration' && value !== null) return spanHtml(String(value));
+  if (type !== 'Checkbox' || !/^[01]$/.test(String(value))) return null;
+  return html`${String(value) === '0' ? 'no' : 'yes'}`;
+}
+
+/** A cell as `valueHtml`, and as its column shows it. */
+export function cellValueHtml(columns: readonly BrowsedColumn[], name: string | null, value: ShownValue): Html {
+  const column = columns.find((each) => each.name === name);
+  return typedHtml(column, value) ?? valueHtml(value);
+}
+
 /** A moment as an age, with the time itself for those who point at it. */
 export function timeHtml(stamp: string, nowMs: number): Html {
   return html`<time datetime="${stamp}" title="${stamp}">${ageText(stamp, nowMs)}</time>`;
@@ -111,13 +126,13 @@ export function cellsOf(text: ShownValue): ReadonlyMap<string, ShownValue> | nul
 }
 
 /** A row that is kept as a JSON object: those columns in which it differs from another version, or all that have a value. */
-export function rowHtml(text: ShownValue, other: ShownValue): Html {
+export function rowHtml(text: ShownValue, other: ShownValue, columns: readonly BrowsedColumn[] = []): Html {
   if (text === null) return html`<em class="none">no such row</em>`;
   const cells = cellsOf(text);
   if (cells === null) return valueHtml(text);
   const compared = cellsOf(other);
   const isShown = ([name, value]: readonly [string, ShownValue]): boolean =>
-    compared === null ? value !== null : compared.get(name) !== value;
+    compared === null ? value !== null && name !== '_allow' : compared.get(name) !== value;
   const differing = [...cells].filter(isShown);
   // What differs is what a person decides about: all of it.
   const chosen = compared === null ? differing.slice(0, CELLS_MAX) : differing;
@@ -128,7 +143,7 @@ export function rowHtml(text: ShownValue, other: ShownValue): Html {
         ([name, value]) =>
           html`<div>
             <dt><bdi>${name}</bdi></dt>
-            <dd>${valueHtml(value)}</dd>
+            <dd>${cellValueHtml(columns, name, value)}</dd>
           </div>`,
       )}
     </dl>

@@ -73,7 +73,7 @@ function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTa
         held !== null &&
         confirmForm(
           'Let them through…',
-          `The origin gets ${sentText(reader, table)} of ${table.name}. What is deleted there comes back only by a person.`,
+          `This sends ${sentText(reader, table)} of ${table.name} to the origin. It does not take a delete back: rowsync putback makes a row anew there.`,
           [
             formToken,
             { kind: 'confirm', shown: encodeURIComponent(held.toWellFormed()), ...fields },
@@ -132,7 +132,7 @@ function rowHtml({
       <a href="/browse/${path}/${id}">Row ${id}</a> <bdi>${name}</bdi>
       <b>${kindText(kind)}</b>${state === 'edited' ? '' : `, ${state}`}
     </p>
-    ${cellsHtml({ kind, old: valuesOf('base'), now: valuesOf('local') }, { cellsMax: CELLS_MAX, stamps: new Set() })}
+    ${cellsHtml({ kind, old: valuesOf('base'), now: valuesOf('local') }, { cellsMax: CELLS_MAX, columns: table.columns })}
     ${decideForm(request.formToken, fields, [`Discard row ${id}`, 'plain'])}
   </li>`;
 }

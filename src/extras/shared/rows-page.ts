@@ -301,8 +301,7 @@ function filterCondition(table: BrowsedTable, { column, op, value }: Filter): Co
   if (op === 'given') return { text: sql`coalesce(${name}, '') <> ''`, values: [] };
   if (op === 'has') return { text: sql`${name} LIKE ? ESCAPE '\\'`, values: [likePattern(value)] };
   const operator = OPERATORS[op];
-  if ((hasTimes(found) || (hasDays(found) && !isDate(value))) && isPeriod(value))
-    return periodCondition(name, op, value);
+  if (isPeriodOf(found, value)) return periodCondition(name, op, value);
   if (hasTimes(found)) return stampCondition(name, op, value);
   if (storedAs === 'TEXT') return { text: sql`${name} ${operator} ?`, values: [value] };
   const number = numberOf(value);
@@ -320,7 +319,7 @@ function stampCondition(name: Sql, op: keyof typeof OPERATORS, value: string): C
   return { text: sql`${name} ${op === '=' ? sql`IN` : sql`NOT IN`} (?, ?)`, values: [value, stamp] };
 }
 
-/** Days and times begin with their year, month and day. */
+/** A year begins all of its days and times, an hour its times of day. */
 function periodCondition(name: Sql, op: keyof typeof OPERATORS, value: string): Condition {
   if (op === '=') return { text: sql`${name} LIKE ?`, values: [`${value}%`] };
   if (op === '<>') return { text: sql`${name} NOT LIKE ?`, values: [`${value}%`] };
@@ -328,9 +327,12 @@ function periodCondition(name: Sql, op: keyof typeof OPERATORS, value: string): 
   return { text: sql`${name} ${OPERATORS[op]} ?`, values: [op === '<=' || op === '>' ? `${value}~` : value] };
 }
 
-/** A day, a month or a year. */
-export function isPeriod(text: string): boolean {
-  return isDate(text) || /^\d{4}(?:-(?:0[1-9]|1[0-2]))?$/.test(text);
+/** Whether a text is the beginning of values of a column: a day, a month or a year, or an hour or a minute. */
+function isPeriodOf(column: BrowsedColumn | undefined, text: string): boolean {
+  if (column === undefined || column.mask !== null) return false;
+  if (column.type === 'Time') return /^\d\d(?::\d\d)?$/.test(text);
+  if (column.type === 'Timestamp' && isDate(text)) return true;
+  return /^(?:Timestamp|Date)$/.test(column.type) && /^\d{4}(?:-(?:0[1-9]|1[0-2]))?$/.test(text);
 }
 
 /** Whether a column has times that can be compared. */
@@ -338,8 +340,12 @@ export function hasTimes(column: BrowsedColumn | undefined): boolean {
   return column?.type === 'Timestamp' && column.mask === null;
 }
 
-export function hasDays(column: BrowsedColumn | undefined): boolean {
-  return column?.type === 'Date' && column.mask === null;
+/** What a column of days or times has, for a text that is none of it; null where it is, and for other columns. */
+export function missedForm(column: BrowsedColumn | undefined, text: string): string | null {
+  if (column === undefined || column.mask !== null || isPeriodOf(column, text)) return null;
+  if (column.type === 'Timestamp') return stampOf(text) === null ? 'times' : null;
+  if (column.type === 'Date') return isDate(text) ? null : 'days such as 2026-01-31';
+  return column.type !== 'Time' || /^\d\d:\d\d:\d\d$/.test(text) ? null : 'times of day such as 09:30:00';
 }
 
 /** A time as it is stored, of one with an offset or in UTC; null for what is none. */

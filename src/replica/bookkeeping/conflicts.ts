@@ -77,9 +77,10 @@ export interface ConflictLine {
   readonly problem: string | null;
 }
 
-/** Whose version a conflict ended with: by the policy, or as a person took it. */
+/** Which version a conflict ended with: by the policy, or as a person took it; empty while it is open. */
 export function takenVersion({ state, winner, resolution }: ConflictLine): string {
-  return state === 'resolved' && resolution !== null ? resolution : winner;
+  if (state === 'resolved' && resolution !== null) return resolution === 'value' ? 'another value' : resolution;
+  return winner === 'origin' ? 'remote' : winner === 'local' ? 'local' : '';
 }
 
 export const CONFLICT_LINE = sql`id, "table", row_id AS rowId, kind, "column", ${exact(sql`base`)} AS base, ${exact(sql`local`)} AS local,

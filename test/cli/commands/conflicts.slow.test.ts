@@ -116,7 +116,7 @@ test.each([
     '1 conflict, none of them open; any kept version can still be taken:\n  rowsync resolve ID',
   );
   expect(JSON.parse(rows.stdout)).toEqual([{ Title: title }]);
-  const version = take.startsWith('=') ? 'value' : take;
+  const version = take.startsWith('=') ? 'another value' : take;
   expect(all.stdout).toMatch(new RegExp(`│ ${version} +│ resolved │`));
 });
 

@@ -233,7 +233,7 @@ test('what a guard holds is let through by button, but only what was shown', asy
 
   expect(decodeURIComponent(form['shown'] ?? '')).toContain('4 of 6 rows would be deleted');
   expect(body).toMatch(
-    /<summary>Let them through…<\/summary>[^]*The origin gets 5 deletes of Note[^]*>Send 5 deletes</,
+    /<summary>Let them through…<\/summary>[^]*This sends 5 deletes of Note to the origin[^]*>Send 5 deletes</,
   );
   expect([other.status, late.status]).toEqual([409, 409]);
   expect(answer.headers.location).toBe('/?said=confirm');

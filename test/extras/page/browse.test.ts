@@ -16,6 +16,7 @@ const VISITS = {
     { name: 'Stay', type: 'Duration' },
     { name: 'On', type: 'Date' },
     { name: 'Paid', type: 'Checkbox' },
+    { name: 'Starts', type: 'Time' },
   ],
   rows: Array.from({ length: 30 }, (_, index) => ({
     Person: index % 3 === 0 ? 'ana <b>' : index % 3 === 1 ? 'bo' : null,
@@ -23,6 +24,7 @@ const VISITS = {
     Stay: index === 4 ? 72 : null,
     On: index < 10 ? '2026-01-31' : '2026-02-01',
     Paid: index < 20,
+    Starts: index < 5 ? '08:30:00' : '17:00:00',
   })),
 };
 
@@ -54,6 +56,7 @@ test('a filter of no column, and a value that is no number, are said', async () 
   ]);
   expect(mistakes('Person=>')).toEqual(['The filter of “Person” needs a value behind &gt;, such as &gt;1000.']);
   expect(mistakes('On=>soon')).toEqual(['“On” has days such as 2026-01-31, and “soon” is none.']);
+  expect(mistakes('Starts=8:30')).toEqual(['“Starts” has times of day such as 09:30:00, and “8:30” is none.']);
   expect(mistakes('On=>2026-01&On=2026&Date Modified=2026-01')).toEqual([]);
   expect(mistakes('Cost=>=1.5e2&Cost=~x&Cost==&Person=many&_sort=-Cost&_col=Person&_after=3&_q=x')).toEqual([]);
 });
@@ -68,7 +71,9 @@ test.each([
   ['On=>=2026-02', 20],
   ['On=2026-01-31', 10],
   ['On=2025-01', 0],
-])('the filter %s means a month or a year of days', async (query, count) => {
+  ['Starts=08:30', 5],
+  ['Starts=>08', 25],
+])('the filter %s means a month or a year of days, or an hour of times of day', async (query, count) => {
   await using visits = await startVisits();
 
   expect(visits.page(query)).toContain(`${count === 1 ? '1 row' : `${count} rows`} of 30`);
@@ -176,7 +181,7 @@ test('in a small table, the list of facets names the values of a column that has
       .trim(),
   );
 
-  expect(lines).toContain('Person no value 3 ana &lt;b&gt; 3 bo 3');
+  expect(lines).toContain('Person no value 3, ana &lt;b&gt; 3, bo 3');
   expect(lines).toContain('Cost');
   expect(list).toContain('/browse/Visit?Cost=%3E20&amp;Person=bo"');
 });

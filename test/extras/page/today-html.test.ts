@@ -122,6 +122,7 @@ const CONFLICT: ShownConflict = {
   name: 'N-3 Ada',
   changedBy: 'Bo Berg <bo@example.com>',
   changedAt: '2026-06-01T10:00:00Z',
+  columns: [],
   typed: null,
   id: 7,
   table: 'Note',

@@ -2,7 +2,9 @@
  * How single values are shown.
  */
 import { expect, test } from 'vitest';
-import { spanHtml } from '../../../src/extras/page/values.ts';
+import type { BrowsedColumn } from '../../../src/extras/shared/rows-page.ts';
+import { cellsHtml } from '../../../src/extras/page/history.ts';
+import { rowHtml, spanHtml, typedHtml } from '../../../src/extras/page/values.ts';
 
 test.each([
   ['72', '1 min 12 s'],
@@ -17,4 +19,38 @@ test.each([
 
 test('what is no number of seconds is shown as it is', () => {
   expect(spanHtml('PT1H').toString()).toBe('PT1H');
+});
+
+function column(name: string, type: string, kind: string | null = null): BrowsedColumn {
+  const rest = { originName: name, storedAs: 'ANY', isWritable: true, isRequired: false, width: null, mask: null };
+  return { name, type, kind, ...rest };
+}
+
+const COLUMNS = [column('Paid', 'Checkbox'), column('Took', 'Duration'), column('Seen', 'Timestamp', 'DateModified')];
+
+test('a checkbox and a duration are read the same in every list, and an odd value is shown as it is', () => {
+  const row = rowHtml('{"Paid":1,"Took":60,"Gone":1}', null, COLUMNS).toString();
+  const change = cellsHtml(
+    { kind: 'update', old: new Map([['Paid', 1]]), now: new Map([['Paid', 0]]) },
+    { cellsMax: 9, columns: COLUMNS },
+  );
+
+  expect(row.match(/<dd>.*?<\/dd>/g)).toEqual([
+    '<dd>yes</dd>',
+    '<dd><span title="60 seconds">1 min</span></dd>',
+    '<dd><bdi class="value">1</bdi></dd>',
+  ]);
+  expect(String(change)).toMatch(/<del>yes<\/del>[^]*<ins>no<\/ins>/);
+  expect([2, '', 'a3f9', null].map((value) => typedHtml(COLUMNS[0], value))).toEqual([null, null, null, null]);
+});
+
+test('rights and stamps are left out of a change, unless nothing else changed', () => {
+  const names = (cells: Readonly<Record<string, string>>): readonly string[] => {
+    const now = new Map(Object.entries(cells));
+    const shown = String(cellsHtml({ kind: 'insert', old: new Map(), now }, { cellsMax: 9, columns: COLUMNS }));
+    return [...shown.matchAll(/<dt><bdi>(\w+)/g)].map(([, name = '']) => name);
+  };
+
+  expect(names({ _allow: 'Edit', Seen: '2026-01-01T00:00:00Z', Title: 'x' })).toEqual(['Title']);
+  expect(names({ _allow: 'Edit' })).toEqual(['_allow']);
 });
