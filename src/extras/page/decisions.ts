@@ -171,9 +171,9 @@ export function conflictHtml(line: ShownConflict, formToken: string, nowMs: numb
     isCell ? (typedHtml(column, value) ?? markedHtml(value, other)) : rowHtml(value, base, line.columns);
   const who = changedBy === null ? '' : `, by ${shortName(changedBy)}`;
   const there = html`at the origin${who}${changedAt !== null && html`, ${timeHtml(changedAt, nowMs)}`}`;
-  const version = (name: string, whose: HtmlPart, content: Html): Html =>
+  const version = (title: string, whose: HtmlPart, content: Html): Html =>
     html`<div>
-      <dt>${name} <small>${whose}</small></dt>
+      <dt>${title} <small>${whose}</small></dt>
       <dd>${content}</dd>
     </div>`;
   const button = (take: string, label: string, look = ''): Html =>

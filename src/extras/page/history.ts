@@ -72,10 +72,8 @@ export function cellsHtml(
   { cellsMax, columns }: { readonly cellsMax: number; readonly columns: readonly BrowsedColumn[] },
 ): Html | null {
   const all = [...new Set([...old.keys(), ...now.keys()])];
-  const quiet = new Set([
-    '_allow',
-    ...columns.flatMap(({ name, kind }) => (STAMP_KINDS.has(kind ?? '') ? [name] : [])),
-  ]);
+  const stamps = columns.filter((column) => STAMP_KINDS.has(column.kind ?? ''));
+  const quiet = new Set(['_allow', ...stamps.map(({ name }) => name)]);
   const telling = all.filter((name) => !quiet.has(name));
   const names = telling.length === 0 ? all : telling;
   if (names.length === 0) return null;

@@ -82,7 +82,8 @@ function deletedHtml(view: RowView): Html | null {
   if (deleted === null) return html`<p class="nothing">There is no such row here.</p>`;
   return html`<section>
     <p class="problem">Deleted here ${ageText(deleted.at, nowMs)}: ${deleted.reason}. Its last values:</p>
-    ${rowHtml(deleted.lastValues, null, table.columns)} ${putbackHtml(view)}
+    <div class="card">${rowHtml(deleted.lastValues, null, table.columns)}</div>
+    ${putbackHtml(view)}
   </section>`;
 }
 
@@ -150,7 +151,17 @@ function waitingHtml({ table, id, waiting, deletedBase, held, seen, formToken, n
         ],
       })
     }
-    ${decideForm(formToken, { kind: 'discard', table: encodeURIComponent(table.name.toWellFormed()), row: id, seen }, ['Undo the edit'])}
+    ${decideForm(
+      formToken,
+      {
+        kind: 'discard',
+        table: encodeURIComponent(table.name.toWellFormed()),
+        row: id,
+        seen,
+        next: first.kind === 'insert' ? `/browse/${path}` : `/browse/${path}/${id}`,
+      },
+      ['Undo the edit'],
+    )}
   </section>`;
 }
 

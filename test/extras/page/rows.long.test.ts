@@ -306,6 +306,7 @@ test('rows are added and deleted by form', async () => {
   const gone = await get(person, '/browse/Note/4');
   expect(gone.body).toMatch(/Deleted here, not at the origin yet[^]*As the origin has it[^]*title 4[^]*Undo the edit/);
   expect(gone.body).not.toContain('There is no such row');
+  expect(gone.body).toContain('name="next" value="/browse/Note/4"'); // undone, the row is shown
   await daemon.seconds(8);
   const titles = sandbox.store.rows('Note').map(({ values }) => [values['Title'], values['Count']]);
   expect(titles).toContainEqual(['new one', 1.5]);
