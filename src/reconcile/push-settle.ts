@@ -178,22 +178,19 @@ function wasAccepted({ answer }: BatchRow): boolean {
 }
 
 /** What becomes of a row, and how it is sent next after a request without an answer; null as before. */
-export function decideSettled(
-  facts: RowFacts,
-  settled: SettledRow,
-  rules: SettleRules,
-): { readonly outcome: RowOutcome; readonly limit: RowLimit | null } {
-  const { outcome, limit } = decideRow(facts, settled, rules);
-  if (settled.news.unreadable === undefined) return { outcome, limit };
-  // No page vouches for a row that cannot be read. Should it become what its page showed before, the page's ETag would hide that it can be read again.
-  return { outcome: { ...outcome, isOffPage: true }, limit };
+interface SettledOutcome {
+  readonly outcome: RowOutcome;
+  readonly limit: RowLimit | null;
 }
 
-function decideRow(
-  facts: RowFacts,
-  settled: SettledRow,
-  rules: SettleRules,
-): { readonly outcome: RowOutcome; readonly limit: RowLimit | null } {
+export function decideSettled(facts: RowFacts, settled: SettledRow, rules: SettleRules): SettledOutcome {
+  const decided = decideRow(facts, settled, rules);
+  if (settled.news.unreadable === undefined) return decided;
+  // No page vouches for a row that cannot be read. Should it become what its page showed before, the page's ETag would hide that it can be read again.
+  return { ...decided, outcome: { ...decided.outcome, isOffPage: true } };
+}
+
+function decideRow(facts: RowFacts, settled: SettledRow, rules: SettleRules): SettledOutcome {
   const { row, settlement } = settled;
   switch (settlement) {
     case 'again':
@@ -298,7 +295,7 @@ function afterFailure(
   row: BatchRow,
   outcome: RowOutcome,
   { columns, limits }: SettleRules,
-): ReturnType<typeof decideSettled> {
+): SettledOutcome {
   const { id, kind, cells, unanswered } = row;
   if (unanswered === undefined || outcome.state !== 'edited') return { outcome, limit: null };
   const { rowCount, words } = unanswered;
