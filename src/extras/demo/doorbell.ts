@@ -61,14 +61,9 @@ export async function letItRing(
 }
 
 function isHere(path: string): boolean {
-  const reader = openReader(path);
-  try {
-    return (
-      [...reader.query(`SELECT 1 FROM "${TABLE}" WHERE _id = ${ROW} AND "${COLUMN}" = '${VALUE}'`).rows].length > 0
-    );
-  } finally {
-    reader.close();
-  }
+  using reader = openReader(path);
+  const { rows } = reader.query(`SELECT 1 FROM "${TABLE}" WHERE _id = ${ROW} AND "${COLUMN}" = '${VALUE}'`);
+  return [...rows].length > 0;
 }
 
 function lateError(): RowsyncError {

@@ -167,15 +167,11 @@ async function loadDoorbell(
 
 /** The names of tables at the origin, one at least. @throws RowsyncError `usage.invalid`. */
 function requireTables(config: Config, names: readonly string[]): readonly string[] {
-  const reader = openReader(config.replica.path);
-  try {
-    const kept = chooseTables(reader, names).filter(
-      ({ name, state }) => state !== 'gone' && config.tables.find(name) !== null,
-    );
-    if (kept.length > 0) return kept.map(({ name }) => name);
-  } finally {
-    reader.close();
-  }
+  using reader = openReader(config.replica.path);
+  const kept = chooseTables(reader, names).filter(
+    ({ name, state }) => state !== 'gone' && config.tables.find(name) !== null,
+  );
+  if (kept.length > 0) return kept.map(({ name }) => name);
   throw usageError('There is no table that could ring', 'Run rowsync pull first.');
 }
 

@@ -134,12 +134,8 @@ export function momentStatus(path: string): { readonly lines: readonly string[];
 /** Null for none; what keeps the replica from being read is said beside it. */
 function readMoment(path: string): (ProvenMoment & { readonly holds: boolean }) | null {
   try {
-    const reader = openReader(path);
-    try {
-      return reader.isOlder() ? null : readLastMoment(reader);
-    } finally {
-      reader.close();
-    }
+    using reader = openReader(path);
+    return reader.isOlder() ? null : readLastMoment(reader);
   } catch {
     return null;
   }
