@@ -47,7 +47,7 @@ export const LOG_EVENTS = {
     'Columns that the configuration leaves out, or masks in another way now, went with all that was kept of them.',
   'table.reshaped': 'Columns of a table changed while its rows were read; they are read again.',
   'table.way':
-    'When a table is followed and when it is swept, in `way`, or why it is not followed; told at the start and when it changes.',
+    'When tables (`table`) are followed and when they are swept, in `way`, or why they are not followed; told at the start and when it changes.',
   'schema.changed': 'Tables or columns changed at the origin; `message` says how.',
   'table.gone': 'The origin no longer shows a table; its rows stay, and its edits wait.',
   'contracts.failed':

@@ -3,6 +3,7 @@
  * and swept, or why it is only swept.
  */
 import type { Logger } from '../base/log.ts';
+import { someOf } from '../base/text.ts';
 import type { Config } from '../config/load.ts';
 import { timesText } from '../config/cron-times.ts';
 import { pullSettings } from '../config/settings.ts';
@@ -120,6 +121,8 @@ export class RefreshWatch {
   tell({ replica, config }: Pick<Resources, 'replica' | 'config'>, jobs: Jobs, log: Logger): void {
     const before = this.#textByTable;
     this.#textByTable = freshnessTexts(replica, config, jobs);
-    for (const [table, way] of this.#textByTable) if (before.get(table) !== way) log.info('table.way', { table, way });
+    const changed = [...this.#textByTable].filter(([table, way]) => before.get(table) !== way);
+    for (const [way, of] of Map.groupBy(changed, ([, text]) => text))
+      log.info('table.way', { table: someOf(of.map(([table]) => table)), way });
   }
 }

@@ -230,7 +230,9 @@ export class Requests {
 
   #reading({ method, table }: Target, { etag, isChange }: { etag: string | null; isChange: boolean }): AnswerContext {
     const { host, scrub, format, limits, clock } = this.#parts;
-    const what = table === null ? method : `${method} of "${table}"`;
+    // The bare word would read like a person.
+    const plain = method === 'user' ? 'asking who is calling' : method;
+    const what = table === null ? plain : `${method} of "${table}"`;
     const { decodedBytesMax } = limits;
     return { attempted: { what, host, isChange, scrub }, format, decodedBytesMax, nowMs: clock.nowMs(), etag };
   }

@@ -319,6 +319,25 @@ test('a table that nobody knows is a mistake on the command line', async () => {
   }
 });
 
+test('a mistyped name leaves no run, but where a table was found to be gone', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  using workspace = makeWorkspace(sandbox);
+  const runs = async (): Promise<readonly unknown[]> => {
+    const { stdout } = await runCli(['sql', '--json', 'SELECT kind, outcome FROM sync_runs ORDER BY id'], workspace);
+    return JSON.parse(stdout) as readonly unknown[];
+  };
+  await runCli(['pull'], workspace);
+
+  await runCli(['pull', 'Ntoe'], workspace);
+  const before = await runs();
+  sandbox.store.dropTable('Empty');
+  const { exitCode } = await runCli(['pull', 'Ntoe'], workspace);
+
+  expect(before).toEqual([{ kind: 'pull', outcome: 'done' }]);
+  expect(exitCode).toBe(2);
+  expect(await runs()).toEqual([...before, { kind: 'pull', outcome: 'stopped' }]);
+});
+
 test('a configuration that matches no table is wrong, and check says the same', async () => {
   await using sandbox = await startTestSandbox({ tables: tables() });
   using workspace = makeWorkspace(sandbox, 'tables: { Notte: {} }');

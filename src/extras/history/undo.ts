@@ -13,7 +13,7 @@ import { findHistory } from '../../replica/bookkeeping/history.ts';
 import { readTable, type TableRecord, readEditing } from '../../replica/bookkeeping/tables.ts';
 import { queryAny, queryRows, queryText } from '../../replica/query.ts';
 import { baseName, hasBase } from '../../replica/user-tables.ts';
-import { readExactCells, writeCells } from '../shared/sql-client.ts';
+import { clientRefusal, type ClientConnection, readExactCells, writeCells } from '../shared/sql-client.ts';
 import { readExactEntries, type ExactEntry } from './exact-entries.ts';
 import {
   inverseOf,
@@ -46,10 +46,10 @@ export interface TableUndo {
 
 /**
  * Takes changes of a table back, except where cells changed since. A row whose delete has not reached the origin is here again, as the origin has it.
- * `goneKeys`: keys that none of the deleted rows gets again, so that no cell may refer to them. @throws what SQLite or a trigger says against an edit. The caller then takes the transaction back.
+ * `goneKeys`: keys that none of the deleted rows gets again, so that no cell may refer to them. What a trigger refuses is listed. @throws what ended the transaction.
  */
 export function undoTable(
-  from: Connection,
+  from: ClientConnection,
   { id, table }: { readonly id: number; readonly table: string },
   wish: UndoSelection,
   goneKeys: ReadonlySet<string>,
@@ -94,8 +94,9 @@ export function undoTable(
       refusals.push({ rowId, column: null, why: NO_INSERTS });
       continue;
     }
-    edits.push(edit);
-    if (isTwoWay) writeEdit(from, record.localName, edit);
+    const why = isTwoWay ? refusedEdit(from, record.localName, edit) : null;
+    if (why === null) edits.push(edit);
+    else refusals.push({ rowId, column: null, why });
   }
   return { table: record.localName, isTwoWay, changeCount: changes.length, edits, withdrawn, deleted, refusals };
 }
@@ -263,11 +264,18 @@ function bindable(value: Exact): null | string | number | bigint | Buffer {
   return value !== null && typeof value === 'object' && !Buffer.isBuffer(value) ? Buffer.from(value.raw, 'hex') : value;
 }
 
-/** Writes an edit as any SQL client would. @throws what SQLite or a trigger says against it. */
-export function writeEdit(from: Connection, table: string, { rowId, kind, cells }: InverseEdit): void {
-  if (kind === 'delete') from.prepare(sql`DELETE FROM ${ident(table)} WHERE _id = ?`).run(rowId);
-  else {
-    const written = cells.map(({ column, edited }) => ({ column, value: bindable(edited) }));
-    writeCells(from, table, kind === 'insert' ? null : rowId, written);
+/** Writes an edit as any SQL client would; says why where a trigger or SQLite refuses it. @throws what ended the transaction. */
+export function refusedEdit(from: ClientConnection, table: string, { rowId, kind, cells }: InverseEdit): string | null {
+  try {
+    if (kind === 'delete') from.prepare(sql`DELETE FROM ${ident(table)} WHERE _id = ?`).run(rowId);
+    else {
+      const written = cells.map(({ column, edited }) => ({ column, value: bindable(edited) }));
+      writeCells(from, table, kind === 'insert' ? null : rowId, written);
+    }
+    return null;
+  } catch (thrown) {
+    const why = clientRefusal(from, thrown);
+    if (why === null) throw thrown;
+    return why;
   }
 }

@@ -5,11 +5,11 @@ import type { Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { countText, plural, printable } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
-import { type TableUndo, writeEdit } from '../history/undo.ts';
+import { refusedEdit, type TableUndo } from '../history/undo.ts';
 import { dropProposal, findProposal, listProposals, moveProposal, type FoundProposal } from './proposal-files.ts';
 import { proposalsFolder } from './proposal-names.ts';
 import type { Proposal, StoredEdit } from './proposal.ts';
-import { clientRefusal, type ClientConnection, workAsClient, readExactCells } from '../shared/sql-client.ts';
+import { type ClientConnection, workAsClient, readExactCells } from '../shared/sql-client.ts';
 import { editJson, previewOf, refusalLines } from '../history/edit-report.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
@@ -217,14 +217,9 @@ function applyEdits(from: ClientConnection, { edits }: Proposal): readonly Table
     const found = held(from, edit);
     group.refusals.push(...found.refusals);
     if (found.edit === null) continue;
-    try {
-      writeEdit(from, edit.table, found.edit);
-      group.edits.push(found.edit);
-    } catch (thrown) {
-      const why = clientRefusal(from, thrown);
-      if (why === null) throw thrown;
-      group.refusals.push({ rowId: edit.rowId ?? 0, column: null, why });
-    }
+    const why = refusedEdit(from, edit.table, found.edit);
+    if (why === null) group.edits.push(found.edit);
+    else group.refusals.push({ rowId: edit.rowId ?? 0, column: null, why });
   }
   return [...byTable].map(([table, group]) => ({
     table,

@@ -115,6 +115,7 @@ function installSteps(name: string, options: ServiceOptions): readonly ServiceSt
       'Such as --url https://www.teamdesk.net --database 21995.',
     );
   }
+  requireSystemd(name, options);
   const program = ownCommand(NODE_FLAGS);
   const hidden = program.find((path) => HIDDEN_FOLDERS.some((folder) => path.startsWith(folder)));
   if (hidden !== undefined && options.root === undefined) {
@@ -132,6 +133,15 @@ function installSteps(name: string, options: ServiceOptions): readonly ServiceSt
     token: options.tokenFile === undefined ? null : readToken(options.tokenFile),
     maskKey: newMaskKey(),
   });
+}
+
+/** @throws RowsyncError `service.failed` where the steps would fail half-way. */
+function requireSystemd(name: string, { root }: ServiceOptions): void {
+  if (root !== undefined || examineUnits(name) !== null) return;
+  throw failed(
+    'systemctl does not answer: this machine does not run systemd',
+    '--root FOLDER sets up the system in a folder.',
+  );
 }
 
 function uninstallSteps(name: string, { root = '/' }: ServiceOptions): readonly ServiceStep[] {

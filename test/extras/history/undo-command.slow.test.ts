@@ -193,6 +193,20 @@ test('what changed since is refused and listed, and the rest is taken back', asy
   expect(await world.cells()).toContain('mine');
 });
 
+test('a row that a trigger refuses is named, and the others are taken back', async () => {
+  await using world = await startWorld();
+  for (const id of [1, 2]) world.store.update('Note', id, { Title: 'theirs' });
+  await world.run(['pull']);
+  const run = await world.lastRun();
+  world.execute(`CREATE TRIGGER mine BEFORE UPDATE ON "Note" WHEN OLD._id = 1 BEGIN SELECT RAISE(ABORT, 'closed'); END`);
+
+  const { exitCode, tables } = await world.undo(run);
+
+  expect(exitCode).toBe(3);
+  expect(tables).toMatchObject([{ rows: [{ rowId: 2 }], refused: [{ rowId: 1, column: null }] }]);
+  expect(tables[0]?.refused[0]?.why).toContain('trigger');
+});
+
 test('the second time there is nothing to take back', async () => {
   await using world = await startWorld();
   world.store.update('Note', 1, { Title: 'theirs' });

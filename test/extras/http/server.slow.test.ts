@@ -267,7 +267,7 @@ test('says in its status what failed and what to do, in words that commands can 
   const { body } = await ask({ port: portOf(daemon) }, '/status', asReader(daemon));
 
   expect(JSON.parse(body)).toMatchObject({
-    status: expect.stringMatching(/^user: the origin answered 403/) as string,
+    status: expect.stringMatching(/^asking who is calling: the origin answered 403/) as string,
     failure: {
       code: 'origin.forbidden',
       message: expect.stringContaining('403') as string,

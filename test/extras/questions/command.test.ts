@@ -198,7 +198,7 @@ test('a wrong token is one sentence', async () => {
   expect(exitCode).toBe(1);
   expect(stdout.match(LINE)).toBeNull();
   expect(stderr).toMatch(
-    /^error: user: the origin answered 403 .*\n {2}what to do: Check the token .*\n {2}code: origin\.forbidden\n$/,
+    /^error: asking who is calling: the origin answered 403 .*\n {2}what to do: Check the token .*\n {2}code: origin\.forbidden\n$/,
   );
 });
 

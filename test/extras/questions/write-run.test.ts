@@ -191,7 +191,7 @@ test('a wrong token is one sentence, and nothing is noted', async () => {
 
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(
-    /^error: user: the origin answered 403 .*\n {2}what to do: Check the token .*\n {2}code: origin\.forbidden\n$/,
+    /^error: asking who is calling: the origin answered 403 .*\n {2}what to do: Check the token .*\n {2}code: origin\.forbidden\n$/,
   );
   expect(existsSync(world.runFile)).toBe(false);
 });

@@ -7,7 +7,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { NODE_FLAGS } from '../../../src/base/node-flags.ts';
 import { optionsSchema } from '../../../src/config/options.ts';
 import { firstConfig, planInstall } from '../../../src/extras/service/service-plan.ts';
@@ -162,6 +162,20 @@ test.each([
   expect(exitCode).toBe(2);
   expect(stderr).toContain(hint);
   expect(readdirSync(folder.path)).toEqual([]);
+});
+
+test.each([[], ['--dry-run']])('without systemd nothing is begun, nor said to be possible %j', async (...flags) => {
+  using folder = temporaryFolder();
+  writeFileSync(join(folder.path, 'token'), 'a-token\n');
+  const origin = ['--url', 'https://www.teamdesk.net', '--database', '21995', '--token-file', 'token'];
+  vi.stubEnv('PATH', folder.path);
+  onTestFinished(() => void vi.unstubAllEnvs());
+
+  const result = await runCli(['service', 'install', 'nowhere', ...origin, ...flags], { folder: folder.path });
+
+  expect(result).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(result.stderr).toContain('this machine does not run systemd');
+  expect(readdirSync(folder.path)).toEqual(['token']);
 });
 
 describe.skipIf(!canInstall)('into a folder that stands for a machine', () => {
