@@ -89,7 +89,7 @@ async function plan(
   const previews = await runPlan(invocation, names);
   const { session } = invocation;
   if (invocation.isJson) await printJson(invocation, planJson(previews));
-  else if (isShort) await session.stdout.write(planText(previews));
+  else if (isShort) await session.stdout.write(planText(previews, session.stdout.width()));
   else await writePaged(session, reviewText(previews, session.stdout.width()));
   return EXIT.done;
 }

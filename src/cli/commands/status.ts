@@ -256,7 +256,9 @@ function refreshSums(tables: readonly KeptTable[], keeper: Status['keeper']): st
     return `  ${printable(way)}: ${who}`;
   });
   const by =
-    keeper === 'nobody' ? 'once a daemon runs (rowsync daemon, or rowsync service install):' : 'by the daemon:';
+    keeper === 'nobody' || keeper === 'silent'
+      ? 'once a daemon runs (rowsync daemon, or rowsync service install):'
+      : 'by the daemon:';
   return lines.length === 0 ? '' : `${by}\n${lines.join('\n')}\n`;
 }
 

@@ -20,7 +20,7 @@ export function reviewText(previews: readonly TablePreview[], width: number | nu
 }
 
 function tableText(preview: TablePreview, width: number | null): string {
-  return tableHead(preview) + preview.rows.map((row) => rowText(row, width)).join('');
+  return tableHead(preview, width) + preview.rows.map((row) => rowText(row, width)).join('');
 }
 
 function rowText(row: PreviewRow, width: number | null): string {

@@ -7,6 +7,7 @@ import {
   countText,
   displayWidth,
   durationText,
+  hanging,
   plural,
   printable,
   someOf,
@@ -126,13 +127,16 @@ export function planCellsJson(cells: readonly PreviewCell[]): unknown {
 }
 
 /** A plan in short: per table what would be sent, the first rows, and what waits. Values are cut; edit-review.ts shows all. */
-export function planText(previews: readonly TablePreview[]): string {
+export function planText(previews: readonly TablePreview[], width: number | null): string {
   if (previews.length === 0) return 'Nothing to push\n';
-  return previews.map(tableText).join('\n');
+  return previews.map((preview) => tableText(preview, width)).join('\n');
 }
 
 /** The first lines about a table: what would be sent, with how many requests, and why it is held. */
-export function tableHead({ table, rows, writeCallCount, readCallCount, held }: TablePreview): string {
+export function tableHead(
+  { table, rows, writeCallCount, readCallCount, held }: TablePreview,
+  width: number | null,
+): string {
   const sent = rows.filter(({ fate }) => fate === 'sent');
   const counts = CHANGE_KINDS.flatMap((kind) => {
     const count = sent.filter((row) => row.kind === kind).length;
@@ -146,16 +150,16 @@ export function tableHead({ table, rows, writeCallCount, readCallCount, held }: 
       ? []
       : [`${plural(writeCallCount, 'write call')}, about ${plural(readCallCount, 'read call')}`]),
   ];
-  const waits = held === null ? '' : `  a push is held: ${withoutName(printable(held), table)}\n`;
+  const waits = held === null ? '' : hanging('  a push is held: ', withoutName(printable(held), table), width);
   return `${printable(table)}: ${head.join('; ')}\n${waits}`;
 }
 
-function tableText(preview: TablePreview): string {
+function tableText(preview: TablePreview, width: number | null): string {
   const { rows } = preview;
   const isLong = rows.length > ROWS_SHOWN_MAX;
   const shown = rows.slice(0, isLong ? ROWS_OF_MANY : ROWS_SHOWN_MAX).map((row) => `  ${rowText(row)}\n`);
   const more = isLong ? `  and ${plural(rows.length - shown.length, 'more row')} (--json lists them)\n` : '';
-  return `${tableHead(preview)}${isLong ? columnsText(rows) : ''}${shown.join('')}${more}`;
+  return `${tableHead(preview, width)}${isLong ? columnsText(rows) : ''}${shown.join('')}${more}`;
 }
 
 /** In how many rows each column changes, the most frequent first. */

@@ -240,7 +240,7 @@ async function tellEdits({ invocation, sandbox, path, say, ask }: Stage): Promis
 
   await say(`\n5. Edit it, in SQL: two tables of this demo say push: true\n${indented(EDITS)}`);
   executeAsClient(path, EDITS);
-  await say(`   $ ${ROWSYNC} plan\n${planText(await runPlan(invocation, [])).replaceAll('\n\n', '\n')}`);
+  await say(`   $ ${ROWSYNC} plan\n${planText(await runPlan(invocation, []), width).replaceAll('\n\n', '\n')}`);
 
   sandbox.store.update('Customer', 2, { Phone: '+44 20 7946 0018' });
   await say(`\n6. Push it. A colleague has just changed one of the same phone numbers\n   $ ${ROWSYNC} push\n`);

@@ -163,7 +163,7 @@ function undoText(undone: readonly TableUndo[], back: PutBackAnswer | null, isKe
     const those = busy.filter((table) => table.isTwoWay === isTwoWay);
     if (those.length === 0) continue;
     const rowCount = those.reduce((sum, { edits }) => sum + edits.length, 0);
-    lines.push(planText(those.map(previewOf)), `${plural(rowCount, 'row')}: ${end}`);
+    lines.push(planText(those.map(previewOf), null), `${plural(rowCount, 'row')}: ${end}`);
   }
   for (const { table, withdrawn: ids } of withdrawn) {
     const what = isKept ? (ids.length === 1 ? 'is withdrawn' : 'are withdrawn') : 'would be withdrawn';

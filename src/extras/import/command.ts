@@ -132,7 +132,7 @@ function reportText(report: ImportReport, isDone: boolean): string {
   const end = isDone
     ? 'edited here; rowsync plan shows the edits, rowsync push carries them'
     : 'nothing was written; --confirm does it';
-  const preview = planText([{ table, rows, writeCallCount: 0, readCallCount: 0, held: null }]);
+  const preview = planText([{ table, rows, writeCallCount: 0, readCallCount: 0, held: null }], null);
   return `${text}${preview}${rest}${plural(rows.length, 'row')}: ${end}\n`;
 }
 

@@ -203,7 +203,7 @@ async function report(
       : `nothing was edited; rowsync proposals apply ${name} does it\n`;
   const { session } = invocation;
   const previews = busy.map(previewOf);
-  const plan = isShort ? planText(previews) : reviewText(previews, session.stdout.width());
+  const plan = (isShort ? planText : reviewText)(previews, session.stdout.width());
   const text = `${note === '' ? '' : `${printable(note)}\n`}${busy.length === 0 ? '' : plan}${end}`;
   return isApplied ? session.stdout.write(text) : writePaged(session, text);
 }

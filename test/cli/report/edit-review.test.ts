@@ -40,7 +40,7 @@ test('the short form of many rows says in how many each column changes, with the
   const rows = Array.from({ length: 1_506 }, (_, index) => row({ rowId: index + 1, cells }));
   const both = row({ rowId: 9_999, cells: [{ column: 'Count', base: 1, local: 2 }, ...cells] });
 
-  const lines = planText([table(...rows, both)]).split('\n');
+  const lines = planText([table(...rows, both)], 80).split('\n');
 
   expect(lines.slice(0, 3)).toEqual([
     'Note: 1,507 updates',

@@ -198,7 +198,9 @@ test('a row that a trigger refuses is named, and the others are taken back', asy
   for (const id of [1, 2]) world.store.update('Note', id, { Title: 'theirs' });
   await world.run(['pull']);
   const run = await world.lastRun();
-  world.execute(`CREATE TRIGGER mine BEFORE UPDATE ON "Note" WHEN OLD._id = 1 BEGIN SELECT RAISE(ABORT, 'closed'); END`);
+  world.execute(
+    `CREATE TRIGGER mine BEFORE UPDATE ON "Note" WHEN OLD._id = 1 BEGIN SELECT RAISE(ABORT, 'closed'); END`,
+  );
 
   const { exitCode, tables } = await world.undo(run);
 
