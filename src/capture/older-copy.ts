@@ -50,7 +50,7 @@ export function judgeOlderCopy(
   if (readCaptureState(from, id).olderCopy === null) return null;
   const name = shellWord(localName);
   return new RowsyncError('needsPerson', 'guard.olderCopy', {
-    message: `${localName}: ${plural(rowCount, 'edited row')} of an older copy that was put back may be outdated; nothing was sent`,
+    message: `${localName}: an older copy was put back, whose edits may be outdated; nothing of ${plural(rowCount, 'edited row')} was sent`,
     hint: `rowsync plan ${name} lists them. If they are meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`,
   });
 }
