@@ -202,12 +202,17 @@ class Tree {
   /** The parser says nothing of a section before it ends, and nothing at all of instructions and document types. */
   #checkMarkup(): void {
     const { markupCharactersMax } = this.#limits;
-    if (this.#position - this.#heardAt <= markupCharactersMax) return;
-    // Behind text it was heard with the `<`, else right before.
-    const at = this.#text.charAt(this.#heardAt) === '<' ? this.#heardAt + 1 : this.#heardAt;
-    const isMarkup = this.#text.charAt(at - 1) === '<' && '!?'.includes(this.#text.charAt(at));
-    if (!isMarkup && this.#open.length > 0) return;
-    this.#refuse(`a section or a comment has more than ${markupCharactersMax} characters`, 413);
+    while (this.#position - this.#heardAt > markupCharactersMax) {
+      // Behind text it was heard with the `<`, else right before.
+      const at = this.#text.charAt(this.#heardAt) === '<' ? this.#heardAt + 1 : this.#heardAt;
+      const mark = this.#text.charAt(at - 1) === '<' ? this.#text.charAt(at) : '';
+      if (mark !== '!' && mark !== '?' && this.#open.length > 0) return;
+      const end =
+        mark === '?' && this.#open.length > 0 ? this.#text.slice(at, at + markupCharactersMax).indexOf('?>') : -1;
+      if (end < 0) this.#refuse(`a section or a comment has more than ${markupCharactersMax} characters`, 413);
+      // The text behind an instruction is none of it.
+      this.#heardAt = at + end + '?>'.length;
+    }
   }
 
   #begin(name: string): void {

@@ -245,6 +245,8 @@ describe('bounds', () => {
       ['two around a section', `<a>${comment}<![CDATA[x]]>${comment}</a>`],
       ['two side by side in an element', `<a>${comment}${comment}</a>`],
       ['one before a text that is longer than a piece of the document', `<a><!-- c -->${'x'.repeat(70_000)}</a>`],
+      ['two instructions before such a text', `<a><?b ${x60}?><?b ${x60}?>${'x'.repeat(70_000)}</a>`],
+      ['an instruction amid such a text', `<a>x<?b?>${'x'.repeat(70_000)}</a>`],
       ['one amid such a text', `<a>x<!---->${'x'.repeat(70_000)}</a>`],
     ])('%s are read', (_, text) => {
       expect(readXml(text, limits)).not.toBeInstanceOf(WireFault);
@@ -260,6 +262,7 @@ describe('bounds', () => {
       ['an open comment behind another', `<a><!----><!--${x100}`, 114],
       ['an open section', `<a><![CDATA[${x100}`, 112],
       ['an open instruction', `<a><?b ${x100}`, 107],
+      ['an open instruction behind another', `<a><?b?><?b ${x100}`, 112],
     ])('more than 100 characters are refused: %s', (_, text, column) => {
       expect(readXml(text, limits)).toMatchObject({
         message: `The XML document, line 1, column ${column}: a section or a comment has more than 100 characters`,

@@ -46,7 +46,8 @@ Examples:
   rowsync plan Customer --json | jq '.tables[].rows[]'`;
 
 /** Of every command that shows edits. */
-export const SUMMARY = 'the first rows of each table on a line each, with long values cut';
+export const SUMMARY =
+  'the first rows of each table on a line each, with long values cut; of more than 40, how many change each column';
 
 export function addPushCommands(program: Command, runner: Runner): void {
   program
