@@ -27,9 +27,10 @@ export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks 
   const after = /^-?\d{1,15}$/.test(given) ? Number(given) : Number.MIN_SAFE_INTEGER;
   const { ids, count } = readWaitingIds(reader, table, { after, limit: ROWS_MAX });
   const { waitingCount, parkedCount, openConflictCount } = countWaiting(reader, table.id);
-  const others = [
-    openConflictCount === 0 ? [] : `${openConflictCount} in conflict`,
-    parkedCount === 0 ? [] : `${parkedCount} refused or in doubt`,
+  const counted = [
+    waitingCount === 0 && count > 0 ? [] : plural(waitingCount, 'edited row'),
+    openConflictCount === 0 ? [] : `${plural(openConflictCount, 'row')} in conflict`,
+    parkedCount === 0 ? [] : `${plural(parkedCount, 'row')} refused or in doubt`,
   ].flat();
   const cells = Map.groupBy(readWaitingCells(reader, table, ids), ({ rowId }) => rowId);
   const nameOf = rowNamer(reader);
@@ -37,7 +38,7 @@ export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks 
   const body = html`<p class="crumbs">
       <a href="/browse">Tables</a> <a href="/browse/${pathPart(table.name)}"><bdi>${table.name}</bdi></a>
     </p>
-    <h1>${[plural(waitingCount, 'edited row'), ...others].join(', ')} in <bdi>${table.name}</bdi></h1>
+    <h1>${counted.join(', ')} in <bdi>${table.name}</bdi></h1>
     ${count === 0 ? html`<p class="about">The origin has all that was edited here.</p>` : allHtml(desk, table, count)}
     <ol class="notes changes">
       ${[...cells].map(([id, lines]) => rowHtml({ table, id, name: nameOf(table.name, id), lines, desk }))}
@@ -103,6 +104,13 @@ function sentText(reader: PageInput['reader'], { id, name }: BrowsedTable): stri
   return parts.flatMap(([count, what]) => (count === 0 ? [] : [plural(count, what)])).join(', ');
 }
 
+const STATES: Readonly<Record<string, string>> = {
+  sending: 'being sent',
+  unknown: 'sent, without an answer yet',
+  conflicted: 'in conflict',
+  inDoubt: 'in doubt',
+};
+
 function rowHtml({
   table,
   id,
@@ -130,7 +138,7 @@ function rowHtml({
   return html`<li>
     <p>
       <a href="/browse/${path}/${id}">Row ${id}</a> <bdi>${name}</bdi>
-      <b>${kindText(kind)}</b>${state === 'edited' ? '' : `, ${state}`}
+      <b>${kindText(kind)}</b>${state === 'edited' ? '' : `, ${STATES[state] ?? state}`}
     </p>
     ${cellsHtml({ kind, old: valuesOf('base'), now: valuesOf('local') }, { cellsMax: CELLS_MAX, columns: table.columns })}
     ${decideForm(request.formToken, fields, [`Discard row ${id}`, 'plain'])}

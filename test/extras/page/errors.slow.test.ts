@@ -138,3 +138,15 @@ test('every field that cannot be saved is marked, with its reason, also in a new
     expect(body).toContain('>\ngood</textarea>');
   }
 });
+
+test('the page of edits counts rows in conflict and refused rows, and says so of each', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const { port, cookie } = await signIn(daemon);
+
+  const { body } = await ask({ port }, '/edits/Note', { headers: { Cookie: cookie } });
+
+  expect(body).toContain('<h1>1 row in conflict, 1 row refused or in doubt in <bdi>Note</bdi></h1>');
+  expect(body).toContain('<b>changed</b>, in conflict');
+  expect(body).toContain('<b>changed</b>, refused');
+});
