@@ -8,6 +8,7 @@ import { CONTRACTS } from './extras/contracts/extra.ts';
 import { DEMO } from './extras/demo/extra.ts';
 import { DOORBELL } from './extras/doorbell/extra.ts';
 import { EXPORT } from './extras/export/extra.ts';
+import { FILES } from './extras/files/extra.ts';
 import { FRESH } from './extras/fresh/extra.ts';
 import { HISTORY } from './extras/history/extra.ts';
 import { HTTP } from './extras/http/extra.ts';
@@ -26,6 +27,7 @@ import { SETUP } from './extras/setup/extra.ts';
 import { VERIFY } from './extras/verify/extra.ts';
 
 export const EXTRAS: readonly Extra[] = [
+  FILES,
   VERIFY,
   SCHEMA,
   DEMO,

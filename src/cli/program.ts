@@ -234,7 +234,6 @@ const COMMANDS: readonly CommandModule[] = [
     names: ['failures', 'retry'],
     load: async () => (await import('./commands/failures.ts')).addFailureCommands,
   },
-  { group: 'Look', names: ['files'], load: async () => (await import('./commands/files.ts')).addFilesCommands },
   { group: 'Operate', names: ['resync'], load: async () => (await import('./commands/resync.ts')).addResyncCommand },
 ];
 

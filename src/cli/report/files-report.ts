@@ -1,26 +1,14 @@
 /**
  * What work on files did, in words and as exit codes. Pure.
  */
-import { RowsyncError } from '../../base/errors.ts';
+import type { RowsyncError } from '../../base/errors.ts';
 import type { FilesReport } from '../../files/context.ts';
-import type { PruneReport } from '../../files/prune.ts';
 import { problemsText } from './pull-report.ts';
 import { bytesText, countText, durationText, plural } from '../../base/text.ts';
 
 /** What ended the work; files that failed by themselves are listed in `sync_files` and end nothing. */
 export function filesFailures(report: FilesReport | null): readonly RowsyncError[] {
   return report?.error == null ? [] : [report.error];
-}
-
-/** An error for files that failed by themselves, where fetching them is all that was asked for. */
-export function filesFailedError({ failedCount }: FilesReport): readonly RowsyncError[] {
-  if (failedCount === 0) return [];
-  return [
-    new RowsyncError('originRefused', 'files.failed', {
-      message: `${plural(failedCount, 'file')} could not be fetched`,
-      hint: "SELECT * FROM sync_files WHERE state = 'failed' says which, and why.",
-    }),
-  ];
 }
 
 /** Downloads for people; empty if nothing happened. */
@@ -44,10 +32,4 @@ export function filesText(report: FilesReport | null): string {
       : `\n${plural(report.overBoundCount, 'file')} not downloaded: files.maxBytes is reached\n` +
         '  what to do: raise it, or leave files out by type or size under tables\n';
   return line + failed + over + problemsText(filesFailures(report).map((error) => ({ what: 'files', error })));
-}
-
-export function pruneText({ contentCount, bytes }: PruneReport, isDryRun: boolean): string {
-  if (contentCount === 0) return 'Nothing to remove: every content belongs to a row of sync_files\n';
-  const what = `${countText(contentCount)} contents (${bytesText(bytes)}) that no row of sync_files refers to`;
-  return isDryRun ? `Would remove ${what}\n` : `Removed ${what}\n`;
 }

@@ -4,17 +4,25 @@
  */
 import { Option, type Command } from 'commander';
 import { answerAsJson, type ResultTable } from '../../base/result-formats.ts';
-import { EXIT } from '../../base/errors.ts';
-import { pruneFiles } from '../../files/prune.ts';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { bytesText, countText, plural } from '../../base/text.ts';
+import type { FilesReport } from '../../files/context.ts';
+import { pruneFiles, type PruneReport } from '../../files/prune.ts';
 import { pullFiles } from '../../files/download.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
 import { openReader, type QueryAnswer } from '../../replica/reader.ts';
-import { filesFailedError, filesFailures, filesText, pruneText } from '../report/files-report.ts';
-import { exitCodeOf, loadNamedConfig, openExistingReplica, printResult, withResources } from '../runtime/invocation.ts';
+import { filesFailures, filesText } from '../../cli/report/files-report.ts';
+import {
+  exitCodeOf,
+  loadNamedConfig,
+  openExistingReplica,
+  printResult,
+  withResources,
+} from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import { writeAll } from '../terminal/session.ts';
-import { answerAsList } from '../terminal/table.ts';
+import { writeAll } from '../../cli/terminal/session.ts';
+import { answerAsList } from '../../cli/terminal/table.ts';
 
 const EXAMPLES = `
 Content is in the file store (replica.files); sync_files says for each revision where.
@@ -90,6 +98,17 @@ async function pullAndPrint(invocation: Invocation, tables: readonly string[]): 
   return exitCode;
 }
 
+/** An error for files that failed by themselves, where fetching them is all that was asked for. */
+function filesFailedError({ failedCount }: FilesReport): readonly RowsyncError[] {
+  if (failedCount === 0) return [];
+  return [
+    new RowsyncError('originRefused', 'files.failed', {
+      message: `${plural(failedCount, 'file')} could not be fetched`,
+      hint: "SELECT * FROM sync_files WHERE state = 'failed' says which, and why.",
+    }),
+  ];
+}
+
 async function pruneAndPrint(
   invocation: Invocation,
   { dryRun = false }: { readonly dryRun?: boolean },
@@ -99,4 +118,10 @@ async function pruneAndPrint(
   const report = await pruneFiles(replica, { folder: config.replica.files, dryRun });
   await printResult(invocation, { exitCode: EXIT.done, dryRun, ...report }, pruneText(report, dryRun));
   return EXIT.done;
+}
+
+export function pruneText({ contentCount, bytes }: PruneReport, isDryRun: boolean): string {
+  if (contentCount === 0) return 'Nothing to remove: every content belongs to a row of sync_files\n';
+  const what = `${countText(contentCount)} contents (${bytesText(bytes)}) that no row of sync_files refers to`;
+  return isDryRun ? `Would remove ${what}\n` : `Removed ${what}\n`;
 }

@@ -1,0 +1,9 @@
+/**
+ * What people do with attached files: list them, fetch what is missing at once, remove what nothing refers to. The core fetches them with the rows.
+ */
+import type { Extra } from '../../extra.ts';
+
+export const FILES: Extra = {
+  name: 'files',
+  commands: [{ group: 'Look', names: ['files'], load: async () => (await import('./command.ts')).addFilesCommands }],
+};
