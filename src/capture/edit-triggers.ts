@@ -151,11 +151,15 @@ const IS_NEW = sql`i.table_id AND b._id IS NULL`;
 function changeRules(table: TwoWayTable): readonly CellRule[] {
   const cells = table.columns.flatMap((column): readonly CellRule[] => {
     if (!column.writable) return [keptCell(table, column)];
+    const isJudged = column.type === 'Autonumber' ? IS_NEW : isCellChanged(column);
     const values = valueRules(table, column).map(({ isBroken, sentence }) => ({
-      isBroken: sql`${isCellChanged(column)} AND (${isBroken})`,
+      isBroken: sql`${isJudged} AND (${isBroken})`,
       sentence,
     }));
-    return [...values, ...missingCell(table, column)];
+    if (column.type !== 'Autonumber') return [...values, ...missingCell(table, column)];
+    // A new row may bring its number, which no edit changes.
+    const { isBroken, sentence } = keptCell(table, column);
+    return [{ isBroken: sql`${isBroken} AND (b._id IS NOT NULL OR i.table_id IS NULL)`, sentence }, ...values];
   });
   return [
     {
@@ -249,7 +253,7 @@ export function keptSentence(
   if (column.kind === UNKNOWN_KIND)
     return `${cellName(table, column)} cannot be changed here yet: the origin shows what you may write only once the table has a row`;
   if (column.type === 'Autonumber')
-    return `${cellName(table, column)} cannot be changed here: the origin numbers the rows, so leave it out of a new one`;
+    return `${cellName(table, column)} cannot be changed here: it is an autonumber, which only a new row may bring along`;
   return `${cellName(table, column)} cannot be changed here: the origin computes it, or does not let you write it`;
 }
 

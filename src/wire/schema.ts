@@ -132,7 +132,7 @@ export function isWritable({ kind, readOnly }: Pick<ColumnDescriptor, 'kind' | '
   return kind === null ? readOnly === false : WRITABLE_KINDS.has(kind) && readOnly !== true;
 }
 
-/** Whether rowsync writes the column. It leaves every autonumber to the origin, which takes one for a new row too. */
+/** Whether an edit may change the column. An autonumber never changes; a new row may bring its own. */
 export function isEditable(column: Pick<ColumnDescriptor, 'kind' | 'readOnly' | 'type'>): boolean {
   return isWritable(column) && columnType(column.type) !== 'Autonumber';
 }

@@ -41,6 +41,7 @@ const EDITS: readonly (readonly [string, readonly string[]])[] = [
     `INSERT INTO "Note" ("Title") VALUES ('a'); UPDATE "Note" SET "Count" = 3 WHERE _id = -2`,
     ['insert -2 Title,Count'],
   ],
+  [`INSERT INTO "Note" ("Id", "Title") VALUES ('99', 'x')`, ['insert -2 Id,Title']],
   // A row that is known is updated, cell by cell, however it is written.
   [
     `INSERT OR REPLACE INTO "Note" (_id, "Title", "Code", "Count", "Done", "Due") VALUES (1, 'x', 'c1', 1, 1, '2026-11-21')`,
@@ -169,14 +170,10 @@ const REFUSED: readonly (readonly [string, string])[] = [
     `INSERT INTO "Note" ("Title", "Total") VALUES ('x', 1)`,
     '"Total" of Note cannot be changed here: the origin computes it, or does not let you write it',
   ],
-  ...[
+  [
     `UPDATE "Note" SET "Id" = '99' WHERE _id = 1`,
-    `INSERT INTO "Note" ("Id", "Title") VALUES ('99', 'x')`,
-    `INSERT INTO "Note" ("Id", "Title") SELECT "Id", "Title" FROM "Note" WHERE _id = 1`,
-  ].map((statement): readonly [string, string] => [
-    statement,
-    '"Id" of Note cannot be changed here: the origin numbers the rows, so leave it out of a new one',
-  ]),
+    '"Id" of Note cannot be changed here: it is an autonumber, which only a new row may bring along',
+  ],
   [
     `UPDATE "Note" SET "Date Modified" = '2026-01-01T00:00:00Z'`,
     '"Date Modified" of Note cannot be changed here: the origin computes it, or does not let you write it',

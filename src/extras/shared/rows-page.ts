@@ -79,7 +79,7 @@ const TABLES = sql`
 
 const COLUMNS = sql`
   SELECT p.name, coalesce(c.name, '') AS originName, coalesce(c.type, '') AS type, p.type AS storedAs, c.kind,
-         coalesce(c.writable, 0) AS writable, coalesce(c.options, '') AS options, c.width,
+         coalesce(c.writable AND c.value_form <> 'Autonumber', 0) AS writable, coalesce(c.options, '') AS options, c.width,
          c.mask ->> '$.kind' AS mask
   FROM pragma_table_info(@name) p
   LEFT JOIN _rowsync_columns c ON c.table_id = @id AND c.local_name = p.name COLLATE NOCASE AND c.state = 'live'

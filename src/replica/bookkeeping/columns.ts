@@ -6,14 +6,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { TYPE_RULES } from '../../wire/column-types.ts';
-import { type ColumnDescriptor, type ColumnType, columnType, isEditable, type Mask } from '../../wire/schema.ts';
+import { type ColumnDescriptor, type ColumnType, columnType, isWritable, type Mask } from '../../wire/schema.ts';
 import { oncePerSchema } from '../schema-objects.ts';
 import { queryAll, queryNumber, withFlags } from '../query.ts';
 
 /**
  *    type            as the origin spells it; value_form is the ColumnType that we read it with
  *    stored_as       TEXT, INTEGER or ANY
- *    writable        1 where the calling user may write it at the origin; 0 of every autonumber, which the origin gives
+ *    writable        1 where the calling user may write it at the origin; the view says 0 of an autonumber, which only a new row may bring along
  *    state           live · removed (no longer described, keeps its last values) · aside (replaced by another form)
  *    mask            JSON: how its values are masked, and by which pattern of the configuration; null where they are not (wire/mask.ts)
  */
@@ -30,7 +30,7 @@ export const COLUMNS = sql`
 export const COLUMNS_VIEW = sql`
   CREATE VIEW sync_columns AS
   SELECT t.local_name AS "table", c.local_name AS "column", t.name AS origin_table, c.name AS origin_column,
-         c.type, c.stored_as, c.kind, c.writable, c.width, c.options, c.state, c.since, c.id AS origin_id,
+         c.type, c.stored_as, c.kind, c.writable AND c.value_form <> 'Autonumber' AS writable, c.width, c.options, c.state, c.since, c.id AS origin_id,
          json_extract(c.mask, '$.kind') AS mask
   FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id`;
 
@@ -136,7 +136,7 @@ export function describeColumns(tx: Tx, tableId: number, columns: readonly Descr
 
 function factsOf({ descriptor, position }: DescribedColumn) {
   const { id, name, alias, type: spelling, kind, width, dataOptions, mask = null } = descriptor;
-  const [type, writable, options] = [columnType(spelling), isEditable(descriptor), dataOptions.join(', ')];
+  const [type, writable, options] = [columnType(spelling), isWritable(descriptor), dataOptions.join(', ')];
   return { id, name, alias, type, spelling, writable, width, options, kind, position, mask };
 }
 

@@ -147,7 +147,7 @@ test('an origin that keeps its word', async () => {
 
   expect(found.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
   const text = found.map(({ message }) => message).join('\n');
-  expect(text).toContain('Note 8 (3 writable)');
+  expect(text).toContain('Note 8 (2 writable)');
   expect(text).toContain('honoured: Note');
   expect(text).toContain('1 stored page of 3 read again');
   expect(text).toMatch(/rowsync has SQLite 3\.\d+/);
