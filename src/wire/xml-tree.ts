@@ -22,10 +22,12 @@ export interface XmlLimits {
   readonly tagCharactersMax: number;
   /** Characters of a section, a comment, an instruction, or of what is outside of the root: the parser takes a hundred bytes for some of them. */
   readonly markupCharactersMax: number;
+  /** The parser gets so many characters at once; its progress is looked at in between. A slice of a text costs it more at each character. */
+  readonly pieceCharacters: number;
 }
 
 /**
- * A page of 500 rows with 2,000 columns. The deepest document of the specification has 6 levels. A tag holds one column name,
+ * A page of 500 rows with 2,000 columns; a usual one is one piece. The deepest document of the specification has 6 levels. A tag holds one column name,
  * every character escaped, or the attributes of a row. Time grows with the length alone: the worst document within these bounds
  * takes a few seconds.
  */
@@ -37,20 +39,28 @@ export const XML_LIMITS: XmlLimits = {
   textCharactersMax: 8 * 1024 * 1024,
   tagCharactersMax: 16_384,
   markupCharactersMax: 1024 * 1024,
+  pieceCharacters: 512 * 1024,
 };
 
-/** The parser gets so many characters at once; its progress is looked at in between. */
-const PIECE_CHARACTERS = 65_536;
+/** One attribute; its name is as written, prefix included. */
+export interface XmlAttribute {
+  readonly name: string;
+  readonly value: string;
+}
 
 /** One element. */
 export interface XmlElement {
   /** Decoded: a column name, where the element is a column. */
   readonly name: string;
-  /** By name as written, prefix included. */
-  readonly attributes: ReadonlyMap<string, string>;
+  readonly attributes: readonly XmlAttribute[];
   readonly children: readonly XmlElement[];
   /** Empty where there are children. */
   readonly text: string;
+}
+
+/** The value of an attribute; undefined where the element has none of that name. */
+export function attributeOf({ attributes }: XmlElement, name: string): string | undefined {
+  return attributes.find((attribute) => attribute.name === name)?.value;
 }
 
 /** Gets each child of the root when it is complete; of the root's children, only the last one is kept then. */
@@ -61,12 +71,12 @@ export function readXml(text: string, limits = XML_LIMITS, takeChild?: TakeChild
   if (text.length > limits.charactersMax) {
     return new WireFault(`The XML document has more than ${limits.charactersMax} characters`, { status: 413 });
   }
-  if (!isXmlText(text)) return new WireFault('The XML document has characters that XML 1.0 does not allow');
+  if (!text.isWellFormed()) return new WireFault('The XML document has characters that XML 1.0 does not allow');
   for (const [character, name] of COUNTED) {
     if (!hasMore(text, character, limits.referencesMax)) continue;
     return new WireFault(`The XML document has more than ${limits.referencesMax} ${name}`, { status: 413 });
   }
-  return new Tree(limits, takeChild).read(text);
+  return new Tree(text, limits, takeChild).read();
 }
 
 const COUNTED = [
@@ -83,10 +93,11 @@ function hasMore(text: string, character: string, countMax: number): boolean {
   return false;
 }
 
-const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map();
+/** Nearly every element has no children or no attributes, and shares this list. */
+const NONE: readonly never[] = Object.freeze([]);
 
 interface OpenElement extends XmlElement {
-  children: OpenElement[];
+  children: readonly OpenElement[];
   text: string;
 }
 
@@ -102,57 +113,51 @@ class XmlError extends Error {
 
 /** The elements of one document, as they come. */
 class Tree {
+  readonly #text: string;
   readonly #limits: XmlLimits;
   readonly #takeChild: TakeChild | undefined;
   readonly #parser = new SaxesParser({ position: false, defaultXMLVersion: '1.0', forceXMLVersion: true });
   /** From the root to the element that is open. */
   readonly #open: OpenElement[] = [];
   readonly #nameByTag = new Map<string, string>();
-  #text = '';
+  readonly #hasEscapedNames: boolean;
   /** Of the tag that is read. */
-  #attributes: Map<string, string> | undefined;
+  #attributes: XmlAttribute[] | undefined;
   #root: OpenElement | undefined;
   #nodeCount = 0;
-  /** Where the tag that is read began; null outside of tags. */
-  #tagAt: number | null = null;
   /** Between two pieces, where the last one ended: the parser's own position is wrong then. */
   #pieceEnd: number | null = null;
-  /** Where the parser was when it last said something. */
+  /** Where the parser was when it last said something: behind a `>`, or behind the `<` that ends a text. */
   #heardAt = 0;
-  /** Characters of the open element's text, also those that turn out to be spaces between elements. */
-  #textLength = 0;
 
-  constructor(limits: XmlLimits, takeChild: TakeChild | undefined) {
+  constructor(text: string, limits: XmlLimits, takeChild: TakeChild | undefined) {
+    this.#text = text;
+    this.#hasEscapedNames = text.includes('_x');
     this.#limits = limits;
     this.#takeChild = takeChild;
     // At most seven handlers: with more, V8 keeps the parser as a dictionary, which is twenty times as slow.
     const parser = this.#parser;
-    parser.on('opentagstart', ({ name }) => {
-      this.#tagAt = parser.position - name.length - 2;
+    parser.on('attribute', (attribute) => {
       this.#countNode();
-    });
-    parser.on('attribute', ({ name, value }) => {
-      this.#countNode();
-      (this.#attributes ??= new Map<string, string>()).set(name, value);
+      (this.#attributes ??= []).push(attribute);
     });
     parser.on('opentag', ({ name }) => this.#begin(name));
     parser.on('closetag', () => this.#end());
     parser.on('text', (piece) => this.#addText(piece));
     parser.on('cdata', (piece) => this.#addText(piece));
-    parser.on('comment', () => {
-      if (this.#open.length > 0) this.#heardAt = parser.position + '>'.length;
-    });
+    parser.on('comment', () => this.#passOver(parser.position + '>'.length));
+    parser.on('processinginstruction', () => this.#passOver(parser.position));
   }
 
-  read(text: string): XmlElement | WireFault {
-    this.#text = text;
+  read(): XmlElement | WireFault {
+    const text = this.#text;
+    const { pieceCharacters } = this.#limits;
     try {
-      for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {
-        const piece = text.slice(at, at + PIECE_CHARACTERS);
+      for (let at = 0; at < text.length; at += pieceCharacters) {
+        const piece = text.slice(at, at + pieceCharacters);
         this.#parser.write(piece);
         this.#pieceEnd = at + piece.length;
-        this.#checkTag();
-        this.#checkMarkup();
+        this.#checkProgress();
         this.#pieceEnd = null;
       }
       this.#parser.close();
@@ -195,23 +200,20 @@ class Tree {
 
   #checkTag(): void {
     const { tagCharactersMax } = this.#limits;
-    if (this.#tagAt === null || this.#position - this.#tagAt <= tagCharactersMax) return;
-    this.#refuse(`a tag has more than ${tagCharactersMax} characters`);
+    if (this.#position - this.#heardAt < tagCharactersMax) return;
+    // It was heard before or behind the `<`, of which a tag has no other.
+    const length = this.#position - this.#text.lastIndexOf('<', this.#position - 1);
+    if (length > tagCharactersMax) this.#refuse(`a tag has more than ${tagCharactersMax} characters`);
   }
 
-  /** The parser says nothing of a section before it ends, and nothing at all of instructions and document types. */
-  #checkMarkup(): void {
+  /** The parser says nothing of a tag, a section, a comment or an instruction before it ends, and nothing at all of document types. */
+  #checkProgress(): void {
     const { markupCharactersMax } = this.#limits;
-    while (this.#position - this.#heardAt > markupCharactersMax) {
-      // Behind text it was heard with the `<`, else right before.
-      const at = this.#text.charAt(this.#heardAt) === '<' ? this.#heardAt + 1 : this.#heardAt;
-      const mark = this.#text.charAt(at - 1) === '<' ? this.#text.charAt(at) : '';
-      if (mark !== '!' && mark !== '?' && this.#open.length > 0) return;
-      const end =
-        mark === '?' && this.#open.length > 0 ? this.#text.slice(at, at + markupCharactersMax).indexOf('?>') : -1;
-      if (end < 0) this.#refuse(`a section or a comment has more than ${markupCharactersMax} characters`, 413);
-      // The text behind an instruction is none of it.
-      this.#heardAt = at + end + '?>'.length;
+    const at = this.#text.charAt(this.#heardAt) === '<' ? this.#heardAt + 1 : this.#heardAt;
+    const isText = this.#text.charAt(at - 1) !== '<';
+    if (!isText && !'!?'.includes(this.#text.charAt(at))) this.#checkTag();
+    else if (this.#position - this.#heardAt > markupCharactersMax && !(isText && this.#open.length > 0)) {
+      this.#refuse(`a section or a comment has more than ${markupCharactersMax} characters`, 413);
     }
   }
 
@@ -219,10 +221,11 @@ class Tree {
     const { depthMax } = this.#limits;
     if (this.#open.length >= depthMax) this.#refuse(`elements are nested deeper than ${depthMax} levels`, 413);
     this.#checkTag();
+    this.#countNode();
     const element: OpenElement = {
-      name: this.#nameOf(name),
-      attributes: this.#attributes ?? NO_ATTRIBUTES,
-      children: [],
+      name: this.#hasEscapedNames ? this.#nameOf(name) : name,
+      attributes: this.#attributes ?? NONE,
+      children: NONE,
       text: '',
     };
     this.#attributes = undefined;
@@ -233,20 +236,23 @@ class Tree {
     } else {
       this.#requireBlank(parent);
       const isTaken = this.#takeChild !== undefined && parent === this.#root;
-      if (isTaken) parent.children = [element];
-      else parent.children.push(element);
+      if (isTaken || parent.children.length === 0) parent.children = [element];
+      else (parent.children as OpenElement[]).push(element);
     }
     this.#open.push(element);
-    this.#textLength = 0;
-    this.#tagAt = null;
     this.#heardAt = this.#parser.position;
   }
 
   #end(): void {
+    this.#checkTag();
     const element = this.#open.pop();
     if (this.#open.length === 1 && element !== undefined) this.#takeChild?.(element);
-    this.#textLength = 0;
     this.#heardAt = this.#parser.position;
+  }
+
+  /** A comment or an instruction that ends at a place. */
+  #passOver(end: number): void {
+    if (this.#open.length > 0) this.#heardAt = end;
   }
 
   /** Text of the open element; it may come in pieces. */
@@ -255,22 +261,21 @@ class Tree {
     const element = this.#open.at(-1);
     if (element === undefined) return;
     const { textCharactersMax } = this.#limits;
-    this.#textLength += piece.length;
-    if (this.#textLength > textCharactersMax) {
+    element.text += piece;
+    if (element.text.length > textCharactersMax) {
       this.#refuse(`a value has more than ${textCharactersMax} characters`, 413);
     }
-    element.text += piece;
     if (element.children.length > 0) this.#requireBlank(element);
   }
 
   /** Spaces beside elements are nothing. */
   #requireBlank(element: OpenElement): void {
+    if (element.text === '') return;
     if (/[^ \t\r\n]/.test(element.text)) this.#refuse('text and elements are mixed');
     element.text = '';
   }
 
   #nameOf(tag: string): string {
-    if (!tag.includes('_x')) return tag;
     let name = this.#nameByTag.get(tag);
     if (name === undefined) this.#nameByTag.set(tag, (name = nameFromElement(tag)));
     return name;

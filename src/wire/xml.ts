@@ -37,7 +37,15 @@ import {
 } from './writes.ts';
 import { unreadableRow, whyUnreadable, type UnreadableCell } from './unreadable.ts';
 import { elementFromName } from './xml-names.ts';
-import { escapeText, isXmlText, readXml, XML_LIMITS, type TakeChild, type XmlElement } from './xml-tree.ts';
+import {
+  attributeOf,
+  escapeText,
+  isXmlText,
+  readXml,
+  XML_LIMITS,
+  type TakeChild,
+  type XmlElement,
+} from './xml-tree.ts';
 import { readXmlColumnOutput, readXmlOutput, writeXmlInput, type XmlValueWriter } from './xml-values.ts';
 
 /** Begins every document. */
@@ -77,11 +85,8 @@ function fieldFrom(element: XmlElement): unknown {
 
 /** `i:nil="true"`, whatever prefix the sender gave the namespace. */
 export function isNil({ attributes }: XmlElement): boolean {
-  if (attributes.size === 0) return false;
-  for (const [name, value] of attributes) {
-    if (name.endsWith(':nil') && (value === 'true' || value === '1')) return true;
-  }
-  return false;
+  if (attributes.length === 0) return false;
+  return attributes.some(({ name, value }) => name.endsWith(':nil') && (value === 'true' || value === '1'));
 }
 
 /** Reads Describe (Database). @throws RowsyncError `origin.truncated` or `origin.unexpected`, as all readers here. */
@@ -135,16 +140,17 @@ export function readXmlRows(
   readResponse(text, what, (element) => {
     count += 1;
     if (element.name !== 'row') throw json.unexpected(what, `element ${count} of the answer is not a <row>`);
-    if (element.attributes.has('type')) return;
-    const id = rowIdFrom(element.attributes.get('id'));
+    if (attributeOf(element, 'type') !== undefined) return;
+    const id = rowIdFrom(attributeOf(element, 'id'));
     if (id === undefined) throw json.unexpected(what, `row ${count} has no integer attribute "id"`);
     ids.push(id);
-    const allow = element.attributes.get('allow')?.trim().replaceAll(/\s+/g, ',') ?? null;
+    const allow = attributeOf(element, 'allow')?.trim().replaceAll(/\s+/g, ',') ?? null;
     const { values, faults } = readValues(element, readers, what);
-    const [fault, ...others] = faults;
-    const row = { id, allow, ...json.readColor(element.attributes.get('color')), values };
+    const color = attributeOf(element, 'color');
+    const row = color === undefined ? { id, allow, values } : { id, allow, ...json.readColor(color), values };
+    const fault = faults[0];
     if (fault === undefined) rows.push(row);
-    else unreadable.push(unreadableRow(row, [fault, ...others]));
+    else unreadable.push(unreadableRow(row, [fault, ...faults.slice(1)]));
   });
   return { rows, unreadable, ids };
 }
@@ -159,7 +165,7 @@ export function readXmlColumnNames(text: string, what: string): ReadonlySet<stri
 export function readXmlRollups(text: string, columns: readonly RollupShape[], what: string): readonly Rollup[] {
   return readResponse(text, what).children.map((row, index) => {
     const byName = cellByName(row);
-    const rowType = row.attributes.get('type') ?? null;
+    const rowType = attributeOf(row, 'type') ?? null;
     const values = columns.map(({ name, otherName, type }): Value => {
       if (otherName !== undefined && rowType !== null) return null;
       const cell = byName.get(name) ?? (otherName === undefined ? undefined : byName.get(otherName));

@@ -1,6 +1,8 @@
 /** The part of equivalent.ts about src/wire/. */
 import type { Equivalent } from './equivalent.ts';
 
+const TAG_CHECK = 'if (this.#position - this.#heardAt < tagCharactersMax) return;';
+
 export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   [
     'src/wire/decimal.ts',
@@ -404,7 +406,8 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
     ['textCharactersMax: 8 * 1024 * 1024,', '1024', '1025'],
     ['tagCharactersMax: 16_384,', '16_384', '16385'],
     ['markupCharactersMax: 1024 * 1024,', '1024', '1025'],
-    ['const PIECE_CHARACTERS = 65_536;', '65_536', '65537'],
+    ['pieceCharacters: 512 * 1024,', '512', '513'],
+    ['pieceCharacters: 512 * 1024,', '1024', '1025'],
   ].map(([line = '', from = '', to = '']): Equivalent => [
     'src/wire/xml-tree.ts',
     line,
@@ -414,32 +417,44 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   ]),
   [
     'src/wire/xml-tree.ts',
-    '#textLength = 0;',
-    '0',
-    '1',
-    'each element begins at 0, and none has text before it begins',
-  ],
-  [
-    'src/wire/xml-tree.ts',
-    'for (let at = 0; at < text.length; at += PIECE_CHARACTERS) {',
+    'for (let at = 0; at < text.length; at += pieceCharacters) {',
     'at < text.length',
     'at <= text.length',
     'an empty piece at the end says nothing',
   ],
   [
     'src/wire/xml.ts',
-    'if (attributes.size === 0) return false;',
-    'attributes.size === 0',
+    'const row = color === undefined ? { id, allow, values } : { id, allow, ...json.readColor(color), values };',
+    'color === undefined',
     'false',
     'this way is only faster',
   ],
-  ['src/wire/xml-tree.ts', "if (!tag.includes('_x')) return tag;", "'_x'", "''", 'this way is only faster'],
   [
-    'src/wire/xml-tree.ts',
-    "if (!tag.includes('_x')) return tag;",
-    "!tag.includes('_x')",
+    'src/wire/xml.ts',
+    'if (attributes.length === 0) return false;',
+    'attributes.length === 0',
     'false',
     'this way is only faster',
+  ],
+  ...[
+    ["this.#hasEscapedNames = text.includes('_x');", "'_x'", "''"],
+    ['name: this.#hasEscapedNames ? this.#nameOf(name) : name,', 'this.#hasEscapedNames', 'true'],
+    ["if (element.text === '') return;", "element.text === ''", 'false'],
+    [TAG_CHECK, 'this.#position - this.#heardAt', 'this.#position + this.#heardAt'],
+    [TAG_CHECK, 'this.#position - this.#heardAt < tagCharactersMax', 'false'],
+  ].map(([line = '', from = '', to = '']): Equivalent => [
+    'src/wire/xml-tree.ts',
+    line,
+    from,
+    to,
+    'this way is only faster',
+  ]),
+  [
+    'src/wire/xml-tree.ts',
+    "const length = this.#position - this.#text.lastIndexOf('<', this.#position - 1);",
+    '1',
+    '2',
+    'the tag is long: its `<` is far before',
   ],
   [
     'src/wire/xml-tree.ts',

@@ -3,7 +3,16 @@ import { XMLValidator } from 'fast-xml-parser';
 import { describe, expect, test } from 'vitest';
 
 import { WireFault } from '../../src/wire/fault.ts';
-import { escapeAttribute, escapeText, readXml, XML_LIMITS, xmlText, type XmlElement } from '../../src/wire/xml-tree.ts';
+import {
+  attributeOf,
+  escapeAttribute,
+  escapeText,
+  isXmlText,
+  readXml,
+  XML_LIMITS,
+  xmlText,
+  type XmlElement,
+} from '../../src/wire/xml-tree.ts';
 
 function read(text: string): XmlElement {
   const root = readXml(text);
@@ -20,13 +29,13 @@ describe('documents', () => {
   test('a declaration, a byte order mark, comments and instructions are passed over', () => {
     const text = `\ufeff<?xml version='1.0' encoding="UTF-8" standalone='yes' ?>\n<!-- a --><?pi don't?><a>1<?b ?><!----></a>\n<!-- z -->`;
 
-    expect(read(text)).toEqual({ name: 'a', attributes: new Map(), children: [], text: '1' });
+    expect(read(text)).toEqual({ name: 'a', attributes: [], children: [], text: '1' });
   });
 
   test('attributes keep the text between either kind of quotes', () => {
     const text = `<a b='"1"' c="'&lt;&#x41;>" __proto__="p" constructor = "c"/>`;
 
-    expect([...read(text).attributes]).toEqual([
+    expect(read(text).attributes.map(({ name, value }) => [name, value])).toEqual([
       ['b', '"1"'],
       ['c', "'<A>"],
       ['__proto__', 'p'],
@@ -41,19 +50,19 @@ describe('documents', () => {
   test('each element has its own attributes and text, whatever stands before it', () => {
     expect(read('<a b="1"><c> <d e="2">f<!-- g -->h</d><d/> </c><c i="">j</c></a>')).toEqual({
       name: 'a',
-      attributes: new Map([['b', '1']]),
+      attributes: [{ name: 'b', value: '1' }],
       text: '',
       children: [
         {
           name: 'c',
-          attributes: new Map(),
+          attributes: [],
           text: '',
           children: [
-            { name: 'd', attributes: new Map([['e', '2']]), text: 'fh', children: [] },
-            { name: 'd', attributes: new Map(), text: '', children: [] },
+            { name: 'd', attributes: [{ name: 'e', value: '2' }], text: 'fh', children: [] },
+            { name: 'd', attributes: [], text: '', children: [] },
           ],
         },
-        { name: 'c', attributes: new Map([['i', '']]), text: 'j', children: [] },
+        { name: 'c', attributes: [{ name: 'i', value: '' }], text: 'j', children: [] },
       ],
     });
   });
@@ -91,7 +100,17 @@ describe('what is written', () => {
 
   test('is read as the same text', () => {
     expect(read(`<a>${escapeText(text)}</a>`).text).toBe(text);
-    expect(read(`<a b="${escapeAttribute(text)}"/>`).attributes.get('b')).toBe(text);
+    expect(attributeOf(read(`<a b="${escapeAttribute(text)}"/>`), 'b')).toBe(text);
+  });
+
+  test('is only what XML can carry', () => {
+    expect(['', 'a\t\n\r😀\ufffd', 'a\u0001', '\uffff', '\ud83d'].map(isXmlText)).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
   });
 
   test('has the replacement character for each that XML does not allow', () => {
@@ -197,6 +216,7 @@ describe('bounds', () => {
     textCharactersMax: 195,
     tagCharactersMax: 30,
     markupCharactersMax: 200,
+    pieceCharacters: 65_536,
   };
 
   test.each([
@@ -244,6 +264,7 @@ describe('bounds', () => {
       ['two around spaces', `<a/>${comment} ${comment}`],
       ['two around a section', `<a>${comment}<![CDATA[x]]>${comment}</a>`],
       ['two side by side in an element', `<a>${comment}${comment}</a>`],
+      ['two instructions side by side in an element', `<a><?b ${x60}?><?b ${x60}?></a>`],
       ['one before a text that is longer than a piece of the document', `<a><!-- c -->${'x'.repeat(70_000)}</a>`],
       ['two instructions before such a text', `<a><?b ${x60}?><?b ${x60}?>${'x'.repeat(70_000)}</a>`],
       ['an instruction amid such a text', `<a>x<?b?>${'x'.repeat(70_000)}</a>`],
@@ -254,6 +275,7 @@ describe('bounds', () => {
 
     test.each([
       ['a comment behind the root', `<a/><!--${x100}-->`, 111],
+      ['two instructions behind the root', `<a/><?b ${x60}?><?b ${x60}?>`, 136],
       ['two comments behind the root', `<a/>${comment}${comment}`, 138],
       ['spaces behind the root', `<a/>${' '.repeat(101)}`, 105],
       ['an open comment before the root', `<!--${'x'.repeat(97)}`, 101],
@@ -288,11 +310,65 @@ describe('bounds', () => {
     });
   });
 
+  test.each([
+    ['at the start', '<b'],
+    ['behind a tag', '<a><b'],
+    ['behind another element', '<a><b/><b'],
+    ['behind text', '<a>c<b'],
+    ['behind a section', '<a><![CDATA[c]]><b'],
+    ['behind a comment', '<a><!-- c --><b'],
+    ['behind an instruction', '<a><?c d?><b'],
+    ['that closes an element', '<a></a'],
+  ])('a tag %s is bounded before it ends', (_, begin) => {
+    const limits = { ...small, tagCharactersMax: 50, pieceCharacters: 80 };
+    const text = `${begin}${' '.repeat(100)}`;
+
+    expect(readXml(text, limits)).toMatchObject({
+      message: 'The XML document, line 1, column 80: a tag has more than 50 characters',
+      status: 400,
+    });
+  });
+
+  test.each([
+    ['behind a tag', '<a>', '<b', '/></a>'],
+    ['behind text', '<a> ', '<b', '/></a>'],
+    ['that closes an element', '<a>c', '</a', '>'],
+    ['behind a comment before the root', '<!-- cccccccccccccccccccccccccccc -->', '<a', '/>'],
+  ])('a tag %s is bounded by its own characters', (_, before, begin, end) => {
+    const tag = (length: number): string => `${begin}${' '.repeat(length - begin.length - end.indexOf('>') - 1)}${end}`;
+
+    expect(readXml(before + tag(30), small)).not.toBeInstanceOf(WireFault);
+    expect(readXml(before + tag(31), small)).toMatchObject({
+      message: `The XML document, line 1, column ${before.length + 31}: a tag has more than 30 characters`,
+    });
+  });
+
+  test.each([
+    ['spaces behind an element', `<a><b></b>${' '.repeat(100)}</a>`],
+    ['spaces behind an empty element', `<a><b/>${' '.repeat(100)}</a>`],
+    ['a comment behind an element', `<a><b></b><!--${'-c'.repeat(50)}--></a>`],
+    ['text that begins like a tag', `<a>b${'c'.repeat(100)}</a>`],
+  ])('no tag is %s', (_, text) => {
+    const limits = { ...small, tagCharactersMax: 50, pieceCharacters: 80 };
+
+    expect(readXml(text, limits)).not.toBeInstanceOf(WireFault);
+  });
+
+  test('a document is the same in pieces of every length', () => {
+    const text =
+      '\ufeff<?xml version="1.0"?><!-- a -->\r\n<b c="d&amp;e" f=\'\'>\r\n<g>h&#65;😀i<![CDATA[]]>j]]</g> <!----><k/><?l m?>\n</b > ';
+    const whole = read(text);
+
+    for (let pieceCharacters = 1; pieceCharacters < text.length; pieceCharacters += 1) {
+      expect(readXml(text, { ...XML_LIMITS, pieceCharacters })).toEqual(whole);
+    }
+  });
+
   test('a tag is bounded in every piece of the document', () => {
     const text = `<r>${'\n'.repeat(70_000)}<b c="${'d'.repeat(60)}"/></r>`;
 
     expect(readXml(text, XML_LIMITS)).not.toBeInstanceOf(WireFault);
-    expect(readXml(text, { ...XML_LIMITS, tagCharactersMax: 30 })).toMatchObject({
+    expect(readXml(text, { ...XML_LIMITS, tagCharactersMax: 30, pieceCharacters: 65_536 })).toMatchObject({
       message: 'The XML document, line 70001, column 69: a tag has more than 30 characters',
     });
   });
@@ -300,7 +376,7 @@ describe('bounds', () => {
   test.each(['x', '\n', '😀', '\r\n', '&amp;'])(
     'a text of %j is read whole across pieces of the document',
     (written) => {
-      const limits = { ...XML_LIMITS, tagCharactersMax: 20, markupCharactersMax: 100 };
+      const limits = { ...XML_LIMITS, tagCharactersMax: 20, markupCharactersMax: 100, pieceCharacters: 65_536 };
       const count = 70_000 / written.length;
 
       expect(readXml(`<r><b>${written.repeat(count)}</b></r>`, limits)).toMatchObject({
@@ -310,10 +386,10 @@ describe('bounds', () => {
   );
 
   test.each([1, 2, 3, 4, 5, 6, 7, 8, 9])('a tag may begin %d characters before the end of a piece', (before) => {
-    const limits = { ...XML_LIMITS, tagCharactersMax: 20 };
+    const limits = { ...XML_LIMITS, tagCharactersMax: 20, pieceCharacters: 65_536 };
     const text = `<r>${' '.repeat(65_536 - 3 - before)}<b c="d">e</b></r>`;
 
-    expect(readXml(text, limits)).toMatchObject({ children: [{ attributes: new Map([['c', 'd']]), text: 'e' }] });
+    expect(readXml(text, limits)).toMatchObject({ children: [{ attributes: [{ name: 'c', value: 'd' }], text: 'e' }] });
   });
 
   test('what exceeds a bound is answered with 413, everything else with 400', () => {

@@ -80,11 +80,13 @@ describe('rows', () => {
 
   test('an unreadable value is told by what came instead of a value', () => {
     const columns = [...A, { name: 'N', type: 'Numeric' }] as const;
-    const text = '<Response><row id="1"><A><b>1</b></A><N>1</N></row><row id="2"><A>1</A><N>x</N></row></Response>';
+    const text =
+      '<Response><row id="1"><A><b>1</b></A><N>1</N></row><row id="2"><A>1</A><N>x</N></row><row id="3"><A><b/></A><N>x</N></row></Response>';
 
     expect(readXmlRows(text, columns, 'select').unreadable.map(({ column, reason }) => [column, reason])).toEqual([
       ['A', 'elements instead of text'],
       ['N', 'text that does not fit the type of the column'],
+      ['A', 'elements instead of text; nor can "N" be read'],
     ]);
   });
 

@@ -23,8 +23,8 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'wire/xml.ts',
-        find: "if (element.attributes.has('type')) return;",
-        replace: "if ([...element.attributes.keys()].some((name) => name !== 'id' && name !== 'allow')) return;",
+        find: "if (attributeOf(element, 'type') !== undefined) return;",
+        replace: "if (element.attributes.some(({ name }) => name !== 'id' && name !== 'allow')) return;",
       },
     ],
   },
