@@ -1,6 +1,6 @@
 /** What descriptions of columns mean: their type, whether they may be written, and their options. */
 import { expect, test } from 'vitest';
-import { COLUMN_TYPES, columnType, hasOption, isWritable, MASK_KINDS } from '../../src/wire/schema.ts';
+import { COLUMN_TYPES, columnType, hasOption, isEditable, isWritable, MASK_KINDS } from '../../src/wire/schema.ts';
 
 // Names of types: specification 2.4.
 test.each<[string, string]>([
@@ -28,6 +28,15 @@ test.each<[string | null, boolean | null, boolean]>([
   [null, null, false],
 ])('a column of the kind %s with readOnly %s may be written: %s', (kind, readOnly, may) => {
   expect(isWritable({ kind, readOnly })).toBe(may);
+});
+
+test.each([
+  ['Text', 'Updatable', true],
+  ['Text', 'Formula', false],
+  ['Autonumber', 'Key', false],
+  ['autonumber', 'Formula', false],
+])('an edit may change a column of the type %s and the kind %s: %s', (type, kind, may) => {
+  expect(isEditable({ type, kind, readOnly: null })).toBe(may);
 });
 
 test.each<[readonly string[], boolean]>([
