@@ -52,7 +52,14 @@ interface ViewRows {
   readonly rows: Readonly<Record<string, readonly unknown[]>>;
 }
 
-test('every view says the same before and after', () => {
+/** Of an autonumber, `sync_columns` says since then that no edit may change it. */
+function withKeptNumbers({ columns, rows }: ViewRows): ViewRows['rows'] {
+  const [type = -1, writable = -1] = ['type', 'writable'].map((name) => (columns['sync_columns'] ?? []).indexOf(name));
+  const lines = (rows['sync_columns'] ?? []) as readonly (readonly unknown[])[]; // as viewsOf reads them
+  return { ...rows, sync_columns: lines.map((line) => (line[type] === 'Autonumber' ? line.with(writable, 0) : line)) };
+}
+
+test('every view says the same before and after, but of autonumbers', () => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
   makeReleased(path);
@@ -61,7 +68,7 @@ test('every view says the same before and after', () => {
   openReplica(path, { clock: systemClock }).close();
 
   const { rows } = viewsOf(path, before.columns);
-  expect(rows).toEqual(before.rows);
+  expect(rows).toEqual(withKeptNumbers(before));
   expect(Object.keys(rows)).toEqual([
     'sync_changes',
     'sync_columns',
