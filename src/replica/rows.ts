@@ -19,7 +19,6 @@ import {
   COLOR_COLUMN,
 } from './user-tables.ts';
 import { requireHarmlessTriggers } from './triggers.ts';
-import { unlikeRows } from '../reconcile/merge.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { numericToPlain } from '../wire/decimal.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
@@ -105,7 +104,7 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
   const isKept = tx.history.isKept(target.id);
   // The history reads each row that it is told of; where one is given twice, the last one counts.
   const lastById = new Map(isKept ? given.map((row) => [row.id, row]) : []);
-  const rows = isKept ? unlikeRows([...lastById.values()], readRowsById(tx, target, [...lastById.keys()])) : given;
+  const rows = isKept ? findUnlike(tx, target, [...lastById.values()]) : given;
   if (rows.length === 0) return 0;
   const ids = rows.map(({ id }) => id);
   if (isKept) tx.history.willChange(target, ids, tx.cause);
@@ -122,6 +121,16 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
   if (changedCount > 0) endMoment(tx);
   if (touched !== null) touchRows(tx, target.id, touched, 'written');
   return changedCount;
+}
+
+/** The rows that are not stored just so. Stored values are compared, as the upsert does: another program may have written 7 for true. */
+function findUnlike(from: Connection, target: RowTarget, rows: readonly Row[]): readonly Row[] {
+  const ids = rows.map(({ id }) => id);
+  const hereById = new Map(readStoredById(from, target, ids).map((stored) => [Number(stored[0]), stored]));
+  return rows.filter(({ id, allow, values }) => {
+    const here = hereById.get(id);
+    return here?.[1] !== allow || values.some((value, index) => storedFromValue(value) !== here[index + 2]);
+  });
 }
 
 /** Whether a sink wants to know what is written here: what counts of a two-way table is its base. */
@@ -283,13 +292,18 @@ export function objectText(pairs: readonly (readonly [name: string, value: Store
 /** Reads rows by id, in no particular order; ids that are not here are left out. */
 export function readRowsById(from: Connection, target: RowTarget, ids: readonly number[]): readonly Row[] {
   if (ids.length === 0) return [];
-  const text = sql`SELECT ${columnList(target.columns)} FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
   // Not taken apart into the rest of an array, which would be copied.
-  return queryRows(from, text, [JSON.stringify(ids)]).map((row) => ({
+  return readStoredById(from, target, ids).map((row) => ({
     id: Number(row[0]),
     allow: row[1] as string | null, // a column of type TEXT
     values: target.columns.map(({ type }, index) => valueFromStored(row[index + 2] ?? null, type)),
   }));
+}
+
+/** Their ids, rights and values as SQLite stores them. */
+function readStoredById(from: Connection, target: RowTarget, ids: readonly number[]): readonly (readonly Stored[])[] {
+  const text = sql`SELECT ${columnList(target.columns)} FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
+  return queryRows(from, text, [JSON.stringify(ids)]);
 }
 
 export type MeasuredRow = readonly [id: number, ...values: (string | number | null)[]];

@@ -81,6 +81,26 @@ test('what is edited around the guards while a table is first read is not taken 
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
 
+test.each([
+  ['without history', null],
+  ['with history', { keepDays: 400, bytesMax: 1_000_000 }],
+])('values that were only spelled otherwise around the guards of a mirror are put right, %s', async (_, history) => {
+  const settings = { tableOptions: () => ({ sort: null, history }) };
+  await using fixture = await startFixture({ tables: [NOTE] }, { settings });
+  await fixture.pull();
+  const stored = `SELECT "Count", typeof("Count") AS type, "Done" FROM "Note" WHERE _id = 1`;
+  const before = fixture.rows(stored);
+  fixture.execute(`DROP TRIGGER _rowsync_guard_update_${tableId(fixture)};
+      UPDATE "Note" SET "Count" = '1.0', "Done" = 7 WHERE _id = 1`);
+  expect(fixture.rows(stored)).not.toEqual(before);
+
+  await fixture.pull();
+
+  expect(fixture.rows(stored)).toEqual(before);
+  await fixture.pull({ settings: twoWaySettings() });
+  expect(fixture.rows(stored.replace('"Note"', `_rowsync_base_${tableId(fixture)}`))).toEqual(before);
+});
+
 test('a mirror that was edited around its guards is put right although the schema is pruned before', async () => {
   await using fixture = await startFixture({ tables: [NOTE] });
   await fixture.pull();
