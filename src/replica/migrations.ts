@@ -47,6 +47,8 @@ export const MIGRATIONS: Readonly<Record<number, Migration>> = {
       table_id INTEGER NOT NULL, quarter INTEGER NOT NULL, fare TEXT NOT NULL, went_well INTEGER NOT NULL,
       PRIMARY KEY (table_id, quarter)
     ) STRICT, WITHOUT ROWID`,
+    // It kept one of each format, and only the one in use is current; the next pull asks anew.
+    sql`DELETE FROM _rowsync_descriptors`,
     // The known pages are those of the first window.
     sql`CREATE TEMP TABLE pages_before AS SELECT * FROM _rowsync_pages`,
     sql`CREATE TEMP TABLE page_rows_before AS SELECT * FROM _rowsync_page_rows`,

@@ -29,6 +29,20 @@ test('a replica of the first release gets the schema of a new one, whatever view
   expect(schemaOf(path)).toEqual(schemaOf(fresh));
 });
 
+test('descriptions that the first release kept, one for each format, are forgotten', () => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'replica.db');
+  makeReleased(path);
+  const db = new Database(path);
+  db.exec(`INSERT INTO _rowsync_descriptors SELECT scope || '.xml', etag, descriptor FROM _rowsync_descriptors`);
+  expect(db.prepare('SELECT count(*) > 2 FROM _rowsync_descriptors').pluck().get()).toBe(1);
+
+  openReplica(path, { clock: systemClock }).close();
+
+  expect(db.prepare('SELECT scope FROM _rowsync_descriptors').all()).toEqual([]);
+  db.close();
+});
+
 /** Every table of ours with its columns, and every other object as text; without what a table of the user brings along, and columns that nothing reads. */
 function schemaOf(path: string): unknown {
   const db = new Database(path, { readonly: true });
