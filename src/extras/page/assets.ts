@@ -268,6 +268,8 @@ del { color: var(--soft); text-decoration-color: var(--bad); }
 aside details p { margin: .1rem 0 .2rem 1rem; font-size: .9rem; }
 .former { margin: 0; padding-left: 1.1rem; }
 
+/* Keys are of use only with a keyboard. */
+@media (pointer: coarse), (max-width: 40rem) { #keys { display: none; } }
 @media (max-width: 40rem) {
   .top, main { padding-left: .9rem; padding-right: .9rem; }
   .card { padding: 1rem; }

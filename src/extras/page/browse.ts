@@ -24,7 +24,7 @@ import { filterText, mistakesIn, pathPart, queryOf, shownColumns, type TableQuer
 import { readReferences, type PageInput } from './context.ts';
 import { exact, html, type Html } from './html.ts';
 import { tableHtml } from './layout.ts';
-import { cutText, fileNameOf, momentHtml, shownValue, typedHtml } from './values.ts';
+import { cutText, fileNameOf, momentHtml, shownValue, typedHtml, waitingText } from './values.ts';
 
 export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly TableStatus[], nowMs: number): Html {
   const statusByName = new Map(statuses.map((status) => [status.table, status]));
@@ -124,10 +124,10 @@ export function rowsHtml(view: TableView): Html {
 }
 
 function aboutText({ table, status, nowMs }: TableView): Html {
-  const waiting = status === null ? 0 : status.pendingCount + status.parkedCount;
+  const waiting = status === null ? '' : waitingText(status);
   return html`${plural(table.rowCount, 'row')}, checked against the origin
   ${ageText(status?.freshSince ?? null, nowMs)}${
-    waiting !== 0 && html`; <a href="/edits/${pathPart(table.name)}">${plural(waiting, 'edited row')} to push</a>`
+    waiting !== '' && html`; <a href="/edits/${pathPart(table.name)}">edited rows: ${waiting}</a>`
   }.
   ${
     table.isTwoWay && table.allowsAdd

@@ -136,7 +136,10 @@ function fieldHtml(
   const { index, text, hidden, mistake } = given;
   const id = `field-${index}`;
   const name = exact(`v:${column.name}`);
-  const about = column.isRequired ? html` <small>must have a value</small>` : null;
+  const about = [
+    columnType(column.type) === 'Timestamp' && html` <small>in UTC</small>`,
+    column.isRequired && html` <small>must have a value</small>`,
+  ];
   const why = mistake === null ? '' : `${id}-why`;
   const inner = inputHtml(column, { id, name, text, why });
   return html`<p class="field">

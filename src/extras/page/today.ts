@@ -10,7 +10,7 @@ import { readLastMoment } from '../shared/moments.ts';
 import { type Fare, faresOf, outagesOf, bottomHtml, headlineHtml } from './today-html.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
-import { shortName, timeHtml } from './values.ts';
+import { shortName, timeHtml, waitingText } from './values.ts';
 import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { troubledTables } from '../../reconcile/account/account.ts';
@@ -210,13 +210,6 @@ function freshColumns(
       cell: (table) => waitingText(table) || '–',
     },
   ];
-}
-
-function waitingText({ pendingCount, parkedCount }: TableStatus): string {
-  return [
-    ...(pendingCount === 0 ? [] : [`${countText(pendingCount)} to push`]),
-    ...(parkedCount === 0 ? [] : [`${countText(parkedCount)} parked`]),
-  ].join(', ');
 }
 
 /** Neighbours of one kind are one rectangle. */

@@ -3,6 +3,7 @@
  * which they differ.
  */
 import { ageText, bytesText, countText, plural } from '../../base/text.ts';
+import type { TableStatus } from '../../replica/reader.ts';
 import type { BrowsedColumn, Cell } from '../shared/rows-page.ts';
 import { columnType } from '../../wire/schema.ts';
 import { html, type Html } from './html.ts';
@@ -159,4 +160,12 @@ export function fileNameOf(value: string): string {
 export function shortName(name: string): string {
   const at = name.endsWith('>') ? name.lastIndexOf('<') : 0;
   return name.slice(0, at).trim() || name;
+}
+
+/** The edited rows of a table; empty for none. */
+export function waitingText({ pendingCount, parkedCount }: TableStatus): string {
+  return [
+    ...(pendingCount === 0 ? [] : [`${countText(pendingCount)} to push`]),
+    ...(parkedCount === 0 ? [] : [`${countText(parkedCount)} parked`]),
+  ].join(', ');
 }

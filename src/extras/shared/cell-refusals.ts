@@ -24,7 +24,8 @@ export function reasonRefused(
   const missing = missingRule(table, known, action === 'insert' ? 'new' : 'known');
   for (const { isBroken, sentence } of [...valueRules(table, known), ...(missing === null ? [] : [missing])]) {
     const text = sql`SELECT 1 FROM (SELECT ? AS ${ident(column)}) NEW WHERE ${isBroken}`;
-    if (queryAny(from, text, [value])) return sentence;
+    // The advice for SQL is of no use in a form or a file.
+    if (queryAny(from, text, [value])) return sentence.replace(/; strftime.*/, '');
   }
   return null;
 }

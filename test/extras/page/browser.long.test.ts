@@ -146,6 +146,10 @@ describe.skipIf(CHROMIUM === null)('in a Chromium on the PATH', () => {
     const { page, complaints } = await browser.open(`http://127.0.0.1:${portOf(daemon)}`);
     await signedIn(page, daemon);
 
+    const keys = page.getByText('Keys:');
+    expect(await keys.isVisible()).toBe(true);
+    await page.setViewportSize({ width: 390, height: 900 });
+    expect(await keys.isVisible()).toBe(false);
     await page.keyboard.press('t');
     const before = daemon.rows(`SELECT state FROM sync_conflicts`);
     await page.keyboard.press('n');

@@ -111,8 +111,10 @@ test('every field that cannot be saved is marked, with its reason, also in a new
   const person = await signIn(daemon);
   const form = await ask({ port: person.port }, '/edit/Note/3', { headers: { Cookie: person.cookie } });
   const was = (column: string): string => new RegExp(`name="w:${column}" value="([^"]+)"`).exec(form.body)?.[1] ?? '';
-  const typed = { 'v:Title': '', 'v:Count': 'many', 'v:Due': 'soon', 'v:Body': 'good' };
-  const seen = Object.fromEntries(['Title', 'Count', 'Due', 'Body'].map((column) => [`w:${column}`, was(column)]));
+  const typed = { 'v:Title': '', 'v:Count': 'many', 'v:Due': 'soon', 'v:Seen': 'noon', 'v:Body': 'good' };
+  const seen = Object.fromEntries(
+    ['Title', 'Count', 'Due', 'Seen', 'Body'].map((column) => [`w:${column}`, was(column)]),
+  );
 
   const post = (fields: Record<string, string>): ReturnType<typeof ask> =>
     ask(
@@ -126,17 +128,35 @@ test('every field that cannot be saved is marked, with its reason, also in a new
 
   for (const { status, body } of [changed, added]) {
     expect(status).toBe(409);
-    expect(body.match(/aria-invalid="true"\s+aria-describedby="field-\d+-why"/g)).toHaveLength(3);
+    expect(body.match(/aria-invalid="true"\s+aria-describedby="field-\d+-why"/g)).toHaveLength(4);
     expect(
       [...body.matchAll(/id="field-\d+-why">&quot;(\w+)&quot; of Note (\w+)/g)].map(([, ...words]) => words),
     ).toEqual([
       ['Title', 'must'],
       ['Count', 'takes'],
       ['Due', 'takes'],
+      ['Seen', 'takes'],
     ]);
-    expect(body).toContain('“Title”, “Count”, “Due” cannot be saved so; the reason is beside each');
+    expect(body).toContain('“Title”, “Count”, “Due”, “Seen” cannot be saved so; the reason is beside each');
+    // Who fills in a form writes no SQL.
+    expect(body).toContain('takes an instant in UTC such as 2026-11-21T17:05:00Z</small>');
+    expect(body).toContain('<bdi>Seen</bdi> <small>in UTC</small>');
     expect(body).toContain('>\ngood</textarea>');
   }
+});
+
+test('the page of a table calls rows to push only those that a push sends', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startTroubled(sandbox);
+  const person = await signIn(daemon);
+  const about = async (): Promise<string> =>
+    (await ask({ port: person.port }, '/browse/Note', { headers: { Cookie: person.cookie } })).body;
+
+  const parked = await about();
+  daemon.execute(`UPDATE "Note" SET "Body" = 'mine' WHERE _id = 4`);
+
+  expect(parked).toContain('<a href="/edits/Note">edited rows: 2 parked</a>');
+  expect(await about()).toContain('<a href="/edits/Note">edited rows: 1 to push, 2 parked</a>');
 });
 
 test('the page of edits counts rows in conflict and refused rows, and says so of each', async () => {
