@@ -43,13 +43,15 @@ export function headText(entry: HistoryEntry): string {
   return `${kindText(kind)}${was}${by}, ${printable(causeWords(entry))}${run}`;
 }
 
-/** When it happened: an interval with at least one change, or a moment where this machine saw it. */
-export function whenText({ notBefore, notAfter, stamped, at }: HistoryEntry): string {
+/** When it happened: an interval, in which others may have made several changes, or a moment where this machine saw it. */
+export function whenText(entry: HistoryEntry): string {
+  const { notBefore, notAfter, stamped, at, cause } = entry;
   if (notBefore !== null && notBefore === notAfter && notAfter === at) return `at ${at}`;
   const end = notAfter ?? at;
   const span = notBefore === null ? `not after ${end}` : `between ${notBefore} and ${end}`;
   const stamp = stamped === 1 ? ` (the origin's stamp)` : stamped === 0 ? '; not stamped by the origin' : '';
-  return `${span}, at least one change${stamp}`;
+  const isOurs = cause === 'edit' || isTaken(entry);
+  return `${span}${isOurs ? '' : ', at least one change'}${stamp}`;
 }
 
 export function cellLines(kind: string, cells: readonly CellDifference[], indent: string): readonly string[] {

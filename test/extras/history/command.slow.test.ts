@@ -137,6 +137,20 @@ test('history of a row that was made here begins with what it was before the ori
   expect((await history.run(['history', 'Note', '--', former])).stdout).toContain('goes on under the id');
 });
 
+test('what rowsync sent, and an edit here, are one change each', async () => {
+  await using history = await startHistory(TWO_WAY);
+  const db = new Database(join(history.folder, 'replica.db'));
+  db.exec(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 3`);
+  db.close();
+
+  await history.run(['push']);
+
+  const { stdout } = await history.run(['history', 'Note', '3']);
+  expect(stdout).toContain('changed, edited here');
+  expect(stdout).toContain('the edit taken by the origin');
+  expect(stdout).not.toContain('at least one change');
+});
+
 test('log lists runs, the newest first, and rows where a table or a run is named', async () => {
   await using history = await startHistory();
 
