@@ -74,7 +74,7 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
     }
     const named = namedCommand(program, given);
     const error = withGuess(
-      thrown instanceof CommanderError ? commanderError(thrown, usageOf(named, help)) : asRowsyncError(thrown),
+      thrown instanceof CommanderError ? commanderError(thrown, named, usageOf(named, help)) : asRowsyncError(thrown),
       named,
       given,
     );
@@ -184,14 +184,20 @@ function usageOf(command: Command, help: readonly string[]): string | null {
   return `write ${usage}${example === undefined ? '' : `, such as: ${example}`}`;
 }
 
-function commanderError(error: CommanderError, usage: string | null): RowsyncError {
+function commanderError(error: CommanderError, command: Command, usage: string | null): RowsyncError {
   // Commander reports "no command" by the whole help and an empty message.
   const isHelp = error.code === 'commander.help';
   const isNumber = /^error: unknown option '-\d+'/.test(error.message);
+  const [, option = ''] = /^error: unknown option '--([^'=]+)/.exec(error.message) ?? [];
+  const isArgument = command.registeredArguments.some((argument) => argument.name() === option);
   const hint = usage ?? '`rowsync --help` lists the commands, `rowsync COMMAND --help` the options of one.';
   return usageError(
     isHelp ? 'No command was given' : error.message.replace(/^error: /, '').replaceAll('\n', ' '),
-    isNumber ? `Write -- before a negative number. Then ${hint}` : hint,
+    isNumber
+      ? `Write -- before a negative number. Then ${hint}`
+      : isArgument
+        ? `Leave out --${option}, and give the ${option} alone: ${hint}`
+        : hint,
   );
 }
 

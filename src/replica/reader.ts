@@ -172,7 +172,7 @@ export class ReplicaReader implements Connection {
     try {
       statement = this.#db.prepare(text);
     } catch (thrown) {
-      throw queryError(thrown, this.#path, (missing) => this.#namesLike(missing, text));
+      throw queryError(thrown, this.#path, (kind, name) => this.#guess(kind, name, text));
     }
     if (!statement.reader || !statement.readonly) {
       throw usageError(
@@ -188,6 +188,16 @@ export class ReplicaReader implements Connection {
   /** Tables that have only some of their rows, since their first pull has not ended. */
   loadingTables(): readonly string[] {
     return queryTexts(this, sql`SELECT local_name FROM _rowsync_tables WHERE state = 'loading'`);
+  }
+
+  /** What a name that is not there may mean, behind it in a sentence. */
+  #guess(kind: 'table' | 'column', name: string, text: string): string {
+    const names = this.#namesLike(kind, text);
+    // Where the column is there, it is the alias that is wrong.
+    if (names.includes(name)) return '';
+    const renames = sql`SELECT now FROM _rowsync_schema_changes WHERE kind = ? AND former = ? COLLATE NOCASE ORDER BY seq DESC LIMIT 1`;
+    const [now] = this.isOlder() ? [] : queryTexts(this, renames, [`${kind}Renamed`, name]);
+    return now !== undefined && names.includes(now) ? ` (the origin renamed it to ${now})` : guessText(name, names);
   }
 
   /** Tables and views that people ask, or columns of those that a query names. */
@@ -210,7 +220,7 @@ export class ReplicaReader implements Connection {
       const names = sql`SELECT DISTINCT tbl_name FROM main.sqlite_schema WHERE rootpage IN (SELECT value FROM json_each(?))`;
       return this.#db.prepare(names).pluck().all(JSON.stringify(roots)) as string[]; // names are text
     } catch (thrown) {
-      throw queryError(thrown, this.#path, (missing) => this.#namesLike(missing, text));
+      throw queryError(thrown, this.#path, (kind, name) => this.#guess(kind, name, text));
     }
   }
 
@@ -294,16 +304,14 @@ const HINTS: readonly (readonly [part: string, hint: string])[] = [
 function queryError(
   thrown: unknown,
   path: string,
-  namesLike: (missing: 'table' | 'column') => readonly string[] = () => [],
+  guessOf: (kind: 'table' | 'column', name: string) => string = () => '',
 ): RowsyncError {
   if (OF_THE_FILE.test(sqliteCode(thrown) ?? '')) return readerError(errorFromReading(thrown, path));
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   const [, kind, found = ''] = /^no such (table|column): (.+)$/s.exec(reason) ?? [];
   // As the query writes it: behind an alias, in quotes, which SQLite has advice for.
   const name = found.split(' - should this be')[0]?.split('.').at(-1)?.replaceAll('"', '') ?? '';
-  const names = kind === 'table' || kind === 'column' ? namesLike(kind) : [];
-  // Where the column is there, it is the alias that is wrong.
-  const guess = names.includes(name) ? '' : guessText(name, names);
+  const guess = kind === 'table' || kind === 'column' ? guessOf(kind, name) : '';
   return new RowsyncError('usage', 'replica.query', {
     message: `SQLite does not accept the query: ${reason}${guess}`,
     hint: HINTS.find(([part]) => reason.includes(part))?.[1] ?? 'SELECT * FROM sync_columns lists tables and columns.',

@@ -114,6 +114,10 @@ test.each([
   { args: ['sink', 'lod'], says: 'Did you mean rowsync sink load?' },
   { args: ['proposals', 'aply', 'x'], says: 'Did you mean rowsync proposals apply?' },
   { args: ['service', 'statsu'], says: "unknown command 'statsu' (Did you mean status?)" },
+  {
+    args: ['service', 'install', '--name', 'x'],
+    says: 'Leave out --name, and give the name alone: write rowsync service',
+  },
   { args: ['history', 'Customer', '-137'], says: 'Write -- before a negative number.' },
 ])('refuses $args', async ({ args, says }) => {
   const { exitCode, stdout, stderr } = await runCli(args, { folder });

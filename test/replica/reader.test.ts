@@ -63,6 +63,9 @@ test('a query is told which table or column a misspelt name may mean, of the tab
   openReplica(path, { clock: systemClock }).close();
   const db = new Database(path);
   db.exec('CREATE TABLE "Customer" ("Phone" TEXT, "External Id" TEXT); CREATE TABLE "Order" ("Photo" TEXT)');
+  db.exec(`INSERT INTO _rowsync_schema_changes (at, kind, table_name, column_name, former, now) VALUES
+    ('2026-11-21T12:00:00Z', 'columnRenamed', 'Customer', 'Phone', 'Cell', 'Phone'),
+    ('2026-11-21T12:00:00Z', 'tableRenamed', 'Customer', NULL, 'Buyer', 'Customer')`);
   db.close();
   using reader = openReader(path);
   const reasonOf = (query: string): unknown => {
@@ -82,4 +85,8 @@ test('a query is told which table or column a misspelt name may mean, of the tab
   expect(reasonOf('SELECT Photos FROM Customer')).not.toContain('Photo?');
   expect(reasonOf('SELECT photo FROM sync_columns WHERE "table" = \'Orders\'')).toBe('column: photo');
   expect(reasonOf('SELECT Zzzzzzzz FROM Customer')).toBe('column: Zzzzzzzz');
+  // The origin renamed it, and the new name is there.
+  expect(reasonOf('SELECT cell FROM Customer')).toBe('column: cell (the origin renamed it to Phone)');
+  expect(reasonOf('SELECT Cell FROM "Order"')).toBe('column: Cell');
+  expect(reasonOf('SELECT * FROM Buyer')).toBe('table: Buyer (the origin renamed it to Customer)');
 });

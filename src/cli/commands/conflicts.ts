@@ -63,7 +63,7 @@ export function addConflictCommands(program: Command, runner: Runner): void {
   program
     .command('discard')
     .argument('<table>', 'name of the table')
-    .argument('[id]', '_id of the row; behind -- if it is negative')
+    .argument('[id]', '_id of the row')
     .option('--all', 'every edited row of the table that is neither in conflict nor refused')
     .description('put an edited row back to what the origin last confirmed')
     .addHelpText('after', DISCARD_EXAMPLES)

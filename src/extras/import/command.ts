@@ -1,7 +1,7 @@
 /**
  * `rowsync import`: the rows of a file as edits of a table, shown first.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
@@ -23,8 +23,8 @@ Without --confirm nothing is written. The rows become edits as of any SQL client
 all its guards, and until then rowsync discard takes them back. One cell that cannot be read, and nothing is done at all; each is listed.
 
 --match tells which rows are here already: they are updated where the file says otherwise, the others are new. Without it, rows are matched by
-_id if the file has it, or else by the match column of the configuration; in a file that has neither, each row is a new one. An empty cell
-empties the one here; a column that the file does not have is left alone. docs/import.md has more.
+_id if the file has it, else by the match column of the configuration, else by an autonumber column; in a file that has none of these, each
+row is a new one. An empty cell empties the one here; a column that the file does not have is left alone. docs/import.md has more.
 
 Examples:
   rowsync import Customer new.csv                             what would be done
@@ -65,7 +65,11 @@ async function importAndPrint(
 ): Promise<number> {
   const { session } = invocation;
   // Read before root becomes the owner of the replica, who may not be allowed to.
-  const rows = await readRows(basename(file), readBytes(resolve(session.folder, file)), options.format);
+  const rows = await readRows(
+    basename(file),
+    readBytes(resolve(session.folder, file), resolve(session.folder, name)),
+    options.format,
+  );
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { path } = config.replica;
   openReader(path).close();
@@ -85,12 +89,17 @@ async function importAndPrint(
   return report.problems.length > 0 ? EXIT.failed : EXIT.done;
 }
 
-function readBytes(path: string): Buffer {
+function readBytes(path: string, other: string): Buffer {
   try {
     return readFileSync(path);
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message.split(',')[0] : '';
-    throw usageError(`${path} cannot be read: ${reason ?? ''}`, 'Check the name, and that you may read it.');
+    throw usageError(
+      `${path} cannot be read: ${reason ?? ''}`,
+      existsSync(other)
+        ? `Name the table first, then the file: ${other} is a file.`
+        : 'Check the name, and that you may read it.',
+    );
   }
 }
 

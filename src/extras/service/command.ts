@@ -72,8 +72,11 @@ export function addServiceCommand(program: Command, runner: Runner): void {
     .option('--timer', 'run a cycle every five minutes by a timer of systemd, in place of the daemon')
     .action(
       runner(async (invocation, name: string | undefined, options: ServiceOptions) => {
+        const isDry = options.dryRun === true;
         const exitCode = await carryOut(invocation, installSteps(name ?? 'main', options), options);
-        const isReal = options.dryRun !== true && options.root === undefined;
+        // A dry run shows the steps first.
+        if (isDry) requireSystemd(name ?? 'main', options);
+        const isReal = !isDry && options.root === undefined;
         if (isReal) await invocation.session.stdout.write(nextText(servicePaths(name ?? 'main').config));
         return exitCode;
       }),
@@ -115,7 +118,7 @@ function installSteps(name: string, options: ServiceOptions): readonly ServiceSt
       'Such as --url https://www.teamdesk.net --database 21995.',
     );
   }
-  requireSystemd(name, options);
+  if (options.dryRun !== true) requireSystemd(name, options);
   const program = ownCommand(NODE_FLAGS);
   const hidden = program.find((path) => HIDDEN_FOLDERS.some((folder) => path.startsWith(folder)));
   if (hidden !== undefined && options.root === undefined) {

@@ -3,7 +3,7 @@
  * known; what is there already is never replaced.
  */
 import { existsSync, writeFileSync } from 'node:fs';
-import { dirname, isAbsolute, relative, resolve } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type InitOptions, askAnswers, checkAnswers, routeOptions, type FirstFiles } from './init-questions.ts';
 import type { Runner, Invocation } from '../../extra.ts';
@@ -56,7 +56,9 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
   const owner = ownerOf(dirname(file));
   if (owner !== null) become(owner);
   const { answers, token } =
-    session.stdin.isTTY === true ? await askAll(invocation, options, file) : await fromOptions(invocation, options);
+    session.stdin.isTTY === true
+      ? await askAll(invocation, options, file)
+      : await fromOptions(invocation, options, file);
   const complaints = answerComplaints(answers);
   if (complaints.length > 0) throw usageError(complaints.join('; '), 'Nothing was written.');
   // Relative paths of a configuration start from its folder.
@@ -110,15 +112,18 @@ function requireFileName(tokenFile: string | undefined, folder: string): void {
 }
 
 /** Without a terminal no person can be asked, so what the options say has to be right. @throws RowsyncError as `checkAnswers`. */
-async function fromOptions(invocation: Invocation, options: InitOptions): Promise<FirstFiles> {
+async function fromOptions(invocation: Invocation, options: InitOptions, file: string): Promise<FirstFiles> {
   const { folder } = invocation.session;
   const address = options.url === undefined ? null : readAddress(options.url);
   const database = options.database ?? address?.database ?? null;
-  const { tokenFile } = options;
+  const usual = join(dirname(file), 'token');
+  const tokenFile = options.tokenFile ?? (existsSync(usual) ? usual : undefined);
   const missing = [
     ...(address === null ? ['--url ADDRESS (of the database, as the browser shows it)'] : []),
     ...(database === null ? ['--database NUMBER (or an address with /db/NUMBER in it)'] : []),
-    ...(tokenFile === undefined ? ['--token-file FILE (that holds an API token)'] : []),
+    ...(tokenFile === undefined
+      ? ['--token-file FILE (that holds an API token; by default the file token beside the configuration)']
+      : []),
   ];
   if (address === null || database === null || tokenFile === undefined) {
     throw usageError(

@@ -308,3 +308,19 @@ with open('p.csv', 'w', newline='') as f:
     { Title: 'say "hi", ä', Body: 'a\nb', Due: null },
   ]);
 });
+
+test('a table and a file that are exchanged are named so; the help says by what rows are matched', async () => {
+  await using world = await startWorld();
+  world.write('a.csv', 'Title\nnew\n');
+
+  const exchanged = await world.run(['import', 'a.csv', 'Note']);
+  const misspelt = await world.run(['import', 'Note', 'b.csv']);
+  const help = await world.run(['import', '--help']);
+
+  expect(exchanged.exitCode).toBe(2);
+  expect(exchanged.stderr).toContain('Name the table first, then the file');
+  expect(misspelt.stderr).toContain('Check the name');
+  expect(help.stdout.replaceAll(/\s+/g, ' ')).toContain(
+    'else by an autonumber column; in a file that has none of these',
+  );
+});

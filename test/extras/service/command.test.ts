@@ -164,16 +164,28 @@ test.each([
   expect(readdirSync(folder.path)).toEqual([]);
 });
 
-test.each([[], ['--dry-run']])('without systemd nothing is begun, nor said to be possible %j', async (...flags) => {
+test.each([
+  { flags: [], steps: [] },
+  { flags: ['--dry-run'], steps: ['would: write /etc/rowsync/nowhere.token (mode 600)'] },
+])('without systemd nothing is begun, nor said to be possible: $flags', async ({ flags, steps }) => {
   using folder = temporaryFolder();
   writeFileSync(join(folder.path, 'token'), 'a-token\n');
-  const origin = ['--url', 'https://www.teamdesk.net', '--database', '21995', '--token-file', 'token'];
+  const origin = [
+    '--url',
+    'https://www.teamdesk.net',
+    '--database',
+    '21995',
+    '--token-file',
+    join(folder.path, 'token'),
+  ];
   vi.stubEnv('PATH', folder.path);
   onTestFinished(() => void vi.unstubAllEnvs());
 
   const result = await runCli(['service', 'install', 'nowhere', ...origin, ...flags], { folder: folder.path });
 
-  expect(result).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(result.exitCode).toBe(2);
+  expect(result.stdout.split('\n').filter((line) => line.includes('nowhere.token'))).toEqual(steps);
+  expect(result.stdout === '').toBe(steps.length === 0);
   expect(result.stderr).toContain('this machine does not run systemd');
   expect(readdirSync(folder.path)).toEqual(['token']);
 });

@@ -202,7 +202,12 @@ test('takes options without a terminal, and names all that are missing', async (
   const { exitCode, stdout } = await runCli(['init', ...given, ...chosen], { folder: folder.path });
 
   expect(bare.exitCode).toBe(2);
+  // The file `token` beside the configuration is the usual one.
+  const usual = await runCli(['init', '--config', 'other.yaml', ...given.slice(0, 4)], { folder: folder.path });
+
   expect(bare.stderr).toMatch(/required: --database.*, --token-file/);
+  expect(usual.exitCode).toBe(0);
+  expect(readFileSync(join(folder.path, 'other.yaml'), 'utf8')).toContain('tokenFile: "token"');
   expect(exitCode).toBe(0);
   expect(stdout).toContain('ok    tables');
   const { tables } = loadConfig(join(folder.path, 'rowsync.yaml'), {
