@@ -167,7 +167,7 @@ function pruneMissing(tx: Tx, tableId: number, seqs: readonly number[], at: stri
 export function prune(opened: Tx, at: string): readonly string[] {
   const tx = opened.because('schema');
   for (const record of readTables(tx)) {
-    const isGone = record.state === 'gone' && isOwnTable(tx, record.localName);
+    const isGone = record.state === 'gone' && isOwnTable(tx, record);
     const table = isGone ? findTwoWayTable(tx, record.id) : null;
     if (table !== null) endCapture(tx, table, { discard: true, at });
   }

@@ -52,6 +52,7 @@ import {
   COLOR_COLUMN,
   enterTable,
   hasBase,
+  isMade,
   isUnmade,
   readPhysicalColumns,
   renameColumns,
@@ -382,8 +383,13 @@ function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing): re
   const names = namesOf(tx, tables, placing);
   const onChanged = moves.length > 0 ? watch?.change(tx) : undefined;
   // Checked first: triggers are made again under another name, which would hide that one was missing.
-  const tampered = moves.filter(({ table }) => isTampered(tx, table.id));
-  const renames = moves.map(({ table, to }) => ({ id: table.id, from: table.localName, to }));
+  const tampered = moves.filter(({ table }) => isMade(tx, table) && isTampered(tx, table.id));
+  const renames = moves.map(({ table, to }) => ({
+    id: table.id,
+    from: table.localName,
+    to,
+    isMade: isMade(tx, table),
+  }));
   const describedIds = new Set(tables.map(({ id }) => id));
   renameTables(tx, renames, { makesRoom: moves.some(({ table }) => !describedIds.has(table.id)) });
   for (const { table, to } of tampered) noteOpenness(tx, { id: table.id, localName: to }, at);
@@ -391,7 +397,7 @@ function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing): re
     .toSorted((a, b) => a.id - b.id)
     .flatMap((table) => (placeTable(tx, table, names.get(table.id) ?? table.recordName, at) ? [table.id] : []));
   onChanged?.();
-  return [...new Set([...renames.map(({ id }) => id), ...created])];
+  return [...new Set([...renames.flatMap((one) => (one.isMade ? one.id : [])), ...created])];
 }
 
 /** Notes a new table, makes one again that was dropped here, or finds it in place, under the name that it has now. Returns whether it was made. */
@@ -400,8 +406,8 @@ function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: str
   const known = findTable(tx, id);
   // It must be swept before it counts as steady.
   if (known?.state === 'gone') storeFacts(tx, id, { state: 'loading', sweep_open: 0 });
-  if (known !== null && hasTable(tx, localName)) {
-    if (known.name !== name || known.alias !== alias) storeFacts(tx, id, { name, alias, local_name: localName });
+  if (known !== null && (isMade(tx, known) || isUnmade(tx, known))) {
+    if (known.name !== name || known.alias !== alias) storeFacts(tx, id, { name, alias });
     return false;
   }
   if (known?.push === 'on' && hasBase(tx, id)) {

@@ -5,16 +5,16 @@ import { foldName, isNameOf, planTableNames, type NameRules, type Naming } from 
 import type { Connection, Tx } from '../replica/connection.ts';
 import { readNameStyle } from '../replica/bookkeeping/identity.ts';
 import { findTable, type TableRecord, readTables } from '../replica/bookkeeping/tables.ts';
-import { hasTable } from '../replica/schema-objects.ts';
-import { isUnmade, readTakenNames } from '../replica/user-tables.ts';
+import { isNamed } from '../replica/schema-objects.ts';
+import { isMade, isUnmade, readTakenNames } from '../replica/user-tables.ts';
 import type { TableSummary } from '../wire/schema.ts';
 import type { PullSettings, TableSettings } from './context.ts';
 
 /** Whether a table has its place, under the name that the origin has now. */
 export function isInPlace(tx: Tx, { id, recordName, alias }: TableSummary, { names }: Placing): boolean {
   const known = findTable(tx, id);
-  const isHere = known !== null && known.state !== 'gone' && (hasTable(tx, known.localName) || isUnmade(tx, known));
-  if (!isHere || known.name !== recordName || known.alias !== alias) return false;
+  if (known === null || known.state === 'gone' || known.name !== recordName || known.alias !== alias) return false;
+  if (isUnmade(tx, known) ? isNamed(tx, known.localName) : !isMade(tx, known)) return false;
   return isNameOf(known.localName, { ...names, scope: 'table' }, { id, name: recordName });
 }
 
@@ -41,13 +41,10 @@ export function namesOf(
   tables: readonly TableSummary[],
   placing: Placing,
 ): ReadonlyMap<number, string> {
-  const known = readTables(from).map(({ id, name, localName, state }) => ({
-    id,
-    name,
-    localName,
-    isGone: state === 'gone',
-  }));
-  const ours = new Set(known.map(({ localName }) => foldName(localName)));
+  const tablesHere = readTables(from);
+  const known = tablesHere.map(({ id, name, localName, state }) => ({ id, name, localName, isGone: state === 'gone' }));
+  // A table that is noted or was dropped does not hold its name against what another client made under it.
+  const ours = new Set(tablesHere.filter((one) => isMade(from, one)).map(({ localName }) => foldName(localName)));
   const taken = new Set(
     readTakenNames(from)
       .map(foldName)
@@ -57,11 +54,11 @@ export function namesOf(
   return planTableNames(known, described, { ...placing.names, taken, day: placing.at.slice(0, 10) });
 }
 
-/** Tables in the file that another name is due, be it to make room for one that the origin still shows. */
+/** Tables that another name is due, be it to make room for one that the origin still shows. */
 export function movesOf(from: Connection, tables: readonly TableSummary[], placing: Placing): readonly Move[] {
   const names = namesOf(from, tables, placing);
   return readTables(from).flatMap((table) => {
     const to = names.get(table.id) ?? table.localName;
-    return to === table.localName || !hasTable(from, table.localName) ? [] : [{ table, to }];
+    return to === table.localName ? [] : [{ table, to }];
   });
 }

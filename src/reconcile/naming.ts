@@ -132,7 +132,8 @@ export function planTableNames(
   const inOrder = described.toSorted((a, b) => a.id - b.id);
   const keepsName = (table: (typeof described)[number]): boolean => {
     const before = knownById.get(table.id);
-    return before !== undefined && before.name === table.name && before.localName === ownName(naming, table);
+    const isOwn = before?.name === table.name && before.localName === ownName(naming, table);
+    return isOwn && !options.taken.has(foldName(before.localName));
   };
   for (const table of inOrder.filter(keepsName)) give(table.id, knownById.get(table.id)?.localName ?? table.name);
   for (const table of inOrder.filter((one) => !keepsName(one))) give(table.id, localName(naming, table, taken));

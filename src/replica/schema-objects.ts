@@ -87,6 +87,11 @@ export function hasTable(from: Connection, name: string): boolean {
   return has;
 }
 
+/** Whether a table or a view has a name, so that none can be made under it. */
+export function isNamed(from: Connection, name: string): boolean {
+  return readViewNames(from).has(foldIdent(name)) || hasTable(from, name);
+}
+
 /** Tables that are written as STRICT ones are made here, folded; who makes one adds it. */
 export const readStrictNames = oncePerSchema(
   (from) => {

@@ -72,9 +72,17 @@ export function readTakenNames(from: Connection): readonly string[] {
 }
 
 /** Whether a user table was made here, and is not another one that a client put in its place. */
-export function isOwnTable(from: Connection, localName: string): boolean {
-  const names = new Set(readPhysicalColumns(from, localName));
-  return hasTable(from, localName) && names.has('_id') && names.has('_allow');
+export function isOwnTable(from: Connection, table: WrittenTable): boolean {
+  const names = new Set(readPhysicalColumns(from, table.localName));
+  return isMade(from, table) && names.has('_id') && names.has('_allow');
+}
+
+/** Whether the file has a user table. Until its columns are known, only a table with none but ours is taken for it: any other one is a client's. */
+export function isMade(from: Connection, { id, localName }: WrittenTable): boolean {
+  if (!hasTable(from, localName)) return false;
+  return (
+    readColumns(from, id).length > 0 || readPhysicalColumns(from, localName).every((name) => OUR_COLUMNS.has(name))
+  );
 }
 
 /** Names of the columns that really are in a user table, in order; also of those that SQLite computes. */
@@ -154,8 +162,8 @@ export function enterTable(tx: Tx, table: TableNames, at: string): void {
 }
 
 /** Whether a table was noted, and none was made for it yet. */
-export function isUnmade(from: Connection, { id, localName }: WrittenTable): boolean {
-  return readColumns(from, id).length === 0 && !hasTable(from, localName);
+export function isUnmade(from: Connection, table: WrittenTable): boolean {
+  return readColumns(from, table.id).length === 0 && !isMade(from, table) && !hasBase(from, table.id);
 }
 
 function makeTable(tx: Tx, name: string, columns: readonly Pick<ColumnRecord, 'localName' | 'type'>[]): void {
@@ -185,6 +193,8 @@ export const ALLOW_COLUMN: Pick<ColumnRecord, 'localName' | 'type'> = { localNam
 
 /** Where the colors of rows are kept: a column of ours that the bookkeeping does not have, and nobody may edit. */
 export const COLOR_COLUMN = { seq: 0, localName: '_color', type: 'Text', mask: null } as const;
+
+const OUR_COLUMNS: ReadonlySet<string> = new Set(['_id', ALLOW_COLUMN.localName, COLOR_COLUMN.localName]);
 
 /** The columns that a user table and its base both have, `_id` and `_allow` aside. */
 function readShape(from: Connection, tableId: number): readonly Pick<ColumnRecord, 'localName' | 'type'>[] {
@@ -216,7 +226,7 @@ export function dropBase(tx: Tx, tableId: number): void {
 /** Renames tables at once; they may exchange names. Views follow unless a gone table makes room (`makesRoom`). The caller makes triggers again. */
 export function renameTables(
   tx: Tx,
-  renames: readonly { readonly id: number; readonly from: string; readonly to: string }[],
+  renames: readonly { readonly id: number; readonly from: string; readonly to: string; readonly isMade: boolean }[],
   { makesRoom }: { readonly makesRoom: boolean },
 ): void {
   if (renames.length === 0) return;
@@ -224,8 +234,8 @@ export function renameTables(
   emptyChangesView(tx);
   if (makesRoom) tx.prepare(sql`PRAGMA legacy_alter_table = ON`).run();
   try {
-    exchangeNames(renames, ({ id }, from, to) => {
-      tx.prepare(sql`ALTER TABLE ${ident(from)} RENAME TO ${ident(to)}`).run();
+    exchangeNames(renames, ({ id, isMade: isHere }, from, to) => {
+      if (isHere) tx.prepare(sql`ALTER TABLE ${ident(from)} RENAME TO ${ident(to)}`).run();
       storeFacts(tx, id, { local_name: to });
     });
   } finally {
@@ -280,11 +290,11 @@ function requireRoom(from: Connection, { localName }: { readonly localName: stri
  * @throws RowsyncError `replica.schema` where there is no room for them.
  */
 export function addColumns(tx: Tx, table: WrittenTable, columns: readonly DescribedColumn[], at: string): void {
-  const isMade = hasTable(tx, table.localName);
-  if (columns.length === 0 && isMade) return;
+  const isHere = isMade(tx, table);
+  if (columns.length === 0 && isHere) return;
   requireRoom(tx, table, columns.length);
   const stored = columns.map(({ descriptor, localName }) => ({ localName, type: columnType(descriptor.type) }));
-  if (!isMade) {
+  if (!isHere) {
     makeTable(tx, table.localName, stored);
   } else {
     dropDependents(tx, table.id);
@@ -331,7 +341,7 @@ export function pruneSchema(tx: Tx, at: string): readonly string[] {
   for (const { id, localName } of gone as WrittenTable[]) {
     endHistory(tx, id, { at, why: 'the table was pruned' });
     watch?.free(tx, null, [localName]);
-    if (isOwnTable(tx, localName)) tx.prepare(sql`DROP TABLE ${ident(localName)}`).run();
+    if (isOwnTable(tx, { id, localName })) tx.prepare(sql`DROP TABLE ${ident(localName)}`).run();
     dropBase(tx, id);
     forgetParts(tx, id);
     forgetTable(tx, id);

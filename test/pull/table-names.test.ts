@@ -1,5 +1,7 @@
 /** Names of tables follow the origin: through chains and swaps, and past tables that are gone. */
 import { expect, test } from 'vitest';
+import { prune } from '../../src/capture/sync-mode.ts';
+import { pull } from '../../src/pull/pull.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { twoWaySettings } from '../support/two-way.ts';
@@ -139,4 +141,149 @@ test('names that were to be exchanged stay as they are where one of them cannot 
   ]);
   expect(again.error).toBeNull();
   expect(titles(fixture, 'A')).toEqual(['B one', 'B two']);
+});
+
+const MINE: readonly (readonly [string, string, string])[] = [
+  [
+    'a table with _id',
+    `CREATE TABLE "Secret" (_id INTEGER PRIMARY KEY, mine TEXT); INSERT INTO "Secret" VALUES (1, 'x'), (99, 'y')`,
+    'SELECT * FROM "Secret"',
+  ],
+  [
+    'a copy of a table of ours',
+    `CREATE TABLE "Secret" (_id INTEGER PRIMARY KEY, _allow TEXT, "Title" TEXT) STRICT; INSERT INTO "Secret" SELECT _id, _allow, "Title" FROM "Note"`,
+    'SELECT * FROM "Secret"',
+  ],
+  [
+    'a table without _id',
+    `CREATE TABLE "secret" (id INTEGER PRIMARY KEY, mine TEXT); INSERT INTO "secret" VALUES (1, 'x')`,
+    'SELECT * FROM "Secret"',
+  ],
+  ['a view', 'CREATE VIEW "Secret" AS SELECT 1 AS mine', 'SELECT * FROM "Secret"'],
+  [
+    'an index',
+    'CREATE TABLE other (mine TEXT); CREATE INDEX "Secret" ON other (mine)',
+    `SELECT sql FROM sqlite_schema WHERE name = 'Secret'`,
+  ],
+];
+
+function refuse({ sandbox }: Fixture, name: string, times = 1): void {
+  const [{ alias }, status] = [sandbox.store.table(name), 403];
+  for (let turn = 1; turn <= times; turn += 1)
+    sandbox.answerInstead(turn, { status, body: '{"error":403,"code":4000,"message":"no"}' }, { table: alias });
+}
+
+/** What must not change: the rows, and everything that SQLite has under the name. */
+const state = (fixture: Fixture, query: string): unknown[] => [
+  fixture.rows(query),
+  fixture.rows(`SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = 'Secret' COLLATE NOCASE OR name = 'Secret'`),
+];
+
+test.each(
+  MINE.flatMap((one) => [
+    [...one, 'Secret', SETTINGS] as const,
+    [...one, 'Secrets', SETTINGS] as const,
+    [...one, 'Secret', {}] as const,
+    [...one, 'Secrets', {}] as const,
+  ]),
+)('%s that was made under the name of an unread table stays as it is', async (_what, made, query, name, options) => {
+  await using fixture = await startFixture({ tables: [table('Note'), table('Secret')] }, options);
+  refuse(fixture, 'Secret');
+  await fixture.pull();
+  fixture.execute(made);
+  const before = state(fixture, query);
+  const { id } = fixture.sandbox.store.table('Secret');
+  if (name !== 'Secret') rename(fixture, 'Secret', name);
+
+  const reports = [await fixture.pull(), await fixture.pull()];
+
+  const here = name === 'Secret' ? `Secret_${id}` : name;
+  for (const { error, tables: read } of reports) {
+    expect(error).toBeNull();
+    expect(read.map((one) => [one.table, one.error ?? one.held, one.rowCount])).toEqual([
+      ['Note', null, 2],
+      [here, null, 2],
+    ]);
+  }
+  expect(titles(fixture, here)).toEqual(['Secret one', 'Secret two']);
+  expect(state(fixture, query)).toEqual(before);
+});
+
+test.each(MINE.slice(0, 4))('%s that is made while its namesake is described stays', async (_what, made, query) => {
+  await using fixture = await startFixture({ tables: [table('Secret')] }, SETTINGS);
+  const before: unknown[][] = [];
+  const context = fixture.context();
+  const describeTable: typeof context.origin.describeTable = async (...asked) => {
+    const answer = await context.origin.describeTable(...asked);
+    if (before.length === 0) fixture.execute(made.replace(/"Note"/, '(SELECT 1 AS _id, 2 AS _allow, 3 AS "Title")'));
+    before.push(state(fixture, query));
+    return answer;
+  };
+
+  const report = await pull(
+    { ...context, origin: { ...context.origin, describeTable } },
+    { tables: [], confirm: false },
+  );
+
+  const { id } = fixture.sandbox.store.table('Secret');
+  expect(report.tables).toMatchObject([{ table: `Secret_${id}`, rowCount: 2, error: null }]);
+  expect(state(fixture, query)).toEqual(before[0]);
+});
+
+test('a table that may never be read keeps nothing of its name from another program, and no table from being read', async () => {
+  await using fixture = await startFixture({ tables: [table('Note'), table('Secret')] }, SETTINGS);
+  refuse(fixture, 'Secret', 20);
+  await fixture.pull();
+  fixture.execute(MINE[0]?.[1] ?? '');
+  const before = state(fixture, 'SELECT * FROM "Secret"');
+  const { id } = fixture.sandbox.store.table('Secret');
+
+  const denied = [await fixture.pull(), await fixture.pull()];
+  const here = tables(fixture);
+  fixture.sandbox.store.dropTable('Secret');
+  const gone = await fixture.pull({ confirm: true });
+  await fixture.replica.write('Pruning', (tx) => prune(tx, '2026-01-01T00:00:00Z'));
+
+  expect([...denied, gone].map(({ error }) => error)).toEqual([null, null, null]);
+  for (const { tables: read } of denied)
+    expect(read.map((one) => [one.table, one.error?.code])).toEqual([
+      [`Secret_${id}`, 'origin.forbidden'],
+      ['Note', undefined],
+    ]);
+  expect(here).toEqual(['Note steady', `Secret_${id} failed`]);
+  expect(tables(fixture)).toEqual(['Note steady']);
+  expect(state(fixture, 'SELECT * FROM "Secret"')).toEqual(before);
+});
+
+test('a table that is gone before it was read gives its name up, and a table of the user under that name stays', async () => {
+  await using fixture = await startFixture({ tables: [table('Note'), table('Secret')] }, SETTINGS);
+  refuse(fixture, 'Secret', 2);
+  await fixture.pull();
+  fixture.sandbox.store.dropTable('Secret');
+  await fixture.pull({ confirm: true });
+  fixture.execute(MINE[1]?.[1] ?? '');
+  const before = state(fixture, 'SELECT * FROM "Secret"');
+  fixture.sandbox.store.addTable(table('Secret'));
+
+  const { error } = await fixture.pull();
+  await fixture.replica.write('Pruning', (tx) => prune(tx, '2026-01-01T00:00:00Z'));
+
+  expect(error).toBeNull();
+  expect(titles(fixture, `Secret_${fixture.sandbox.store.table('Secret').id}`)).toEqual(['Secret one', 'Secret two']);
+  expect(state(fixture, 'SELECT * FROM "Secret"')).toEqual(before);
+});
+
+test('tables that are not read yet exchange their names', async () => {
+  await using fixture = await startFixture({ tables: [table('Note'), table('A'), table('B')] }, SETTINGS);
+  for (const name of ['A', 'B']) refuse(fixture, name);
+  await fixture.pull();
+  rename(fixture, 'A', 'Between', 'B', 'A', 'Between', 'B');
+
+  const { error } = await fixture.pull();
+
+  expect(error).toBeNull();
+  expect([titles(fixture, 'A'), titles(fixture, 'B')]).toEqual([
+    ['B one', 'B two'],
+    ['A one', 'A two'],
+  ]);
 });

@@ -202,6 +202,16 @@ test.each<{
     names: { 1: 'A_1' },
   },
   {
+    what: 'a table that was not made yet, whose name a view of a user has by now',
+    known: [table(1, 'A'), table(2, 'B')],
+    described: [
+      [1, 'A'],
+      [2, 'B'],
+    ],
+    taken: ['a'],
+    names: { 1: 'A_1', 2: 'B' },
+  },
+  {
     what: 'two tables whose names differ in case',
     known: [table(1, 'NOTE', 'NOTE_1'), table(2, 'Note')],
     described: [

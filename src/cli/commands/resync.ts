@@ -10,7 +10,7 @@ import { printable } from '../../base/text.ts';
 import type { Replica } from '../../replica/database.ts';
 import { forgetDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { chooseTables, storeFacts } from '../../replica/bookkeeping/tables.ts';
-import { hasTable } from '../../replica/schema-objects.ts';
+import { isMade } from '../../replica/user-tables.ts';
 import { distrustRows, distrustBase } from '../../replica/bookkeeping/pages.ts';
 
 const EXAMPLES = `
@@ -43,7 +43,7 @@ export async function resync(replica: Replica, names: readonly string[]): Promis
       forgetDescriptor(tx, table.id);
       storeFacts(tx, table.id, { page_rows: null });
       // A table that another client dropped is made again, and read whole, in any case.
-      if (!hasTable(tx, table.localName)) continue;
+      if (!isMade(tx, table)) continue;
       if (table.push === 'on') distrustBase(tx, table);
       else distrustRows(tx, table);
     }
