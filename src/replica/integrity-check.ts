@@ -46,6 +46,9 @@ function* checkTables(path: string): Generator<string, void> {
 
 const DAY_MS = 86_400_000;
 
+/** What a time of a file may lose when it is set: numbers of seconds are exact to a quarter of a microsecond, some file systems to a whole one. */
+const TIME_LOSS_MS = 0.002;
+
 /**
  * Whether a process of ours closed the file, nobody wrote to it since, and that was today: then there is no reason to look through it again, nor
  * to compare rows with their bases. After a crash or a power cut its log is still there. The lock file has the time at which the file was left.
@@ -53,8 +56,7 @@ const DAY_MS = 86_400_000;
 export function isAsLeft(path: string, lockPath: string, nowMs: number): boolean {
   const [file, lock, log] = [path, lockPath, `${path}-wal`].map((name) => statSync(name, { throwIfNoEntry: false }));
   if (file === undefined || lock === undefined || (log?.size ?? 0) > 0) return false;
-  // A Date is rounded to milliseconds, and is what noteLeft sets.
-  if (file.mtime.getTime() !== lock.mtime.getTime()) return false;
+  if (Math.abs(file.mtimeMs - lock.mtimeMs) > TIME_LOSS_MS) return false;
   // Where a file system has whole seconds, somebody may have written in the second in which the file was left.
   if (file.mtimeMs % 1_000 === 0) return false;
   return Math.floor(file.mtimeMs / DAY_MS) === Math.floor(nowMs / DAY_MS);
@@ -65,7 +67,7 @@ export function noteLeft(path: string, lockPath: string, mtimeMs: number | null)
   try {
     const file = statSync(path);
     if (mtimeMs !== null && file.mtimeMs !== mtimeMs) return;
-    const mtime = mtimeMs === null ? new Date(0) : file.mtime;
+    const mtime = mtimeMs === null ? 0 : mtimeMs / 1_000;
     utimesSync(lockPath, mtime, mtime);
   } catch {
     // It was moved meanwhile, or the lock is another user's: then it is looked through the next time.

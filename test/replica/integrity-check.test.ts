@@ -107,6 +107,19 @@ test.each([0.1, 0.4, 0.6, 0.9])(
   },
 );
 
+test('a file to which somebody wrote in the same millisecond is not as it was left', () => {
+  const [left, written] = [0.1, 0.4].map((part) => (Math.floor(statSync(path).mtimeMs) + part) / 1_000) as [
+    number,
+    number,
+  ];
+  utimesSync(path, left, left);
+  noteLeft(path, `${path}.lock`, statSync(path).mtimeMs);
+
+  utimesSync(path, written, written);
+
+  expect(isAsLeft(path, `${path}.lock`, statSync(path).mtimeMs)).toBe(false);
+});
+
 test('rows are compared with their base once, and not again in a file to which nobody has written since', async () => {
   await workOn(path);
 
