@@ -1,7 +1,7 @@
 /**
- * Edits of an older copy of the replica that was put back (replica/older-copy.ts): the origin may already have them, and later ones. Only a match value can
- * show whether it has a create, so creates without one become in doubt at the first capture (I4). All other edits of their table wait until a person
- * lets them go, or until none is left.
+ * Edits of an older copy of the replica that was put back (replica/older-copy.ts): the origin may already have them, and later ones. Only a match
+ * value can show whether it has a create, so creates without one become in doubt at the first capture (I4), also those made just before it. All
+ * other edits of their table wait until a person lets them go, or until none is left.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { ident, sql } from '../base/sql.ts';
@@ -15,8 +15,8 @@ import { applyOutcome, readRowFacts } from './writer/apply-outcome.ts';
 import { storeFacts, readCaptureState, storeCreatesDoubted } from '../replica/bookkeeping/tables.ts';
 
 const REASON =
-  'this replica is an older copy that was put back; whether the row was created at the origin since then is not known; look ' +
-  'there, then retry or discard it';
+  'this replica is an older copy that was put back, and the row was in it or was made before the first pull or push after that; ' +
+  'whether the origin has it is not known; look there, then retry or discard it';
 
 /** Puts creates of a copy in doubt, at the first capture, and forgets the copy once none of its edits is left. */
 export function captureOlderCopy(tx: Tx, table: TwoWayTable, at: string): void {
