@@ -147,6 +147,32 @@ test('an edit and the answer of the origin to it count as one change; one of a c
   ]);
 });
 
+test.each([
+  ['as the origin stamps it', (email: string) => email, 1],
+  ['in other letters', (email: string) => email.toUpperCase(), 1],
+  ['a part of the one that the origin stamps', (email: string) => email.slice(1), 0],
+  ['empty', () => '', 0],
+])(
+  "what the origin made of an edit is told from a colleague's change by the whole e-mail: %s",
+  async (_, of, isAnswer) => {
+    await using fixture = await startTwoWay();
+    const options = must(twoWaySettings().tableOptions('Note'), 'it is two-way');
+    const settings = { tableOptions: () => ({ ...options, history: HISTORY }) };
+    await pull(fixture.context(settings), { tables: [], confirm: false });
+    fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+    await pushNow(fixture);
+    const [caller] = fixture.rows('SELECT user_email AS email FROM _rowsync_identity') as { email: string }[];
+    fixture.execute(`UPDATE _rowsync_identity SET user_email = '${of(must(caller, 'it was pulled').email)}'`);
+
+    const entries = readRowEntries(fixture.replica, 'Note', 1);
+
+    expect(entries.map(({ cause, ...entry }) => [cause, entry.originBy !== null, entry.isAnswer])).toEqual([
+      ['edit', false, 0],
+      ['push', true, isAnswer],
+    ]);
+  },
+);
+
 test('edits that were discarded before they were sent count as no change', async () => {
   const editing = { sort: null, history: HISTORY };
   await using fixture = await startTwoWay();
