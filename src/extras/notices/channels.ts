@@ -103,7 +103,7 @@ class NoticeChannel {
   add(notice: Notice): void {
     if (this.#senderNow() === null) return;
     this.#waiting = [...this.#waiting, notice].slice(-WAITING_MAX);
-    this.#sending ??= this.#sendAll();
+    this.#sending ??= this.#sendWaiting();
   }
 
   /** Resolves when nothing is being sent. */
@@ -118,41 +118,38 @@ class NoticeChannel {
     return { about: 'notices', subject: this.#name, code: 'notices.failed', message, hint: '', since };
   }
 
-  async #sendAll(): Promise<void> {
-    try {
-      await this.#sendWaiting();
-    } finally {
-      this.#sending = null;
-    }
-  }
-
   async #sendWaiting(): Promise<void> {
     const { clock, log } = this.#parts;
     const way = this.#name;
     let failureCount = 0;
-    for (let [notice] = this.#waiting; notice !== undefined; [notice] = this.#waiting) {
-      const sent = notice;
-      const isLast = this.#closing.aborted;
-      const send = this.#senderNow();
-      if (send === null) break; // the configuration does not want it any more
-      const reason = await send(sent);
-      if (reason === null) {
-        // While it was sent, the channel may have dropped it for having too many.
-        this.#waiting = this.#waiting.filter((waiting) => waiting !== sent);
-        failureCount = 0;
-        this.#blocked = null;
-        log().info('notice.sent', { reason: sent.kind, way });
-        continue;
+    try {
+      for (let [notice] = this.#waiting; notice !== undefined; [notice] = this.#waiting) {
+        const sent = notice;
+        const isLast = this.#closing.aborted;
+        const send = this.#senderNow();
+        if (send === null) break; // the configuration does not want it any more
+        const reason = await send(sent);
+        if (reason === null) {
+          // While it was sent, the channel may have dropped it for having too many.
+          this.#waiting = this.#waiting.filter((waiting) => waiting !== sent);
+          failureCount = 0;
+          this.#blocked = null;
+          log().info('notice.sent', { reason: sent.kind, way });
+          continue;
+        }
+        failureCount += 1;
+        const waitMs = spreadBackoffMs(BACKOFFS.notice, failureCount, clock.random());
+        this.#blocked = { reason, since: this.#blocked?.since ?? stampFromMs(clock.nowMs()) };
+        log().error('notice.failed', { reason, way, attempt: failureCount, waitMs });
+        if (isLast) return;
+        await clock.sleep(waitMs, this.#closing);
       }
-      failureCount += 1;
-      const waitMs = spreadBackoffMs(BACKOFFS.notice, failureCount, clock.random());
-      this.#blocked = { reason, since: this.#blocked?.since ?? stampFromMs(clock.nowMs()) };
-      log().error('notice.failed', { reason, way, attempt: failureCount, waitMs });
-      if (isLast) return;
-      await clock.sleep(waitMs, this.#closing);
+      this.#waiting = [];
+      this.#blocked = null;
+    } finally {
+      // In the same step in which nothing waits any more: what is added next must begin anew.
+      this.#sending = null;
     }
-    this.#waiting = [];
-    this.#blocked = null;
   }
 }
 

@@ -255,6 +255,24 @@ test('a webhook that was down gets every notice in order once it is back', async
   expect(failures()).toEqual([]);
 });
 
+test('a notice that comes just as the last one was sent is sent too', async () => {
+  await using hook = await startHook();
+  const { sender, logged, fail } = startSender({ webhook: hook.url });
+  let isNext = true;
+  const push = logged.push.bind(logged);
+  logged.push = (...lines) => {
+    if (isNext) queueMicrotask(() => fail('verify'));
+    isNext = false;
+    return push(...lines);
+  };
+
+  fail('backup');
+  await sender.close();
+  await sender.close();
+
+  expect(hook.posted).toMatchObject([{ subject: 'backup' }, { subject: 'verify' }]);
+});
+
 test('a channel that the configuration wants no more is not reported, and gets nothing', async () => {
   await using hook = await startHook(503);
   const { clock, sender, settings, fail, failures } = startSender({ webhook: hook.url });
