@@ -23,7 +23,8 @@ export function reasonRefused(
   if (table === null || known === undefined) return null;
   const missing = missingRule(table, known, action === 'insert' ? 'new' : 'known');
   for (const { isBroken, sentence } of [...valueRules(table, known), ...(missing === null ? [] : [missing])]) {
-    const text = sql`SELECT 1 FROM (SELECT ? AS ${ident(column)}) NEW WHERE ${isBroken}`;
+    // The rule of attached files also looks at what the row has; here it is judged as one that has none.
+    const text = sql`SELECT 1 FROM (SELECT ? AS ${ident(column)}, NULL AS _id) NEW WHERE ${isBroken}`;
     // The advice for SQL is of no use in a form or a file.
     if (queryAny(from, text, [value])) return sentence.replace(/; strftime.*/, '');
   }
