@@ -177,12 +177,13 @@ function wasAccepted({ answer }: BatchRow): boolean {
   return answer?.as === 'accepted' || answer?.as === 'matched';
 }
 
-/** What becomes of a row, and how it is sent next after a request without an answer; null as before. */
 interface SettledOutcome {
   readonly outcome: RowOutcome;
+  /** How the row is sent next after a request without an answer; null as before. */
   readonly limit: RowLimit | null;
 }
 
+/** What becomes of a row that was sent, by its settlement. */
 export function decideSettled(facts: RowFacts, settled: SettledRow, rules: SettleRules): SettledOutcome {
   const decided = decideRow(facts, settled, rules);
   if (settled.news.unreadable === undefined) return decided;
