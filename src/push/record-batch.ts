@@ -1,5 +1,6 @@
 /**
  * From rows that were read to a recorded batch. The origin's present rows are merged first, by the one merge, so that no unseen change is overwritten.
+ * The history has them with the cause `pull`, as rows that a pull reads: nothing was sent yet.
  * Then it is decided which rows leave and which wait, and the batch is stored, all in one durable transaction (I11).
  */
 import { must } from '../base/assert.ts';
@@ -76,7 +77,7 @@ export async function recordBatch(run: TablePush, block: FoundBlock, round: Roun
   const uploads = block.attaches ? await readUploads(run, planAhead(run, ids)) : NO_UPLOADS;
   await context.origin.requestsLeave(); // the batch before, before recording keeps the event loop busy
   const { batch, decision } = await context.replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
-    mergePresent(tx, run, { moved, missing }, round.confirmed);
+    mergePresent(tx.because('pull'), run, { moved, missing }, round.confirmed);
     const isAsRead = kind === 'update' && moved.length === 0 && found.unreadable.size === 0;
     const left = ids.filter((id) => !isMissing(id));
     const edited = diffRows(tx, table, left, isAsRead ? bases : undefined).filter(
@@ -253,9 +254,10 @@ function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision &
     if (remote !== undefined) return { ...decideRemote(facts, remote, rules), isOffPage: true };
     return decideLeaving(facts, must(madeById.get(facts.id), 'a match value was made for it'), planned.match);
   });
-  applyOutcome(tx, table, { outcomes, nowMs });
-  progress.counts.refusedCount += parked.size;
   const merged = outcomes.filter(({ id }) => adopted.has(id));
+  applyOutcome(tx.because('pull'), table, { outcomes: merged, nowMs });
+  applyOutcome(tx, table, { outcomes: outcomes.filter(({ id }) => !adopted.has(id)), nowMs });
+  progress.counts.refusedCount += parked.size;
   noteNewIds(run, merged);
   progress.counts.conflictCount += merged.reduce((sum, { conflicts }) => sum + conflicts.length, 0);
   if (rows.length === 0) return null;

@@ -84,7 +84,7 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       stamped:
         '1 where the time that the origin says lies inside and narrowed the interval; 0 for a change without a stamp of its own.',
       cause:
-        '`pull`, `push`, `edit` (by SQL, here), `decision` or `discard` (of a person), `filter` (the filter of the table, `rows`), `schema` or `restore`.',
+        '`pull` (read at the origin, also by a push before it sends), `push` (read back after it sent), `edit` (by SQL, here), `decision` or `discard` (of a person), `filter` (the filter of the table, `rows`), `schema` or `restore`.',
       run_id: 'Number of the run in `sync_runs` that found it; NULL for none.',
       was_row_id: 'The `_id` that a new row had before the origin gave it one.',
       before: 'JSON object of the changed cells as they were; of a deleted row all cells that had a value.',

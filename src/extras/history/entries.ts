@@ -64,7 +64,7 @@ const COLUMNS = sql`id, "table", row_id AS rowId, was_row_id AS wasRowId, kind, 
   origin_at AS originAt, origin_by AS originBy, stamped, cause, run_id AS runId, before, after, note`;
 
 /** Deletes of the number that a new row had here until the origin gave it its own; nothing else was deleted. */
-const IS_RENUMBERING = sql`(kind = 'delete' AND cause = 'push' AND row_id < 0)`;
+const IS_RENUMBERING = sql`(kind = 'delete' AND cause IN ('pull', 'push') AND row_id < 0)`;
 
 /** What a discard left of a cell, as JSON; an entry of a whole row leaves out the cells that are null. */
 const LEFT = sql`coalesce((SELECT x.value -> 2 FROM json_each(d.cells) x WHERE x.value -> 0 = c.value -> 0),
@@ -89,7 +89,7 @@ const IS_OURS = sql`EXISTS (SELECT 1 FROM _rowsync_identity
     WHERE user_email <> '' AND instr(lower('<' || e.origin_by || '>'), lower('<' || user_email || '>')) > 0)`;
 
 /**
- * What the origin made of an edit that was sent, beside the entry of the edit itself: the new row under its own number, or cells that only the origin
+ * What the origin made of an edit that was sent, as a push read it back, beside the entry of the edit itself: the new row under its own number, or cells that only the origin
  * writes, such as the stamp. A colleague's change has another author, or a cell that can be written.
  */
 const IS_ANSWER = sql`(cause = 'push' AND EXISTS (SELECT 1 FROM _rowsync_history e WHERE e.seq = sync_history.id AND CASE e.kind
@@ -129,7 +129,7 @@ export function readRowEntries(from: Connection, table: string, rowId: number): 
 
 /** As `IS_RENUMBERING`. */
 export function isRenumbering({ kind, cause, rowId }: Pick<HistoryEntry, 'kind' | 'cause' | 'rowId'>): boolean {
-  return kind === 'delete' && cause === 'push' && rowId !== null && rowId < 0;
+  return kind === 'delete' && (cause === 'pull' || cause === 'push') && rowId !== null && rowId < 0;
 }
 
 /** The last entries of a row, or of all rows for null, the newest first. */
@@ -221,13 +221,13 @@ export function entryJson({ before, after, note, ...rest }: HistoryEntry): strin
   return `${head},"before":${before ?? 'null'},"after":${after ?? 'null'},"note":${note ?? 'null'}}`;
 }
 
-/** Why a row changed. A push makes new rows, and finds what else became of the rows that it reads. */
+/** Why a row changed. A push makes new rows, and finds what else became of the rows that it sent. */
 export function causeWords({ kind, cause }: { readonly kind: string; readonly cause: string }): string {
   return kind === 'insert' && cause === 'push' ? 'by a push' : (CAUSE_WORDS[cause] ?? cause);
 }
 
 const CAUSE_WORDS: Readonly<Record<string, string>> = {
-  pull: 'found by a pull',
+  pull: 'found at the origin',
   push: 'found by a push',
   edit: 'edited here',
   decision: 'decided by a person here',

@@ -19,7 +19,8 @@ import { queryAll, queryAny, queryFirst } from '../query.ts';
  *                 not_before is null where nothing tells
  *    origin_at    when the origin says that the row was changed last; equal to not_after where that is what narrowed the interval
  *    origin_by    who made the last change in the interval, as the origin says; null where it stamped none
- *    cause        pull · push · edit (by SQL, here) · decision and discard (of a person) · filter · schema · restore
+ *    cause        pull (read at the origin) · push (read back after it was sent) · edit (by SQL, here) · decision and discard (of a person) · filter ·
+ *                 schema · restore
  *    run_id       the run that wrote it, null where none was under way
  *    was_id       the `_id` that an inserted row had before
  *    cells        JSON text, which SQLite reads since 3.37: [number of the column, before, after], …; 0 means _allow.

@@ -27,6 +27,7 @@ interface History extends AsyncDisposable {
   readonly folder: string;
   readonly clock: Clock;
   readonly sandbox: TestSandbox;
+  readonly at: (minute: number) => void;
   run(args: readonly string[]): Promise<{ exitCode: number; stdout: string; stderr: string }>;
 }
 
@@ -54,6 +55,7 @@ async function startHistory(yaml = CONFIG): Promise<History> {
     folder,
     clock,
     sandbox,
+    at,
     run,
     [Symbol.asyncDispose]: async () => {
       made[Symbol.dispose]();
@@ -90,7 +92,7 @@ test('history tells the life of a row, with intervals, and old and new values', 
   expect(text.exitCode).toBe(0);
   expect(text.stdout).toContain('Note 1: 3 changes; its history is kept since 2026-11-25T08:00:00Z\n');
   expect(text.stdout).toContain(
-    '2026-11-25T08:10:00Z  changed by Alice Martin <alice.martin@example.com>, found by a pull (run 2)\n',
+    '2026-11-25T08:10:00Z  changed by Alice Martin <alice.martin@example.com>, found at the origin (run 2)\n',
   );
   expect(text.stdout).toContain(
     "between 2026-11-25T08:00:00Z and 2026-11-25T08:10:00Z, at least one change (the origin's stamp)",
@@ -163,7 +165,7 @@ test('log lists runs, the newest first, and rows where a table or a run is named
 
   expect(all.stdout.match(/^run \d+/gm)).toEqual(['run 4', 'run 3', 'run 2', 'run 1']);
   expect(all.stdout).toContain('run 4, pull  2026');
-  expect(all.stdout).toContain('  Note: 1 deleted, found by a pull\n');
+  expect(all.stdout).toContain('  Note: 1 deleted, found at the origin\n');
   expect(all.stdout).toContain('  Note: history begins\n');
   expect(all.stdout).not.toContain('Title');
   expect(JSON.parse(since.stdout)).toEqual({
@@ -183,7 +185,7 @@ test('log lists runs, the newest first, and rows where a table or a run is named
   });
   expect((JSON.parse(until.stdout) as { runs: { runId: number }[] }).runs.map(({ runId }) => runId)).toEqual([2, 1]);
   expect(run.stdout).toContain(
-    '    Note 1: changed by Alice Martin <alice.martin@example.com>, found by a pull (run 2)\n',
+    '    Note 1: changed by Alice Martin <alice.martin@example.com>, found at the origin (run 2)\n',
   );
   expect(run.stdout).toContain('Title: "title 1" → "one", Count: ');
   expect((JSON.parse(table.stdout) as { runs: { entries: unknown[] }[] }).runs.map((r) => r.entries.length)).toEqual([
@@ -214,18 +216,38 @@ test('log says whose edit is in no run, in order, and fits the terminal', async 
   );
 });
 
-test('a colleague whose change a push found did not make it by the push', async () => {
-  await using history = await startHistory(TWO_WAY);
-  history.sandbox.store.update('Note', 3, { Body: 'theirs' });
-  const db = new Database(join(history.folder, 'replica.db'));
-  db.exec(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 3`);
-  db.close();
+test.each(['ask', 'origin', 'local'])(
+  'what a push only reads is the origin’s change, under conflict: %s',
+  async (policy) => {
+    await using history = await startHistory(
+      `tables: { Note: { push: true, match: Code, history: true, conflict: ${policy} } }\n`,
+    );
+    const { store } = history.sandbox;
+    store.update('Note', 3, { Body: 'theirs' });
+    store.update('Note', 1, { Title: 'theirs' });
+    store.update('Note', 7, { Body: 'theirs' });
+    store.insert('Note', { Title: 'theirs', Code: 'c8' });
+    const db = new Database(join(history.folder, 'replica.db'));
+    db.exec(`UPDATE "Note" SET "Title" = 'mine' WHERE _id IN (1, 3); DELETE FROM "Note" WHERE _id = 7;
+    INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'c8')`);
+    db.close();
+    history.at(50);
 
-  await history.run(['push']);
-  const { stdout } = await history.run(['history', 'Note', '3']);
+    await history.run(['push']);
+    const life = async (id: string): Promise<string> => (await history.run(['history', 'Note', id])).stdout;
+    const [conflict, merged, adopted] = [await life('1'), await life('3'), await life('8')];
+    const log = (await history.run(['log', '--since', '1m'])).stdout;
 
-  expect(stdout).toMatch(/changed by .*, found by a push \(run \d+\)/);
-});
+    const found = /(?:new|changed)(?:, the row -\d+ .*)? by Alice Martin .*, found at the origin \(run 5\)/;
+    expect(conflict).toMatch(found);
+    expect(conflict.includes('the edit taken by the origin')).toBe(policy === 'local');
+    expect(merged).toMatch(found);
+    expect(merged).toContain('the edit taken by the origin (run 5)');
+    expect(adopted).toMatch(found);
+    expect(log).not.toContain('new row taken by the origin');
+    expect(log).not.toMatch(/\d deleted, found/);
+  },
+);
 
 test('an edit and the answer of the origin to it are one change in history and log', async () => {
   await using history = await startHistory(TWO_WAY);
