@@ -27,7 +27,7 @@ import {
   storeColumnState,
   type ColumnRecord,
 } from '../replica/bookkeeping/columns.ts';
-import type { Tx, WrittenTable } from '../replica/connection.ts';
+import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
 import {
   findTable,
   readSelection,
@@ -261,8 +261,9 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
     movesOf(replica, tables, placing).length === 0;
   if (isPlaced && hasChangesView(replica)) return;
   await replica.write('Placing tables', (tx) => {
-    // A placed table that is missing is made again when it is prepared, which logs it.
-    if (!isPlaced) for (const id of placeAll(tx, tables, placing)) ensureCapture(tx, id);
+    // A table that was dropped here is made again when it is prepared, which logs it.
+    const toMake = tables.filter(({ id }) => !isDropped(tx, id));
+    if (!isPlaced) for (const id of placeAll(tx, tables, placing, toMake)) ensureCapture(tx, id);
     ensureChangesView(tx);
   });
 }
@@ -307,8 +308,7 @@ function shapeTable(
   },
 ): Shaped {
   const before = findTable(tx, descriptor.id);
-  const isMissing = before !== null && before.state !== 'gone' && !hasTable(tx, before.localName);
-  const wasDropped = isMissing && !isUnmade(tx, before);
+  const wasDropped = isDropped(tx, descriptor.id);
   const wasTampered = before !== null && isTampered(tx, descriptor.id, options.twoWay);
   const changedIds = isInPlace(tx, descriptor, options) ? [] : placeAll(tx, [descriptor], options);
   for (const id of changedIds) if (id !== descriptor.id) ensureCapture(tx, id);
@@ -373,8 +373,14 @@ function isChange({ kind }: SchemaAction): boolean {
   return kind !== 'keep';
 }
 
+/** Whether another client dropped a table of ours, or renamed it. */
+function isDropped(from: Connection, tableId: number): boolean {
+  const table = findTable(from, tableId);
+  return table !== null && table.state !== 'gone' && !hasTable(from, table.localName) && !isUnmade(from, table);
+}
+
 /** Gives all tables their names at once, and notes the missing ones. Returns the ids of those that changed: their triggers have to be made. */
-function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing): readonly number[] {
+function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing, toMake = tables): readonly number[] {
   const { at, names: rules } = placing;
   const watch = schemaWatch(tx);
   const described = tables.map(({ id, recordName: name }) => ({ id, name }));
@@ -393,7 +399,7 @@ function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing): re
   const describedIds = new Set(tables.map(({ id }) => id));
   renameTables(tx, renames, { makesRoom: moves.some(({ table }) => !describedIds.has(table.id)) });
   for (const { table, to } of tampered) noteOpenness(tx, { id: table.id, localName: to }, at);
-  const created = tables
+  const created = toMake
     .toSorted((a, b) => a.id - b.id)
     .flatMap((table) => (placeTable(tx, table, names.get(table.id) ?? table.recordName, at) ? [table.id] : []));
   onChanged?.();

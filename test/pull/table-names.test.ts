@@ -1,5 +1,6 @@
 /** Names of tables follow the origin: through chains and swaps, and past tables that are gone. */
 import { expect, test } from 'vitest';
+import { createLogger } from '../../src/base/log.ts';
 import { prune } from '../../src/capture/sync-mode.ts';
 import { pull } from '../../src/pull/pull.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
@@ -287,3 +288,29 @@ test('tables that are not read yet exchange their names', async () => {
     ['A one', 'A two'],
   ]);
 });
+
+test.each([
+  ['mirror', {}],
+  ['two-way table', SETTINGS],
+])(
+  'a %s that was dropped is made again with a warning, also where another table is renamed',
+  async (_what, options) => {
+    await using fixture = await startFixture({ tables: [table('Note'), table('Other'), table('Third')] }, options);
+    await fixture.pull();
+    fixture.execute('DROP TABLE "Other"; DROP TABLE "Third"');
+    rename(fixture, 'Note', 'Notes', 'Third', 'Other 3');
+    const logged: string[] = [];
+    const destination = { write: (line: string) => void logged.push(line) };
+    const log = createLogger({ level: 'warn', destination, secrets: [] });
+
+    const { error } = await pull({ ...fixture.context(), log }, { tables: [], confirm: false });
+
+    expect(error).toBeNull();
+    const told = logged.filter((line) => line.includes('table.restored'));
+    expect(told.map((line) => String(/"table":"([^"]*)"/.exec(line)?.[1])).toSorted()).toEqual(['Other', 'Other 3']);
+    expect([titles(fixture, 'Other'), titles(fixture, 'Other 3')]).toEqual([
+      ['Other one', 'Other two'],
+      ['Third one', 'Third two'],
+    ]);
+  },
+);
