@@ -78,7 +78,7 @@ test('edits made while our triggers were dropped are found by comparison, and re
   );
   await daemon.elapse(125);
 
-  expect(before).toBe(5);
+  expect(before).toBe(4);
   expect(triggerCount(daemon)).toBe(before);
   expect(atOrigin(sandbox)).toEqual([
     '1 unseen 1',
