@@ -40,7 +40,8 @@ export async function planInto(
   },
 ): Promise<PutbackPlan> {
   const { names, config, into, folders, revisions } = given;
-  const missing: string[] = [];
+  const unread = names.length === 0 ? source.unread : [];
+  const missing = unread.map(({ localName }) => `the table ${localName}, which was not read here yet`);
   const wanted = names.length === 0 ? source.tables : names.map((name) => source.table(name));
   const shared = await shareTables(place, wanted, { source, into, missing });
   const sharedById = new Map(shared.map((table) => [table.here.id, table]));

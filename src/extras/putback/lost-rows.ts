@@ -11,6 +11,7 @@ import { findTable, readTables, type TableRecord } from '../../replica/bookkeepi
 import type { Stored } from '../../replica/connection.ts';
 import { queryNumbers, queryRows } from '../../replica/query.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
+import { isMade } from '../../replica/user-tables.ts';
 import { rowName } from './lost-row-outcome.ts';
 import { checkKnown, lastSeqAt, readKnownTables } from '../history/known-since.ts';
 import { showTableAt } from '../history/past-tables.ts';
@@ -37,6 +38,8 @@ const stampSql = sql`strftime('%Y-%m-%dT%H:%M:%SZ', h.at, 'unixepoch')`;
 export class LostRows {
   readonly main: ReplicaReader;
   readonly tables: readonly TableRecord[];
+  /** Tables that were never read, or were dropped here: what was lost from them is not known. */
+  readonly unread: readonly TableRecord[];
   readonly #source: LostSource;
   readonly #lost = new Map<number, readonly LostRow[]>();
   readonly #live = new Map<number, ReadonlySet<string>>();
@@ -46,16 +49,24 @@ export class LostRows {
   constructor(main: ReplicaReader, source: LostSource) {
     this.main = main;
     this.#source = source;
-    this.tables = readTables(main).filter(({ state }) => state !== 'gone');
+    const all = readTables(main).filter(({ state }) => state !== 'gone');
+    this.tables = all.filter((table) => isMade(main, table));
+    this.unread = all.filter((table) => !isMade(main, table));
   }
 
   /** A table by its name here or at the origin. @throws RowsyncError `usage.invalid`. */
   table(name: string): TableRecord {
     const folded = name.toLowerCase();
-    const found = this.tables.find((table) =>
-      [table.localName, table.name].some((own) => own.toLowerCase() === folded),
-    );
+    const isMeant = (table: TableRecord): boolean =>
+      [table.localName, table.name].some((own) => own.toLowerCase() === folded);
+    const found = this.tables.find(isMeant);
     if (found !== undefined) return found;
+    if (this.unread.some(isMeant)) {
+      throw usageError(
+        `${name}: the table was not read yet, so what was lost from it is not known`,
+        'rowsync pull reads it; rowsync status says what keeps it from that.',
+      );
+    }
     throw usageError(
       `No table here is called "${name}"`,
       `There are: ${this.tables.map(({ localName }) => localName).join(', ')}.`,
@@ -153,7 +164,7 @@ export class LostRows {
     if (source.kind === 'deleted') return this.#readDeleted(table);
     if (source.kind === 'backup') {
       const there = findTable(source.reader, table.id);
-      return there === null ? [] : this.#readTable(source.reader, there, table);
+      return there === null || !isMade(source.reader, there) ? [] : this.#readTable(source.reader, there, table);
     }
     const known = readKnownTables(this.main).find(({ id }) => id === table.id);
     checkKnown(this.main, known ?? { id: table.id, table: table.localName, since: null }, source);

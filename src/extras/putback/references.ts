@@ -31,10 +31,11 @@ const KEY_TYPES = new Set(['Text', 'Numeric', 'Autonumber', 'EMail', 'Phone', 'U
 /** The references of a table. @throws RowsyncError `config.invalid` for a name that is not there. */
 export function referencesOf(lost: LostRows, table: TableRecord, rules: ReferenceRules): readonly TableReference[] {
   const columns = readColumns(lost.main, table.id).filter(({ state }) => state === 'live');
-  const configured = Object.entries(rules.find(table.name)?.options.references ?? {}).map(([from, to]) => {
+  const configured = Object.entries(rules.find(table.name)?.options.references ?? {}).flatMap(([from, to]) => {
     const column = columns.find(({ name }) => name.toLowerCase() === from.toLowerCase());
     const target = lost.tables.find(({ name }) => name.toLowerCase() === to.toLowerCase());
     if (column !== undefined && target !== undefined) return { column, toId: target.id };
+    if (column !== undefined && lost.unread.some(({ name }) => name.toLowerCase() === to.toLowerCase())) return [];
     throw new RowsyncError('config', 'config.invalid', {
       message: `tables.${table.name}.references: there is no ${column === undefined ? `column "${from}"` : `table "${to}"`} here`,
       hint: 'Write names as the origin has them: references: { Customer: Customer } says which table a column refers to.',

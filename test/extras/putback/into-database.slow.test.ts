@@ -57,6 +57,24 @@ test('tables and columns that are not there are listed, and the rest goes', asyn
   );
 });
 
+test('a table that was not read here yet is listed, be it in the replica or in a backup', async () => {
+  await using world = await startFamily();
+  world.store.addTable({ name: 'Secret', columns: [{ name: 'Title', type: 'Text' }], rows: [{ Title: 'a' }] });
+  await using _other = await startOther(world);
+  const { alias } = world.store.table('Secret');
+  const body = '{"error":403,"code":4000,"message":"no"}';
+  for (let turn = 1; turn < 20; turn += 1) world.sandbox.answerInstead(turn, { status: 403, body }, { table: alias });
+  await world.run('pull');
+  await world.run('backup', 'after.db');
+
+  const planned = [await world.run(...INTO), await world.run(...INTO, '--from', 'after.db')];
+
+  for (const { stdout, stderr, exitCode } of planned) {
+    expect([stderr, exitCode]).toEqual(['', 0]);
+    expect(stdout).toContain('not there, and not made:\n  the table Secret, which was not read here yet\n');
+  }
+});
+
 test('a value that somebody changes there meanwhile is named', async () => {
   await using world = await startFamily();
   await using other = await startOther(world);

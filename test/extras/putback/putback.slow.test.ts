@@ -330,6 +330,35 @@ test('the configuration says what refers to what, and names that are not there a
   ]);
 });
 
+test('a table that was not read yet is named where it is meant, and keeps no other one from coming back', async () => {
+  await using world = await startWorld({
+    yaml: 'tables: { Link: { references: { Customer: Secret, Order: Order } }, "*": {} }\n',
+  });
+  await world.run('backup', 'before.db');
+  world.store.addTable({ name: 'Secret', columns: [{ name: 'Title', type: 'Text' }], rows: [{ Title: 'a' }] });
+  const { alias } = world.store.table('Secret');
+  const body = '{"error":403,"code":4000,"message":"no"}';
+  for (let turn = 1; turn < 20; turn += 1) world.sandbox.answerInstead(turn, { status: 403, body }, { table: alias });
+  await world.purge();
+  await world.run('backup', 'after.db');
+  const after = world.graph();
+
+  const named = [
+    await world.run('putback', 'Secret'),
+    await world.run('putback', 'Secret', '--from', 'after.db'),
+    await world.run('putback', 'Customer', '--with', 'Secret'),
+  ];
+  const other = await world.run('putback', 'Link', '1', '2', '--from', 'before.db');
+
+  for (const { exitCode, stderr } of named) {
+    expect(stderr).toContain('Secret: the table was not read yet, so what was lost from it is not known');
+    expect(exitCode).toBe(2);
+  }
+  expect([other.exitCode, other.stderr]).toEqual([0, '']);
+  expect(other.stdout).toContain('Link 1');
+  expect(world.graph()).toEqual(after);
+});
+
 test('a reference to a parent that comes back later is filled in then', async () => {
   await using world = await startWorld();
   const before = world.graph();
