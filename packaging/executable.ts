@@ -9,7 +9,7 @@ import { NODE_FLAGS } from '../src/base/node-flags.ts';
 import { UNIT_FILES } from '../src/extras/service/service-plan.ts';
 import { bundleExecutable, type BundledPackage } from './bundle.ts';
 import { runProgram, TOP } from './paths.ts';
-import { addonOf, NODE, nodeOf, type Platform } from './platforms.ts';
+import { addonOf, NODE, nodeOf, type ExecutablePlatform } from './platforms.ts';
 
 const ADDON_NAME = 'better_sqlite3.node';
 
@@ -21,12 +21,15 @@ export const EXECUTABLE_FLAGS = {
 } as const;
 
 /** Builds the executable for a platform; returns the packages in it. */
-export async function buildExecutable(output: string, platform: Platform): Promise<readonly BundledPackage[]> {
+export async function buildExecutable(
+  output: string,
+  platform: ExecutablePlatform,
+): Promise<readonly BundledPackage[]> {
   const folder = mkdtempSync(join(tmpdir(), 'rowsync-executable-'));
   try {
     const packages = await bundleExecutable(join(folder, 'program.cjs'));
     copyFileSync(nodeOf(platform, folder), join(folder, 'node'));
-    runProgram(platform.strip, ['--strip-unneeded', 'node'], { cwd: folder });
+    if (platform.strip !== null) runProgram(platform.strip, ['--strip-unneeded', 'node'], { cwd: folder });
     const { version } = JSON.parse(readFileSync(join(TOP, 'package.json'), 'utf8')) as { version: string };
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'rowsync', version }));
     const units = UNIT_FILES.map((file) => [`systemd/${file}`, join(TOP, 'systemd', file)] as const);

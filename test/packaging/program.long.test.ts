@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test, vi } from 'vitest';
 import { buildExecutable } from '../../packaging/executable.ts';
-import { X64 } from '../../packaging/platforms.ts';
+import { OWN, X64 } from '../../packaging/platforms.ts';
 import { packInto } from '../support/packed.ts';
 
 vi.setConfig({ testTimeout: 900_000 });
@@ -69,4 +69,13 @@ test.each([
   const [code] = (await once(child, 'close')) as [number];
 
   expect(code === 0 ? '' : output.slice(-8_000)).toBe('');
+});
+
+test('the executable for this machine is made without any other program', async () => {
+  const path = join(folder, 'own');
+  vi.stubEnv('PATH', folder);
+
+  await buildExecutable(path, OWN).finally(() => vi.unstubAllEnvs());
+
+  expect(execFileSync(path, ['--version'], { encoding: 'utf8', env: { PATH: folder } })).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
