@@ -94,7 +94,12 @@ test('edits of an older copy wait until a person at another terminal agrees', as
 
   expect(held).toEqual([
     'note 1',
-    { state: 'held', problem: expect.stringContaining('1 edited row of an older copy') as string },
+    {
+      state: 'held',
+      problem: expect.stringContaining(
+        'older copy was put back, whose edits may be outdated; nothing of 1 edited row was sent',
+      ) as string,
+    },
   ]);
   expect(agreed.exitCode).toBe(0);
   expect(sandbox.store.rows('Note')[0]?.values['Title']).toBe('edited');
