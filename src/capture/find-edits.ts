@@ -64,14 +64,14 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   tx.history.captureEdits(table, tx.cause);
   noteCaptured(tx, table.id, at);
   const isMarked = hasMarks(tx, table.id);
+  const renumbered = isMarked ? renumberStrays(tx, table, readForeignIds(tx, table), at) : [];
   if (isMarked) {
-    renumberStrays(tx, table, readForeignIds(tx, table), at);
     dropEqualMarks(tx, table, SETTLING);
     // Read-only cells follow the base; their values are kept like any loser of a conflict.
     const ids = readUnwritableEdits(tx, table);
     decideEach(tx, table, { ids, at }, (facts) => decidePutBack(facts, table.columns));
   }
-  captureOlderCopy(tx, table, at);
+  captureOlderCopy(tx, table, at, renumbered);
   settleQuestions(tx, table, at);
 }
 

@@ -1,7 +1,7 @@
 /**
- * Edits of an older copy of the replica that was put back (replica/older-copy.ts): the origin may already have them, and later ones. Only a match
- * value can show whether it has a create, so creates without one become in doubt at the first capture (I4), also those made just before it. All
- * other edits of their table wait until a person lets them go, or until none is left.
+ * Edits of an older copy of the replica that was put back (replica/older-copy.ts): the origin may already have them, and later ones. Only a match value can
+ * show whether it has a create, so creates without one become in doubt at the first capture (I4). All other edits of their table wait until a person
+ * lets them go, or until none is left.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { ident, sql } from '../base/sql.ts';
@@ -15,23 +15,28 @@ import { applyOutcome, readRowFacts } from './writer/apply-outcome.ts';
 import { storeFacts, readCaptureState, storeCreatesDoubted } from '../replica/bookkeeping/tables.ts';
 
 const REASON =
-  'this replica is an older copy that was put back, and the row was in it or was made before the first pull or push after that; ' +
-  'whether the origin has it is not known; look there, then retry or discard it';
+  'this replica is an older copy that was put back; whether the row was created at the origin since then is not known; look ' +
+  'there, then retry or discard it';
 
-/** Puts creates of a copy in doubt, at the first capture, and forgets the copy once none of its edits is left. */
-export function captureOlderCopy(tx: Tx, table: TwoWayTable, at: string): void {
-  const { olderCopy } = readCaptureState(tx, table.id);
+/** Puts creates of a copy in doubt, also those that just got other ids, and forgets the copy once none of its edits is left. */
+export function captureOlderCopy(tx: Tx, table: TwoWayTable, at: string, renumbered: readonly number[] = []): void {
+  const { olderCopy, lastIdOfCopy: from } = readCaptureState(tx, table.id);
   if (olderCopy === null) return;
-  if (olderCopy === 'creates') doubtCreates(tx, table, at);
+  if (olderCopy === 'creates') doubtCreates(tx, table, { from, renumbered, at });
   storeCreatesDoubted(tx, table.id);
 }
 
-function doubtCreates(tx: Tx, table: TwoWayTable, at: string): void {
+function doubtCreates(
+  tx: Tx,
+  table: TwoWayTable,
+  { from, renumbered, at }: { readonly from: number; readonly renumbered: readonly number[]; readonly at: string },
+): void {
   const match = table.columns.find(({ name }) => name === table.matchColumn);
   const isUnnamed = match === undefined ? sql`1` : sql`coalesce(l.${ident(match.localName)}, '') = ''`;
   const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
-      WHERE r.table_id = ? AND r.row_id < 0 AND r.state IN ('edited', 'refused') AND ${isUnnamed}`;
-  const ids = queryNumbers(tx, text, [table.id]);
+      WHERE r.table_id = ? AND (r.row_id BETWEEN ? AND -1 OR r.row_id IN (SELECT value FROM json_each(?)))
+        AND r.state IN ('edited', 'refused') AND ${isUnnamed}`;
+  const ids = queryNumbers(tx, text, [table.id, from, JSON.stringify(renumbered)]);
   const outcomes = readRowFacts(tx, table, ids).map((facts) => {
     const cells = (facts.local?.values ?? []).flatMap((value, column) => (value === null ? [] : [{ column, value }]));
     // Once the row is deleted here, this is its only record.

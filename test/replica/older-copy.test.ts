@@ -35,21 +35,6 @@ function added(fixture: Fixture): readonly unknown[] {
 
 const STATES = 'SELECT row_id AS id, kind FROM sync_failures ORDER BY row_id';
 
-test('a new row that is made before the first look at an older copy is in doubt too, and its reason says so', async () => {
-  await using fixture = await startTwoWay();
-  const copy = join(fixture.folder, 'copy.db');
-  await backUp(fixture.path, copy);
-  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('gone with the copy')`);
-  await pushNow(fixture);
-  putBack(fixture, copy);
-  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('made since')`);
-
-  await fixture.pull();
-
-  const ours = `kind, reason LIKE '%or was made before the first pull or push after that%' AS isTold`;
-  expect(fixture.rows(`SELECT ${ours} FROM sync_failures`)).toEqual([{ kind: 'inDoubt', isTold: 1 }]);
-});
-
 test.each(['copied by hand', 'restored'])(
   'does not create again what an older copy, %s, wants to create',
   async (how) => {

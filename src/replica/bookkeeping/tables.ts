@@ -32,6 +32,7 @@ import { endMoment } from './changed-rows.ts';
  *    push_…                    what kept the last push of the table from its end, null after a success
  *    older_copy                creates: the file turned out to be an older copy, and its creates are still to be doubted · edits: its other
  *                              edits wait for a person (capture/older-copy.ts). Null for no such copy
+ *    doubt_creates_from        the last id that was given here when the copy was noticed
  *    pull_consent,
  *    push_consent              how many rows a person let a guard pass while a daemon was at work (consent.ts), null for none
  *    watermark                 the origin's stamp up to which changed rows are here (pull/follow.ts), null where none was asked for
@@ -62,7 +63,7 @@ export const TABLES = sql`
     push TEXT NOT NULL DEFAULT 'off' CHECK (push IN ('off', 'waiting', 'on')),
     match_column TEXT, allow_add INTEGER NOT NULL DEFAULT 1,
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
-    push_code TEXT, push_message TEXT, push_hint TEXT,
+    push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
     pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT,
     large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT, rows_filter TEXT, rows_wanted TEXT,
     left_out TEXT, page_rows INTEGER, row_colors TEXT,
@@ -298,11 +299,13 @@ export interface CaptureState {
   readonly compareDue: boolean;
   /** What of an older copy that was put back is still to be doubted: its creates, or only its other edits. Null for no such copy. */
   readonly olderCopy: 'creates' | 'edits' | null;
+  /** The last id that was given here when the copy was noticed: later rows are not of the copy. */
+  readonly lastIdOfCopy: number;
 }
 
 /** What the next capture of a table has to do; it must exist. */
 export function readCaptureState(from: Connection, tableId: number): CaptureState {
-  const columns = sql`compare_due AS compareDue, older_copy AS olderCopy`;
+  const columns = sql`compare_due AS compareDue, older_copy AS olderCopy, coalesce(doubt_creates_from, 0) AS lastIdOfCopy`;
   return withFlags(readPart(from, tableId, columns), 'compareDue') as CaptureState; // as selected
 }
 
