@@ -5,8 +5,6 @@
  * line (I16). Specification, sections 4 and 5; origin facts, section 1.
  */
 import { must } from '../base/assert.ts';
-import { shareNext } from '../base/concurrency.ts';
-import type { RowsyncError } from '../base/errors.ts';
 import type { Clock } from '../base/clock.ts';
 import { secretScrubber, type Logger } from '../base/log.ts';
 import { WIRE_FORMATS, type Extension, type WireFormat } from '../wire/format.ts';
@@ -153,26 +151,6 @@ export async function describeWithRights(
   const { value } = await origin.describeTable(table, options);
   if (!leavesRightsOpen(value)) return { descriptor: value, isAsked: false };
   return { descriptor: withRights(value, await origin.updateableColumns(table, options)), isAsked: true };
-}
-
-/** Throws what is wrong with the description of now. */
-export type RequireShape = () => Promise<void>;
-
-/**
- * Asks again, during a pull or a push, whether the columns of a table have the names that they had at its start. Requests the full description: a
- * wrong "not modified", as from a cache on the way, would confirm names that have moved. Calls during a check share the next one. Once there was a
- * problem, it stays, also when the names are back: rows read meanwhile may be under any name.
- */
-export function watchShape(
-  { origin, signal }: { readonly origin: Pick<Origin, 'describeTable'>; readonly signal?: AbortSignal | undefined },
-  address: Address,
-  problemOf: (now: TableDescriptor) => RowsyncError | null,
-): RequireShape {
-  let problem: RowsyncError | null = null;
-  return shareNext(async () => {
-    problem ??= problemOf((await origin.describeTable(address, { signal })).value);
-    if (problem !== null) throw problem;
-  });
 }
 
 function descriptionMethods(

@@ -70,7 +70,7 @@ import { changeOf, columnChanges } from './schema-changes.ts';
 import { columnNaming, isInPlace, movesOf, namesOf, tableNames, type Placing } from './table-names.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readWaitingDeletes } from '../replica/bookkeeping/refusals.ts';
-import { watchShape } from '../origin/client.ts';
+import { watchShape } from '../origin/renamed-columns.ts';
 
 /** Prepares a described table. @throws RowsyncError as `applySelection`, `guard.columns`, `guard.schema`, `config.invalid` for an unknown column. */
 export async function applySchema(

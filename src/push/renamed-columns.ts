@@ -21,7 +21,7 @@ import { withRights } from '../wire/write-rights.ts';
 import type { Row, TableDescriptor } from '../wire/schema.ts';
 import type { PushContext, TablePush } from './context.ts';
 import type { Batch } from '../replica/bookkeeping/batches.ts';
-import { watchShape, type RequireShape } from '../origin/client.ts';
+import { watchShape, type RequireShape } from '../origin/renamed-columns.ts';
 
 /** Describes a table, conditionally, and makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
 export async function describeForPush(
