@@ -4,7 +4,6 @@
 import { sql } from '../base/sql.ts';
 import { plural } from '../base/text.ts';
 import type { Complaint, FoundComplaint } from '../reconcile/account/facts.ts';
-import { isStillTrue } from '../reconcile/account/findings.ts';
 import type { Connection } from './connection.ts';
 import { readContractComplaints } from './bookkeeping/table-errors.ts';
 import { queryAll, queryAny } from './query.ts';
@@ -73,21 +72,22 @@ function waitText(editCount: number): string {
   return editCount === 0 ? '' : `${plural(editCount, 'edit')} not pushed yet, and `;
 }
 
-/** What the last run in each direction, and on files, failed of as a whole, while it is true. A wrong command line says nothing of the next run. */
+/** What the last run in each direction, and on files, failed of as a whole. A wrong command line says nothing of the next run. */
 function ofRuns(from: Connection): readonly FoundComplaint[] {
-  const text = sql`SELECT kind, finished_at AS since, error_code AS code, result ->> 'problem' AS message, coalesce(result ->> 'hint', '') AS hint,
-            EXISTS (SELECT 1 FROM _rowsync_runs later WHERE later.id > r.id AND later.requests > 0 AND later.outcome IN ('done', 'held')) AS isReached
+  const text = sql`SELECT kind, finished_at AS since, error_code AS code, result ->> 'problem' AS message, coalesce(result ->> 'hint', '') AS hint
           FROM (SELECT id, kind, finished_at, error_code,
                   (SELECT value FROM json_each(per_table) WHERE value ->> 'table' IS NULL) AS result FROM _rowsync_runs) r
           WHERE id IN (SELECT max(id) FROM _rowsync_runs WHERE finished_at IS NOT NULL AND outcome NOT IN ('stopped', 'interrupted')
                        GROUP BY replace(kind, 'follow', 'pull'))
-            AND message IS NOT NULL AND code <> 'usage.invalid' ORDER BY id DESC`;
-  const rows = queryAll(from, text) as (Complaint & { kind: string; since: string; isReached: 0 | 1 })[];
-  return rows.flatMap(({ kind, isReached, ...row }): readonly FoundComplaint[] => {
-    const about = kind === 'push' || kind === 'files' ? kind : 'pull';
-    const complaint = { ...row, about, subject: null } as const;
-    return isStillTrue(complaint, { hasReachedSince: isReached === 1 }) ? [complaint] : [];
-  });
+            AND message IS NOT NULL AND code <> 'usage.invalid'
+            AND NOT (code = 'push.identity' AND EXISTS (SELECT 1 FROM _rowsync_runs later
+                     WHERE later.id > r.id AND later.kind = 'pull' AND later.outcome IN ('done', 'held'))) ORDER BY id DESC`;
+  const rows = queryAll(from, text) as (Complaint & { kind: string; since: string })[];
+  return rows.map(({ kind, ...row }) => ({
+    ...row,
+    about: kind === 'push' || kind === 'files' ? kind : 'pull',
+    subject: null,
+  }));
 }
 
 /** What an extra notes of its sinks and their tables; there is nothing to read where it has none. */

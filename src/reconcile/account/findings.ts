@@ -42,25 +42,6 @@ const PASSING: ReadonlySet<string> = new Set([
 const DAMAGED: ReadonlySet<string> = new Set(['replica.damaged', 'replica.newer', 'replica.log']);
 const CREDENTIALS: ReadonlySet<string> = new Set(['origin.unauthorized', 'origin.forbidden']);
 
-/** Failures of a run as a whole that say nothing once a later run of any kind, with the same credentials, got its answers. */
-const ENDED_BY_ANY_RUN: ReadonlySet<string> = new Set([
-  ...CREDENTIALS,
-  'origin.busy',
-  'origin.notApi',
-  'origin.proxy',
-  'origin.timeout',
-  'origin.unreachable',
-  'push.identity',
-]);
-
-/** Whether what a run failed of as a whole is still true. Work on files is judged by work on files. */
-export function isStillTrue(
-  { about, code }: Pick<FoundComplaint, 'about' | 'code'>,
-  { hasReachedSince }: { readonly hasReachedSince: boolean },
-): boolean {
-  return about === 'files' || !hasReachedSince || !ENDED_BY_ANY_RUN.has(code);
-}
-
 /** Guards that `--confirm` does not let pass: a person has to do something else. */
 const UNCONFIRMABLE: ReadonlySet<string> = new Set(['guard.columns', 'guard.pending']);
 

@@ -83,7 +83,7 @@ export const CATALOGUE = [
     code: 'run.late',
     severity: 'late',
     stopsAll: true,
-    why: 'The last pull or push failed as a whole, and trying again can help: the origin is down or cannot be reached. That the origin cannot be reached ends with the next run of any kind that reaches it.',
+    why: 'The last run failed as a whole, and trying again can help: the origin is down or cannot be reached.',
     find: ofAll('late'),
   },
   {

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { ERROR_CODES } from '../../../src/base/errors.ts';
 import { accountOf, type Problem } from '../../../src/reconcile/account/account.ts';
 import type { AccountFacts, FilesNotHere, FoundComplaint, TableFacts } from '../../../src/reconcile/account/facts.ts';
-import { isStillTrue } from '../../../src/reconcile/account/findings.ts';
 import { codes, complaint, NOW, STEADY, TABLE } from '../../support/account-facts.ts';
 
 function problems(changes: Partial<AccountFacts>): readonly Problem[] {
@@ -38,26 +37,6 @@ const PASSING = [
   'sink.busy',
   'sink.unreachable',
 ];
-
-/** What a later run of any kind disproves by its answers. */
-const ENDED_BY_ANY_RUN = [
-  'origin.unreachable',
-  'origin.proxy',
-  'origin.timeout',
-  'origin.busy',
-  'origin.notApi',
-  'origin.unauthorized',
-  'origin.forbidden',
-  'push.identity',
-];
-
-test.each(Object.keys(ERROR_CODES))('a run that failed of %s is told until another kind disproves it', (code) => {
-  const isTold = (about: 'push' | 'files', hasReachedSince: boolean): boolean =>
-    isStillTrue({ about, code }, { hasReachedSince });
-
-  expect(isTold('push', true)).toBe(!ENDED_BY_ANY_RUN.includes(code));
-  expect([isTold('push', false), isTold('files', true)]).toEqual([true, true]);
-});
 
 test.each(Object.keys(ERROR_CODES))(
   'an error with the code %s waits for a person, unless it passes by itself',
