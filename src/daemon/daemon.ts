@@ -5,7 +5,7 @@
  */
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs, type Clock } from '../base/clock.ts';
-import { errorFacts, loggerOf, type Logger } from '../base/log.ts';
+import { errorFacts, type Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { pullSettings, pushSettings } from '../config/settings.ts';
 import { AccountWatch } from './account-watch.ts';
@@ -20,7 +20,8 @@ import { noteFilters } from '../pull/pull.ts';
 import { endsInTime, ProgressWatchdog, watch } from './process-health.ts';
 import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edit-watch.ts';
-import type { DaemonPart, DaemonParts, DaemonView } from './context.ts';
+import type { DaemonParts, DaemonView } from './context.ts';
+import { JoinedParts } from './joined-parts.ts';
 import { RefreshQueue } from './refresh-queue.ts';
 import { Servers } from './servers.ts';
 import { Results, WorkLog } from './work-log.ts';
@@ -34,28 +35,19 @@ import { ReadTimes, RefreshWatch } from './freshness-text.ts';
 interface InnerParts extends DaemonParts {
   /** Its waits are no sign of life. */
   readonly besideClock: Clock;
-  /** What extras have joined. */
-  readonly joined: DaemonPart[];
+  readonly joined: JoinedParts;
 }
 
-/** How long current work may take to end once it was asked to. With CLOSE_MS_MAX after it, the daemon ends within 20 seconds. */
+/** How long current work may take to end once it was asked to. With the time of joined parts after it, the daemon ends within 20 seconds. */
 const STOP_MS_MAX = 14_000;
-/** How long what extras have joined may still take at the end. */
-const CLOSE_MS_MAX = 5_000;
 
 /** Runs until the stop signal. @throws RowsyncError if the replica or the HTTP address cannot be opened; later failures are retried. */
 export async function runDaemon(config: Config, parts: DaemonParts): Promise<void> {
   const pulse = new ProgressWatchdog();
   const { notifier } = parts;
   const clock = pulse.watch(parts.clock);
-  const joined: DaemonPart[] = [];
-  const logFor = (of: Config): Logger => {
-    const log = parts.logFor(of);
-    return loggerOf((level) => (event, facts = {}) => {
-      log[level](event, facts);
-      for (const part of joined) part.takeEvent?.(event, facts);
-    });
-  };
+  const joined = new JoinedParts();
+  const logFor = (of: Config): Logger => joined.heard(parts.logFor(of));
   notifier.starting();
   await notifier.flush(); // opening may take long, and lets nothing else run meanwhile
   const resources = openResources(config, {
@@ -73,12 +65,7 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
     ended.abort();
     await watching;
     await notifier.flush();
-    const told = new AbortController();
-    await Promise.race([
-      Promise.all(joined.map(async (part) => part.close?.())),
-      parts.clock.sleep(CLOSE_MS_MAX, told.signal),
-    ]);
-    told.abort();
+    await joined.close(parts.clock);
   }
 }
 
@@ -144,7 +131,7 @@ class Daemon {
     signals.onCycle(() => this.#ask('cycle'));
     this.#log.info('daemon.started', { path: this.#resources.config.replica.path });
     try {
-      joined.push(...(await Promise.all(extras.flatMap(({ join }) => join?.(this.#view) ?? []))));
+      await joined.join(extras, this.#view);
       await this.#noteFilters();
       await (await this.#servers.prepare(this.#resources.config, this.#log)).use();
     } catch (thrown) {
@@ -282,7 +269,10 @@ class Daemon {
       signal: signals.stop,
       takes: (name) => {
         const job = this.#jobs.find(run.work, name);
-        const waitsForRing = this.#readTimes.waitsForRing(name, job, { nowMs: startedMs, parts: this.#parts.joined });
+        const waitsForRing = this.#readTimes.waitsForRing(name, job, {
+          nowMs: startedMs,
+          parts: this.#parts.joined.all,
+        });
         return takesPart({ name, job, trouble: this.#troubleOf(run.work, name), waitsForRing }, run);
       },
       isRefresh: isRefresh(run),
@@ -432,7 +422,7 @@ class Daemon {
     return {
       extras: this.#parts.extras,
       clock: this.#parts.besideClock,
-      parts: () => this.#parts.joined,
+      parts: () => this.#parts.joined.all,
       stop: this.#parts.signals.stop,
       decisionQueue: this.#decisionQueue,
       isAlive: () => this.#pulse.isAlive,
@@ -471,14 +461,14 @@ class Daemon {
     if (this.#working === null) {
       const problems = this.#readProblems();
       this.#account.take(problems, this.#log);
-      for (const part of this.#parts.joined) part.takeAccount?.(problems);
+      this.#parts.joined.takeAccount(problems);
     }
     const state = this.#state();
     this.#parts.notifier.status(state.working === null ? statusLine(state) : `${state.working} under way`);
   }
 
   #state(): DaemonState {
-    const words = this.#parts.joined.flatMap((part) => part.word?.() ?? []);
+    const { notes, complaints } = this.#parts.joined.words();
     return {
       startedAtMs: this.#startedAtMs,
       working: this.#working,
@@ -492,12 +482,8 @@ class Daemon {
       mismatchCount: this.#results.mismatchCount,
       refreshByTable: this.#refreshWatch.textByTable,
       logFailure: this.#parts.logFailure?.() ?? null,
-      notes: words.flatMap(({ lines = [] }) => lines),
-      complaints: [
-        ...this.#refusedReload,
-        ...this.#results.complaints,
-        ...words.flatMap(({ complaints }) => complaints),
-      ],
+      notes,
+      complaints: [...this.#refusedReload, ...this.#results.complaints, ...complaints],
       problems: this.#account.problems,
     };
   }

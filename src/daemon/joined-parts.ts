@@ -1,0 +1,51 @@
+/**
+ * What extras have joined to a daemon, such as notices. Each part takes the events that are logged and the account of each work, says what it finds
+ * wrong, and has some seconds when the daemon ends.
+ */
+import type { Clock } from '../base/clock.ts';
+import { loggerOf, type Logger } from '../base/log.ts';
+import type { Problem } from '../reconcile/account/account.ts';
+import type { FoundComplaint } from '../reconcile/account/facts.ts';
+import type { DaemonExtra, DaemonPart, DaemonView } from './context.ts';
+
+/** How long all of them may take at the end. */
+const CLOSE_MS_MAX = 5_000;
+
+export class JoinedParts {
+  #all: readonly DaemonPart[] = [];
+
+  get all(): readonly DaemonPart[] {
+    return this.#all;
+  }
+
+  async join(extras: readonly DaemonExtra[], view: DaemonView): Promise<void> {
+    this.#all = await Promise.all(extras.flatMap(({ join }) => join?.(view) ?? []));
+  }
+
+  /** A log whose events they take as well, once they have joined. */
+  heard(log: Logger): Logger {
+    return loggerOf((level) => (event, facts = {}) => {
+      log[level](event, facts);
+      for (const part of this.#all) part.takeEvent?.(event, facts);
+    });
+  }
+
+  takeAccount(problems: readonly Problem[]): void {
+    for (const part of this.#all) part.takeAccount?.(problems);
+  }
+
+  words(): { readonly notes: readonly string[]; readonly complaints: readonly FoundComplaint[] } {
+    const words = this.#all.flatMap((part) => part.word?.() ?? []);
+    return {
+      notes: words.flatMap(({ lines = [] }) => lines),
+      complaints: words.flatMap(({ complaints }) => complaints),
+    };
+  }
+
+  async close(clock: Clock): Promise<void> {
+    const closed = new AbortController();
+    const closing = Promise.all(this.#all.map(async (part) => part.close?.()));
+    await Promise.race([closing, clock.sleep(CLOSE_MS_MAX, closed.signal)]);
+    closed.abort();
+  }
+}
