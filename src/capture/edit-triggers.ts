@@ -3,8 +3,8 @@
  * cannot be pushed. So a person learns it before the origin says so hours later. They do nothing while rowsync writes. Marks are hints only: the comparison with base is the truth.
  *
  * Ids of new rows: only a BEFORE trigger knows whether a statement gives an `_id` (it sees -1 if not). Only an AFTER trigger may renumber the row.
- * The first leaves a note for the second, which replaces it by the id that the row gets. A negative id is never reused, because its row may still be on its way to the origin. No trigger uses an OR
- * clause, since the clause of the statement would override it. Pure.
+ * The first leaves a note for the second, which replaces it by the id that the row gets. A negative id is never reused, because its row may still be
+ * on its way to the origin. No trigger uses an OR clause, since the clause of the statement would override it. Pure.
  */
 import { NO_INSERTS } from '../reconcile/push-plan.ts';
 import { nextRowState, ROW_STATES } from '../reconcile/row-state.ts';

@@ -46,7 +46,7 @@ function* checkTables(path: string): Generator<string, void> {
 
 const DAY_MS = 86_400_000;
 
-/** What a time of a file may lose when it is set: numbers of seconds are exact to a quarter of a microsecond, some file systems to a whole one. */
+/** What a time may lose when it is set: a number of seconds is exact to a quarter of a microsecond, and some file systems to a whole one. */
 const TIME_LOSS_MS = 0.002;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * `pull`, `push`, `sync` and `verify` beside a daemon: what a person agreed to with `--confirm` is left in the replica for the daemon's next run, and
- * anything else is handed over to it. Only the process that holds the lock writes to a replica.
+ * `pull`, `push`, `sync` and `verify` beside a daemon. What a person agreed to with `--confirm` is left in the replica for the daemon's next run.
+ * Anything else is handed over to it: only the process that holds the lock writes to a replica.
  */
 import { asRowsyncError, EXIT } from '../../base/errors.ts';
 import { plural, printable } from '../../base/text.ts';

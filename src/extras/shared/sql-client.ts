@@ -2,7 +2,7 @@
  * Edits the replica as any SQL client does, through a connection of its own: the triggers see the edits and may refuse
  * them. For the demo, the page, undo and proposals.
  */
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { RowsyncError } from '../../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
@@ -15,17 +15,16 @@ import { queryAny, queryNumber, queryRows, queryText } from '../../replica/query
 const BUSY_MS_MAX = 5_000;
 
 function asClient<T>(path: string, work: (db: Database.Database) => T): T {
-  const db = new Database(path, { fileMustExist: true, timeout: BUSY_MS_MAX });
-  try {
-    db.pragma('trusted_schema = OFF');
-    return work(db);
-  } catch (thrown) {
-    if (!isOurRefusal(db, thrown)) throw replicaError(thrown, `Editing ${path}`);
-    const message = `Editing ${path}: ${thrown.message}`;
-    throw new RowsyncError('replica', 'replica.failed', { message, hint: 'Nothing was changed.', cause: thrown });
-  } finally {
-    db.close(); // takes back what was not kept
-  }
+  return withFile(path, { fileMustExist: true, timeout: BUSY_MS_MAX }, (db) => {
+    try {
+      db.pragma('trusted_schema = OFF');
+      return work(db);
+    } catch (thrown) {
+      if (!isOurRefusal(db, thrown)) throw replicaError(thrown, `Editing ${path}`);
+      const message = `Editing ${path}: ${thrown.message}`;
+      throw new RowsyncError('replica', 'replica.failed', { message, hint: 'Nothing was changed.', cause: thrown });
+    }
+  }); // to close it takes back what was not kept
 }
 
 /** Whether a trigger of rowsync refused an edit: its text has the sentence. */
@@ -39,8 +38,8 @@ function isOurRefusal(from: Connection, thrown: unknown): thrown is Error {
 export type ClientConnection = Connection & { readonly inTransaction: boolean };
 
 /**
- * Why an edit was refused: in our own words, but not in those of another program's trigger, which may repeat the row; null for other errors, and where
- * the refusal ended the transaction.
+ * Why an edit was refused, in our own words: those of another program's trigger may repeat the row. Null for other errors, and where the refusal ended
+ * the transaction.
  */
 export function clientRefusal(from: ClientConnection, thrown: unknown): string | null {
   if (!from.inTransaction) return null;

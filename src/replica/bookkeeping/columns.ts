@@ -30,8 +30,8 @@ export const COLUMNS = sql`
 export const COLUMNS_VIEW = sql`
   CREATE VIEW sync_columns AS
   SELECT t.local_name AS "table", c.local_name AS "column", t.name AS origin_table, c.name AS origin_column,
-         c.type, c.stored_as, c.kind, c.writable AND c.value_form <> 'Autonumber' AS writable, c.width, c.options, c.state, c.since, c.id AS origin_id,
-         json_extract(c.mask, '$.kind') AS mask
+         c.type, c.stored_as, c.kind, c.writable AND c.value_form <> 'Autonumber' AS writable,
+         c.width, c.options, c.state, c.since, c.id AS origin_id, json_extract(c.mask, '$.kind') AS mask
   FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id`;
 
 export interface ColumnRecord {
