@@ -82,7 +82,7 @@ export function startDaemonProcess(
     readonly through?: readonly string[];
   } = {},
 ): DaemonProcess {
-  const [command = '', ...rest] = [...(options.through ?? []), ...PROGRAM, 'daemon'];
+  const [command, ...rest] = [...(options.through ?? []), ...PROGRAM, 'daemon'];
   const child = spawn(command, rest, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
