@@ -60,8 +60,11 @@ function refuse(condition: Sql, sentence: string): Sql {
 function judged(value: Sql, rules: readonly CellRule[]): Sql {
   if (rules.length === 0) return value;
   const cases = rules.reduce<Sql>(
-    (text, { isBroken, sentence }) => sql`${text}
-          WHEN ${isBroken} THEN RAISE(ABORT, ${literal(sentence)})`,
+    (text, { isBroken, sentence, sqlAdvice }) => {
+      const words = sqlAdvice === undefined ? sentence : `${sentence}; ${sqlAdvice}`;
+      return sql`${text}
+          WHEN ${isBroken} THEN RAISE(ABORT, ${literal(words)})`;
+    },
     sql`CASE`,
   );
   return sql`${cases} ELSE ${value} END`;
@@ -152,9 +155,9 @@ function changeRules(table: TwoWayTable): readonly CellRule[] {
   const cells = table.columns.flatMap((column): readonly CellRule[] => {
     if (!column.writable) return [keptCell(table, column)];
     const isJudged = column.type === 'Autonumber' ? IS_NEW : isCellChanged(column);
-    const values = valueRules(table, column).map(({ isBroken, sentence }) => ({
-      isBroken: sql`${isJudged} AND (${isBroken})`,
-      sentence,
+    const values = valueRules(table, column).map((rule) => ({
+      ...rule,
+      isBroken: sql`${isJudged} AND (${rule.isBroken})`,
     }));
     if (column.type !== 'Autonumber') return [...values, ...missingCell(table, column)];
     // A new row may bring its number, which no edit changes.
@@ -210,6 +213,8 @@ function isKeptChanged(column: { readonly localName: string }): Sql {
 export interface CellRule {
   readonly isBroken: Sql;
   readonly sentence: string;
+  /** Behind the sentence, where the value was written with SQL. */
+  readonly sqlAdvice?: string;
 }
 
 /** The rules for values of a writable column; `missingRule` judges null. */
@@ -218,7 +223,7 @@ export function valueRules(table: TwoWayTable, column: TwoWayColumn): readonly C
   const name = cellName(table, column);
   const form = column.type === 'Attachment' ? uploadRule(table, column, value) : formRule(column, value);
   return [
-    ...(form === null ? [] : [{ isBroken: form.isBroken, sentence: `${name} ${form.sentence}` }]),
+    ...(form === null ? [] : [{ ...form, sentence: `${name} ${form.sentence}` }]),
     ...(column.width !== null && column.width > 0 && isTextType(column.type)
       ? [
           {
@@ -274,5 +279,5 @@ function uploadRule(table: TwoWayTable, { localName }: TwoWayColumn, value: Sql)
 /** The form of values of a type; null for text, where SQLite itself refuses anything else. */
 function formRule({ type }: TwoWayColumn, value: Sql): CellRule | null {
   const { cellForm } = TYPE_RULES[type];
-  return cellForm && { isBroken: cellForm.isBroken(value), sentence: cellForm.sentence };
+  return cellForm && { ...cellForm, isBroken: cellForm.isBroken(value) };
 }

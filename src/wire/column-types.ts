@@ -34,6 +34,8 @@ export interface CellForm {
   readonly isBroken: (value: Sql) => Sql;
   /** Goes behind the name of the column. */
   readonly sentence: string;
+  /** How SQL makes such a value, for those who write SQL. */
+  readonly sqlAdvice?: string;
 }
 
 /** How values travel: output is what Select and Retrieve return, input is what the write methods take. `zone` is the caller's. The sandbox has the other
@@ -289,7 +291,8 @@ const TIMESTAMP: TypeRules = {
             strftime('%Y-%m-%dT%H:%M:%S', substr(${value}, 1, 19), '+0 days') IS NOT substr(${value}, 1, 19)
             OR substr(${value}, 20) <> 'Z' AND (substr(${value}, 20) NOT GLOB '.[0-9]*Z'
               OR substr(${value}, 21, length(${value}) - 21) GLOB '*[^0-9]*') END`,
-    sentence: "takes an instant in UTC such as 2026-11-21T17:05:00Z; strftime('%Y-%m-%dT%H:%M:%SZ', ...) makes one",
+    sentence: 'takes an instant in UTC such as 2026-11-21T17:05:00Z',
+    sqlAdvice: "strftime('%Y-%m-%dT%H:%M:%SZ', ...) makes one",
   },
   sendProblem: (value) => (isInstant(value) ? null : 'a timestamp is written YYYY-MM-DDThh:mm:ssZ, in UTC'),
   // Literals have no fraction: the rows of that very instant are not those of its second.

@@ -7,6 +7,7 @@ import {
   FACET_CHARS_MAX,
   type BrowsedColumn,
   type BrowsedTable,
+  type BrowseQuery,
   type Cell,
   type CutCell,
   type Facet,
@@ -19,6 +20,7 @@ import {
   shownCountSql,
   shownSql,
 } from '../shared/rows-page.ts';
+import type { Connection } from '../../replica/connection.ts';
 import type { TableStatus } from '../../replica/reader.ts';
 import { filterText, mistakesIn, pathPart, queryOf, shownColumns, type TableQuery } from './address.ts';
 import { readReferences, type PageInput } from './context.ts';
@@ -58,8 +60,15 @@ type TableView = ReturnType<typeof readTableView>;
 /** Rows of a table whose values are counted for every page of it, which takes some milliseconds. */
 const COUNTED_ROWS_MAX = 5_000;
 
-/** Columns that have a choice of few values, which repeat, and these. */
-function readFewValues(facets: readonly Facet[]): ReadonlyMap<string, Facet> {
+/** Columns that have a choice of few values, which repeat, and these; none in a large table. */
+export function readFewValues(
+  from: Connection,
+  table: BrowsedTable,
+  columns: readonly string[],
+  wish: BrowseQuery,
+): ReadonlyMap<string, Facet> {
+  if (table.rowCount > COUNTED_ROWS_MAX) return new Map();
+  const facets = columns.map((column) => readFacet(from, table, column, wish));
   const few = facets.filter(({ values, isCut }) => values.length > 1 && !isCut && (values[0]?.count ?? 0) > 1);
   return new Map(few.map((facet) => [facet.column, facet]));
 }
@@ -80,9 +89,7 @@ export function readTableView({ reader, query, request }: PageInput, table: Brow
     /** Null without filters, and where counting takes long. */
     matchCount: wish.filters.length === 0 && wish.search === '' ? null : countRows(reader, table, wish),
     facets: wish.facets.map((column) => readFacet(reader, table, column, wish)),
-    fewValues: readFewValues(
-      table.rowCount > COUNTED_ROWS_MAX ? [] : columns.map((column) => readFacet(reader, table, column, wish)),
-    ),
+    fewValues: readFewValues(reader, table, columns, wish),
     mistakes: mistakesIn(query, table),
     nowMs: request.nowMs,
   };

@@ -9,15 +9,18 @@ import {
   type BrowsedTable,
   type Cell,
   type CutCell,
+  FACET_CHARS_MAX,
   findBrowsedTable,
+  stampOf,
 } from '../shared/rows-page.ts';
 import { type RowEdit, editRowAsClient } from '../shared/sql-client.ts';
 import { storedFromValue } from '../../replica/rows.ts';
 import type { Stored } from '../../replica/connection.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
-import { TYPE_RULES } from '../../wire/column-types.ts';
+import { isTextType, TYPE_RULES } from '../../wire/column-types.ts';
 import { columnType } from '../../wire/schema.ts';
 import { pathPart, nameOfPart } from './address.ts';
+import { readFewValues } from './browse.ts';
 import { exact, html, type Html } from './html.ts';
 import { cutText } from './values.ts';
 import { hiddenHtml } from './layout.ts';
@@ -45,6 +48,8 @@ export interface EditView {
   readonly trouble: string | null;
   /** What is wrong with what was typed, by column. */
   readonly mistakes?: ReadonlyMap<string, string>;
+  /** Values to choose from, by column, where the table has few. */
+  readonly choices: ReadonlyMap<string, readonly string[]>;
   readonly formToken: string;
 }
 
@@ -61,7 +66,7 @@ function isAsSeen(stored: Stored, was: string): boolean {
   return wasOf(fieldText(stored)) === was;
 }
 
-function editHtml({ table, id, cells, typed, trouble, mistakes, formToken }: EditView): Html {
+function editHtml({ table, id, cells, typed, trouble, mistakes, choices, formToken }: EditView): Html {
   const path = pathPart(table.name);
   const place = { table: encodeURIComponent(table.name), ...(id === null ? {} : { row: id }) };
   let room = FORM_CHARS_MAX;
@@ -86,6 +91,7 @@ function editHtml({ table, id, cells, typed, trouble, mistakes, formToken }: Edi
         text: typed?.get(column.name) ?? was,
         hidden,
         mistake: mistakes?.get(column.name) ?? null,
+        choices: choices.get(column.name) ?? [],
       }),
     ];
   });
@@ -131,17 +137,23 @@ function reasonNot(column: BrowsedColumn, { value, bytes }: CutCell, room: numbe
 
 function fieldHtml(
   column: BrowsedColumn,
-  given: { readonly index: number; readonly text: string; readonly hidden: Html; readonly mistake: string | null },
+  given: {
+    readonly index: number;
+    readonly text: string;
+    readonly hidden: Html;
+    readonly mistake: string | null;
+    readonly choices: readonly string[];
+  },
 ): Html {
-  const { index, text, hidden, mistake } = given;
+  const { index, text, hidden, mistake, choices } = given;
   const id = `field-${index}`;
   const name = exact(`v:${column.name}`);
   const about = [
-    columnType(column.type) === 'Timestamp' && html` <small>in UTC</small>`,
+    columnType(column.type) === 'Timestamp' && html` <small>in UTC, or with an offset such as +02:00</small>`,
     column.isRequired && html` <small>must have a value</small>`,
   ];
   const why = mistake === null ? '' : `${id}-why`;
-  const inner = inputHtml(column, { id, name, text, why });
+  const inner = inputHtml(column, { id, name, text, why, choices });
   return html`<p class="field">
     <label for="${id}"><bdi>${column.name}</bdi>${about}</label>
     ${inner}${hidden} ${mistake !== null && html`<small class="problem" id="${why}">${mistake}</small>`}
@@ -150,9 +162,15 @@ function fieldHtml(
 
 function inputHtml(
   column: BrowsedColumn,
-  given: { readonly id: string; readonly name: Html; readonly text: string; readonly why: string },
+  given: {
+    readonly id: string;
+    readonly name: Html;
+    readonly text: string;
+    readonly why: string;
+    readonly choices: readonly string[];
+  },
 ): Html {
-  const { id, name, text, why } = given;
+  const { id, name, text, why, choices } = given;
   const isWrong = why === '' ? 'false' : 'true';
   const type = columnType(column.type);
   if (type === 'Checkbox') {
@@ -178,18 +196,21 @@ ${exact(text)}</textarea>`;
   }
   const isDate = type === 'Date' && (text === '' || /^\d{4}-\d\d-\d\d$/.test(text));
   const [kind, mode] = isDate ? ['date', 'text'] : type === 'Numeric' ? ['text', 'decimal'] : ['text', 'text'];
+  const list = choices.length === 0 ? '' : `${id}-list`;
+  const options = choices.map((value) => html`<option value="${exact(value)}"></option>`);
   return html`<input
-    id="${id}"
-    name="${name}"
-    type="${kind}"
-    inputmode="${mode}"
-    dir="auto"
-    aria-invalid="${isWrong}"
-    aria-describedby="${why}"
-    value="${exact(text)}"
-    autocomplete="off"
-    placeholder="${type === 'Timestamp' ? '2026-01-31T12:00:00Z' : type === 'Time' ? '12:00:00' : ''}"
-  />`;
+      id="${id}"
+      name="${name}"
+      type="${kind}"
+      list="${list}"
+      inputmode="${mode}"
+      dir="auto"
+      aria-invalid="${isWrong}"
+      aria-describedby="${why}"
+      value="${exact(text)}"
+      autocomplete="off"
+      placeholder="${type === 'Timestamp' ? '2026-01-31T12:00:00Z' : type === 'Time' ? '12:00:00' : ''}"
+    />${list !== '' && html`<datalist id="${list}">${options}</datalist>`}`;
 }
 
 /** A cell as its field says it; `was` is what the person saw. */
@@ -251,7 +272,8 @@ function storedOf(column: BrowsedColumn, text: string): Stored {
   if (text === '') return null;
   const type = columnType(column.type);
   if (type === 'Checkbox') return /^[01]$/.test(text) ? Number(text) : text;
-  return storedFromValue(TYPE_RULES[type].valueFromText(text));
+  const value = type === 'Timestamp' ? (stampOf(text) ?? text) : text;
+  return storedFromValue(TYPE_RULES[type].valueFromText(value));
 }
 
 /** What is wrong with a field is said beside it; what no field explains, in the words of SQLite or of a trigger. */
@@ -305,8 +327,23 @@ function reasonNotHere({ isTwoWay }: BrowsedTable): string | null {
   return isTwoWay ? null : 'This table is a read-only mirror';
 }
 
-function form(desk: PageInput, view: Omit<EditView, 'formToken'>, status = 200): AnswerChunks {
-  const body = editHtml({ ...view, formToken: desk.request.formToken });
+/** Words that people choose from; of longer ones, only the beginning is known here. */
+function readChoices({ reader }: PageInput, table: BrowsedTable): EditView['choices'] {
+  const columns = table.columns.filter(({ isWritable, type }) => isWritable && isTextType(columnType(type)));
+  const few = readFewValues(
+    reader,
+    table,
+    columns.map(({ name }) => name),
+    { filters: [], search: '', sort: null, start: null },
+  );
+  const wordsOf = ({ value }: { readonly value: Cell }): readonly string[] =>
+    typeof value === 'string' && value !== '' && value.length < FACET_CHARS_MAX ? [value] : [];
+  return new Map([...few].map(([column, { values }]) => [column, values.flatMap(wordsOf)]));
+}
+
+function form(desk: PageInput, view: Omit<EditView, 'formToken' | 'choices'>, status = 200): AnswerChunks {
+  const choices = readChoices(desk, view.table);
+  const body = editHtml({ ...view, choices, formToken: desk.request.formToken });
   return framed(desk, { title: `Edit ${view.table.name} · rowsync`, place: 'Browse' }, body, status);
 }
 

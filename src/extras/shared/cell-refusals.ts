@@ -25,8 +25,7 @@ export function reasonRefused(
   for (const { isBroken, sentence } of [...valueRules(table, known), ...(missing === null ? [] : [missing])]) {
     // The rule of attached files also looks at what the row has; here it is judged as one that has none.
     const text = sql`SELECT 1 FROM (SELECT ? AS ${ident(column)}, NULL AS _id) NEW WHERE ${isBroken}`;
-    // The advice for SQL is of no use in a form or a file.
-    if (queryAny(from, text, [value])) return sentence.replace(/; strftime.*/, '');
+    if (queryAny(from, text, [value])) return sentence;
   }
   return null;
 }
