@@ -94,6 +94,14 @@ test.each(SURFACES)('%s shows every problem that the catalogue does not except',
   expect(silent.map(({ code }) => code)).toEqual([]);
 });
 
+test('the end of a run does not repeat what the run failed of, and says what an earlier one did', () => {
+  const sentence = 'The last push, 5 min ago (run 18), failed: no connection';
+  const ofRun = { ...problemOf(CATALOGUE[0]), sentence, words: 'no connection' };
+
+  expect(accountBeside([ofRun], 'failed: no connection')).toBe('');
+  expect(accountBeside([ofRun], 'what the run did')).toContain(sentence);
+});
+
 test.each(CATALOGUE.map((entry) => [entry.code, entry] as const))('%s counts in the metrics', async (code, entry) => {
   const text = await metricsText({ ...MEASURES, problems: [problemOf(entry)] });
 

@@ -45,7 +45,7 @@ export function accountAfter(config: Config, nowMs: number): readonly Problem[] 
 
 /** The account below a text; problems that it names are not repeated. */
 export function accountBeside(problems: readonly Problem[], said: string): string {
-  return accountText(problems.filter(({ sentence }) => !said.includes(printable(sentence))));
+  return accountText(problems.filter(({ sentence, words = sentence }) => !said.includes(printable(words))));
 }
 
 function paragraph(group: readonly Problem[]): string {

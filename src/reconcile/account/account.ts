@@ -20,6 +20,7 @@ export interface Problem {
   readonly since: string | null;
   readonly sentence: string;
   readonly hint: string;
+  readonly words?: string;
 }
 
 /** Every problem, the most severe first. */

@@ -47,6 +47,15 @@ export interface FoundComplaint extends Complaint {
   readonly subject: string | null;
   /** A stamp; null where it is not known. */
   readonly since: string | null;
+  /** The run that failed as a whole; only of those. */
+  readonly run?: FailedRun;
+}
+
+export interface FailedRun {
+  /** Its `id` in `sync_runs`. */
+  readonly id: number;
+  /** Whether the newest run of any kind is a later one, and the origin answered it. */
+  readonly isAnsweredSince: boolean;
 }
 
 /** Attached files of a table that the origin has and that are not here, though they are wanted. */

@@ -8,6 +8,8 @@ import type { AccountFacts, FilesNotHere, FoundComplaint, Misnamed, RemadeWithEd
 export interface Finding {
   readonly sentence: string;
   readonly hint: string;
+  /** The words of an error within the sentence, where it has more: a text that has them need not repeat it. */
+  readonly words?: string;
   readonly table?: string | null;
   readonly count?: number;
   readonly since?: string | null;
@@ -61,8 +63,35 @@ function kindOf({ code }: FoundComplaint): Kind {
 const OF_ALL: ReadonlySet<FoundComplaint['about']> = new Set(['replica', 'pull', 'push', 'daemon']);
 
 export function ofAll(...kinds: readonly Kind[]): Find {
-  return ({ complaints }) =>
-    complaints.filter((it) => OF_ALL.has(it.about) && kinds.includes(kindOf(it))).map((it) => said(it, null));
+  return (facts) =>
+    facts.complaints
+      .filter((it) => OF_ALL.has(it.about) && kinds.includes(kindOf(it)) && !isOver(it, facts))
+      .map((it) => saidOfRun(it, facts));
+}
+
+/** Whether a push failed of what passes by itself, a later run did not, and no edit waits for another push. */
+function isOver(complaint: FoundComplaint, { tables }: AccountFacts): boolean {
+  return (
+    complaint.about === 'push' &&
+    complaint.run?.isAnsweredSince === true &&
+    kindOf(complaint) === 'late' &&
+    tables.every(({ oldestPendingAt }) => oldestPendingAt === null)
+  );
+}
+
+/** Names the run with its time, since later runs of another kind may have succeeded. A person agrees to the words of a guard, which stay as they are. */
+function saidOfRun(complaint: FoundComplaint, { nowMs, keeper }: AccountFacts): Finding {
+  const { about, run, since, message: words } = complaint;
+  const found = said(complaint, null);
+  if (run === undefined || kindOf(complaint) === 'held') return found;
+  const next = keeper === 'service' ? 'rowsync tries again by itself' : `run rowsync ${about}`;
+  const isPassed = run.isAnsweredSince && complaint.code.startsWith('origin.');
+  return {
+    ...found,
+    words,
+    sentence: `The last ${about}, ${ageText(since, nowMs)} (run ${run.id}), failed: ${words}`,
+    hint: isPassed ? `The origin has answered since: ${next}.` : found.hint,
+  };
 }
 
 /** Complaints about one table, of some kinds. */

@@ -76,14 +76,14 @@ export const CATALOGUE = [
     code: 'run.failed',
     severity: 'person',
     stopsAll: true,
-    why: 'The last run failed as a whole, for a reason that does not pass by itself.',
+    why: 'The last pull or push failed as a whole, for a reason that does not pass by itself. A later pull does not end that of a push, nor the other way round.',
     find: ofAll('failed'),
   },
   {
     code: 'run.late',
     severity: 'late',
     stopsAll: true,
-    why: 'The last run failed as a whole, and trying again can help: the origin is down or cannot be reached.',
+    why: 'The last pull or push failed as a whole, and trying again can help: the origin is down or cannot be reached. A later push does not end that of a pull. A later pull ends that of a push where no edit waits.',
     find: ofAll('late'),
   },
   {

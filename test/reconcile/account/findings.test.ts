@@ -100,6 +100,46 @@ test('a table of a sink is held also where the reason passes', () => {
   expect(codes({ complaints })).toEqual(['person sink.held']);
 });
 
+const RUN = { id: 18, isAnsweredSince: false };
+const WAITING = { ...TABLE, oldestPendingAt: '2026-11-21T11:58:00Z' };
+
+test.each<[FoundComplaint['about'], string, readonly TableFacts[], readonly string[]]>([
+  ['push', 'push.shape', [TABLE, WAITING], ['late run.late']],
+  ['push', 'origin.unreachable', [TABLE], []],
+  ['push', 'origin.unauthorized', [TABLE], ['person credentials.refused']],
+  ['push', 'replica.full', [TABLE], ['person run.failed']],
+  ['pull', 'origin.unreachable', [TABLE], ['late run.late']],
+])('after a good run of another kind, a %s that failed with %s is told, but no late push without edits', (...row) => {
+  const [about, code, tables, expected] = row;
+  const failed = { ...complaint(about, code), run: { ...RUN, isAnsweredSince: true } };
+
+  expect(codes({ tables, complaints: [failed] })).toEqual(expected);
+});
+
+test('a push that failed last is told, also where no edit waits', () => {
+  expect(codes({ complaints: [{ ...complaint('push', 'origin.unreachable'), run: RUN }] })).toEqual(['late run.late']);
+  expect(codes({ complaints: [complaint('push', 'push.shape')] })).toEqual(['late run.late']);
+});
+
+test.each<[FoundComplaint['about'], string, boolean, AccountFacts['keeper'], string]>([
+  ['push', 'origin.unreachable', false, 'nobody', 'do'],
+  ['push', 'origin.unreachable', true, 'nobody', 'The origin has answered since: run rowsync push.'],
+  ['pull', 'origin.unauthorized', true, 'silent', 'The origin has answered since: run rowsync pull.'],
+  ['pull', 'origin.unreachable', true, 'service', 'The origin has answered since: rowsync tries again by itself.'],
+  ['pull', 'replica.full', true, 'nobody', 'do'],
+])('a %s that failed with %s is named with its time, and what to do', (about, code, isAnsweredSince, keeper, hint) => {
+  const failed = { ...complaint(about, code), since: '2026-11-21T11:55:00Z', run: { ...RUN, isAnsweredSince } };
+
+  const sentence = `The last ${about}, 5 min ago (run 18), failed: said`;
+  expect(problems({ tables: [WAITING], keeper, complaints: [failed] })).toContainEqual(
+    expect.objectContaining({ sentence, words: 'said', since: failed.since, hint }),
+  );
+});
+
+test('a person agrees to the words of a guard, which name no run', () => {
+  expect(sentences({ complaints: [{ ...complaint('pull', 'guard.schema'), run: RUN }] })).toEqual(['said']);
+});
+
 const LOST = { count: 2, since: '2026-11-20T08:00:00Z' };
 
 test.each<[Partial<TableFacts>, string]>([
