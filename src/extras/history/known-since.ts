@@ -67,6 +67,12 @@ export function findKnownTable(known: readonly KnownTable[], name: string): Know
   );
 }
 
+/** Nothing is said of no table: it would read like "nothing changed". @throws RowsyncError `history.unknown`. */
+export function requireSome(tables: readonly KnownTable[]): void {
+  if (tables.length === 0)
+    throw unknown('No history is kept of any table', 'Set `history: true` for tables, and pull.');
+}
+
 /**
  * The last entry that belongs to a moment, in seconds since 1970, including all of that second. 0 for none. An index finds it; where the clock was
  * set back, the entry with the latest time counts.

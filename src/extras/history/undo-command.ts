@@ -7,7 +7,7 @@ import { plural, printable, someOf } from '../../base/text.ts';
 import { undoTable, type TableUndo, type UndoSelection } from './undo.ts';
 import { workAsClient } from '../shared/sql-client.ts';
 import { editsOfPushSince } from './entries.ts';
-import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable } from './known-since.ts';
+import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable, requireSome } from './known-since.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { editJson, previewOf, refusalLines } from './edit-report.ts';
@@ -117,8 +117,7 @@ function readUndoSelection(
     const runId = numberArgument(run, 'number of a run');
     return { tables, wish: { which: { runId }, rowId }, editsSince: editsOfPushSince(reader, runId), withoutHistory };
   }
-  if (tables.length === 0)
-    throw usageError('No history is kept of any table', 'Set `history: true` for tables, and pull.', 'history.unknown');
+  requireSome(tables);
   const nowMs = session.clock.nowMs();
   const moment = momentOf(options.since ?? '', { name: '--since', nowMs });
   for (const table of tables) checkKnown(reader, table, { moment, nowMs });

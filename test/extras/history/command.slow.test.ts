@@ -321,6 +321,13 @@ test('sql --at needs history of every table that the query names, and of no othe
   expect(wrong.stderr).toContain('no such column: nope');
 });
 
+test('diff says that no history is kept, and not that nothing differs', async () => {
+  await using history = await startHistory(`tables: { '*': {} }\n`);
+
+  expect(await history.run(['diff', '--from', '5m', '--json'])).toMatchObject({ exitCode: 2, stdout: '' });
+  expect((await history.run(['diff', '--from', '5m'])).stderr).toContain('No history is kept of any table');
+});
+
 test.each([
   {
     args: ['sql', '--at', '2026-11-25T07:59:59Z', 'SELECT * FROM Note'],
