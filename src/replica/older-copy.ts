@@ -21,14 +21,14 @@ import {
   writeSync,
 } from 'node:fs';
 import type Database from 'better-sqlite3';
-import type { Clock } from '../base/clock.ts';
+import { stampFromMs, type Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { readBytesAt, readShortText } from '../base/file-system.ts';
 import type { PutBack } from '../reconcile/account/facts.ts';
 import type { Connection, Tx } from './connection.ts';
 import { takeName } from './copy-file.ts';
 import { sql } from '../base/sql.ts';
-import { queryFirst } from './query.ts';
+import { queryFirst, queryText } from './query.ts';
 
 /** One row: which file it is, and how many batches with new rows it has recorded and settled. */
 export const SENT = sql`
@@ -127,15 +127,22 @@ export function disownFile(path: string): void {
   writeBeside(path, { fileId: RESTORED, batchCount: 0 });
 }
 
+/** Until when a file knew the origin: the end of its last run. */
+const KNOWN_UNTIL = sql`SELECT max(coalesce(finished_at, started_at)) FROM _rowsync_runs`;
+
 /** The history continues from an older state. Its numbers go on from the microseconds since 1970, which no earlier file has reached. */
 const MARK_RESTORED = sql`
   INSERT INTO _rowsync_history (seq, kind, at, not_before, not_after, cause, cells)
   SELECT max(coalesce(max(seq), 0) + 1, @number), 'restored', @at, @at, @at, 'restore',
-         json_object('knownUntil', (SELECT max(coalesce(finished_at, started_at)) FROM _rowsync_runs), 'isOrdered', @isOrdered)
+         json_object('knownUntil', (${KNOWN_UNTIL}), 'isOrdered', @isOrdered)
   FROM _rowsync_history`;
 
 /** The last time since a stamp that an older copy was put back; null for none, and once every table was read anew after a restore that a person ordered. */
-export function readPutBack(from: Connection, since: string): PutBack | null {
+export function readPutBack(from: Connection & { readonly path: string }, since: string): PutBack | null {
+  if (readBeside(from.path)?.fileId === RESTORED) {
+    const restoredAt = stampFromMs(statSync(besideOf(from.path)).mtimeMs);
+    return { since: restoredAt, knownUntil: queryText(from, KNOWN_UNTIL), isUnopened: true };
+  }
   // Only the few entries that are about no row are looked at.
   const text = sql`SELECT strftime('%Y-%m-%dT%H:%M:%SZ', at, 'unixepoch') AS since, cells ->> 'knownUntil' AS knownUntil
     FROM _rowsync_history h WHERE row_id IS NULL AND kind = 'restored' AND at >= unixepoch(?)
@@ -143,7 +150,8 @@ export function readPutBack(from: Connection, since: string): PutBack | null {
         OR EXISTS (SELECT 1 FROM _rowsync_tables t
           WHERE t.state <> 'gone' AND t.end_proven = 0 AND coalesce(unixepoch(t.swept_at), 0) <= h.at))
     ORDER BY seq DESC LIMIT 1`;
-  return (from.prepare(text).get(since) as PutBack | undefined) ?? null; // as selected
+  const found = from.prepare(text).get(since) as Omit<PutBack, 'isUnopened'> | undefined; // as selected
+  return found === undefined ? null : { ...found, isUnopened: false };
 }
 
 /** The next pull asks for everything anew; what is here edited now waits for a person (capture/older-copy.ts). */

@@ -89,11 +89,11 @@ export interface QueryAnswer {
 /** An open read-only view of the replica. @throws RowsyncError `replica.damaged` and the like, from every method. */
 export class ReplicaReader implements Connection {
   readonly #db: Database.Database;
-  readonly #path: string;
+  readonly path: string;
 
   constructor(db: Database.Database, path: string) {
     this.#db = db;
-    this.#path = path;
+    this.path = path;
   }
 
   prepare(text: Sql): Database.Statement {
@@ -105,7 +105,7 @@ export class ReplicaReader implements Connection {
     try {
       return this.#db.prepare(text).all(...values);
     } catch (thrown) {
-      throw this.isOlder() ? olderError(thrown, this.#path) : readerError(errorFromReading(thrown, this.#path));
+      throw this.isOlder() ? olderError(thrown, this.path) : readerError(errorFromReading(thrown, this.path));
     }
   }
 
@@ -172,7 +172,7 @@ export class ReplicaReader implements Connection {
     try {
       statement = this.#db.prepare(text);
     } catch (thrown) {
-      throw queryError(thrown, this.#path, (kind, name) => this.#guess(kind, name, text));
+      throw queryError(thrown, this.path, (kind, name) => this.#guess(kind, name, text));
     }
     if (!statement.reader || !statement.readonly) {
       throw usageError(
@@ -182,7 +182,7 @@ export class ReplicaReader implements Connection {
       );
     }
     const columns = statement.columns().map(({ name }) => name);
-    return { columns, rows: readAll(statement, this.#path) };
+    return { columns, rows: readAll(statement, this.path) };
   }
 
   /** Tables that have only some of their rows, since their first pull has not ended. */
@@ -220,7 +220,7 @@ export class ReplicaReader implements Connection {
       const names = sql`SELECT DISTINCT tbl_name FROM main.sqlite_schema WHERE rootpage IN (SELECT value FROM json_each(?))`;
       return this.#db.prepare(names).pluck().all(JSON.stringify(roots)) as string[]; // names are text
     } catch (thrown) {
-      throw queryError(thrown, this.#path, (kind, name) => this.#guess(kind, name, text));
+      throw queryError(thrown, this.path, (kind, name) => this.#guess(kind, name, text));
     }
   }
 
@@ -241,7 +241,7 @@ export class ReplicaReader implements Connection {
     );
     const values = { tables: tables === null ? null : JSON.stringify(tables), state };
     const columns = statement.columns().map(({ name }) => name);
-    return { columns, rows: readAll(statement.bind(values), this.#path) };
+    return { columns, rows: readAll(statement.bind(values), this.path) };
   }
 
   close(): void {

@@ -94,3 +94,19 @@ test.each([
   expect(codesOf(fixture.path)).toEqual(isOrdered ? [] : ['replica.putBack null 1']);
   expect(codesOf(fixture.path, { ...AROUND, nowMs: AROUND.nowMs + 8 * 86_400_000 })).toEqual([]);
 });
+
+test('a restored copy is told of before anything has opened it', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  await fixture.pull();
+  fixture.replica.close();
+  disownFile(fixture.path);
+
+  const before = codesOf(fixture.path);
+  const reader = openReader(fixture.path);
+  const [problem] = readAccount(reader, { ...AROUND, nowMs: Date.now() });
+  reader.close();
+  fixture.restart();
+
+  expect(before).toEqual(['replica.putBack null 1']);
+  expect(problem?.sentence).toContain('put in its place just now, and not compared with the origin since');
+});

@@ -124,10 +124,12 @@ export interface RemadeWithEdits {
   readonly since: string;
 }
 
-/** An older copy of the replica that took its place: when it was opened, and until when it knew the origin. */
+/** An older copy of the replica that took its place: when it was opened or restored, and until when it knew the origin. */
 export interface PutBack {
   readonly since: string;
   readonly knownUntil: string | null;
+  /** Whether it was restored, and no run has begun since. */
+  readonly isUnopened: boolean;
 }
 
 /** Everything that the account is made from. */

@@ -3,7 +3,7 @@
  *
  * To add a problem, give `AccountFacts` (or a complaint with a new `about`) the fact, read it in `daemon/account-facts.ts`, and add one entry to `CATALOGUE`.
  */
-import { plural } from '../../base/text.ts';
+import { ageText, plural } from '../../base/text.ts';
 import type { AccountFacts } from './facts.ts';
 import {
   counted,
@@ -115,14 +115,17 @@ export const CATALOGUE = [
     code: 'replica.putBack',
     severity: 'notice',
     why: 'An older copy of the replica was put in its place, or the file was moved without its count (.sent). It is brought up to date; edits in it wait for a person. The notice ends after seven days; after rowsync restore, once every table was read anew.',
-    find: ofOne(
-      ({ putBack }) =>
-        putBack && {
-          since: putBack.since,
-          sentence: `An older copy of the replica was put in its place${putBack.knownUntil === null ? '' : `; it knew the origin until ${putBack.knownUntil}`}`,
-          hint: 'Nothing for rows: pulls read them anew. Look at edits that the copy had before you let them through (rowsync plan).',
-        },
-    ),
+    find: ofOne(({ putBack, nowMs }) => {
+      if (putBack === null) return null;
+      const { since, knownUntil, isUnopened } = putBack;
+      const age = isUnopened ? ` ${ageText(since, nowMs)}, and not compared with the origin since` : '';
+      const known = knownUntil === null ? '' : `; it knew the origin until ${knownUntil}`;
+      return {
+        since,
+        sentence: `An older copy of the replica was put in its place${age}${known}`,
+        hint: `${isUnopened ? 'Run rowsync pull, which reads every row anew.' : 'Nothing for rows: pulls read them anew.'} Look at edits that the copy had before you let them through (rowsync plan).`,
+      };
+    }),
   },
   {
     code: 'daemon.silent',

@@ -121,7 +121,7 @@ test('puts what is worse first, and says the same thing once', () => {
 
 test('a person, what is late, and what is good to know come in this order', () => {
   const changes = { unreadableCount: 1, lost: { count: 1, since: '2026-11-20T08:00:00Z' } };
-  const putBack = { since: '2026-11-20T08:00:00Z', knownUntil: null };
+  const putBack = { since: '2026-11-20T08:00:00Z', knownUntil: null, isUnopened: false };
   const facts = { tables: [{ ...TABLE, ...changes, freshSince: '2026-11-21T08:00:00Z' }], putBack };
 
   expect(codes(facts)).toEqual([
@@ -159,7 +159,7 @@ test('a table or a column that another program dropped is said with its edits', 
 });
 
 test('an older copy that was put back is named, with what it knew', () => {
-  const putBack = { since: '2026-11-20T08:00:00Z', knownUntil: '2026-11-01T08:00:00Z' };
+  const putBack = { since: '2026-11-20T08:00:00Z', knownUntil: '2026-11-01T08:00:00Z', isUnopened: false };
 
   expect(accountOf({ ...STEADY, putBack })).toMatchObject([
     {
@@ -169,6 +169,17 @@ test('an older copy that was put back is named, with what it knew', () => {
       sentence: 'An older copy of the replica was put in its place; it knew the origin until 2026-11-01T08:00:00Z',
     },
   ]);
+});
+
+test('a restored copy says when it was restored, and that nothing has been compared since', () => {
+  const putBack = { since: '2026-11-21T11:50:00Z', knownUntil: '2026-11-20T08:00:00Z', isUnopened: true };
+
+  const [problem] = accountOf({ ...STEADY, putBack });
+
+  expect(problem?.sentence).toBe(
+    'An older copy of the replica was put in its place 10 min ago, and not compared with the origin since; it knew the origin until 2026-11-20T08:00:00Z',
+  );
+  expect(problem?.hint).toContain('Run rowsync pull');
 });
 
 const DAY_20 = '2026-11-20T08:00:00Z';

@@ -161,7 +161,7 @@ test.each<[string, Partial<AccountFacts>, string]>([
   ['is empty', { replica: 'unpulled' }, 'Nothing was pulled yet'],
   [
     'was put back, and knows nothing',
-    { putBack: { since: SINCE, knownUntil: null } },
+    { putBack: { since: SINCE, knownUntil: null, isUnopened: false } },
     'An older copy of the replica was put in its place',
   ],
   [
