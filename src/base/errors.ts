@@ -20,7 +20,7 @@ export type ErrorKind =
 /** Process exit codes; `rowsync --help` documents them. */
 export const EXIT = { done: 0, failed: 1, usage: 2, needsPerson: 3, tryLater: 75, unusable: 78 } as const;
 
-const EXIT_BY_KIND: Readonly<Record<ErrorKind, number>> = {
+export const EXIT_BY_KIND: Readonly<Record<ErrorKind, number>> = {
   usage: EXIT.usage,
   config: EXIT.usage,
   auth: EXIT.failed,
@@ -138,21 +138,6 @@ export const ERROR_CODES = {
 
 /** A stable identifier for one way to fail; scripts may match on it. */
 export type ErrorCode = keyof typeof ERROR_CODES;
-
-/** An error that another process of rowsync reported; null for a kind or a code that this version does not know. */
-export function errorFromWords(words: {
-  readonly kind: unknown;
-  readonly code: unknown;
-  readonly message: string;
-  readonly hint: string;
-}): RowsyncError | null {
-  const { kind, code } = words;
-  return isKey(EXIT_BY_KIND, kind) && isKey(ERROR_CODES, code) ? new RowsyncError(kind, code, words) : null;
-}
-
-function isKey<K extends string>(record: Readonly<Record<K, unknown>>, key: unknown): key is K {
-  return typeof key === 'string' && Object.hasOwn(record, key);
-}
 
 /** What keeps a replica from being used before a person has seen to it. */
 const UNUSABLE: ReadonlySet<ErrorCode> = new Set(['replica.newer', 'replica.damaged', 'replica.log']);

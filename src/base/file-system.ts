@@ -6,11 +6,9 @@
  * What fails throws as Node does: an error with the system's code, such as ENOENT.
  */
 import {
-  accessSync,
   closeSync,
   constants,
   fstatSync,
-  fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -20,7 +18,6 @@ import {
 } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf, RowsyncError } from './errors.ts';
 
 export interface NewFile {
   /** Appends bytes, all of them. */
@@ -126,33 +123,6 @@ export function makeFolders(path: string, mode?: number): string | undefined {
     if (!isFolder(path)) throw thrown; // else another process was faster
   }
   return first ?? path;
-}
-
-/** Makes sure that an export can write to the folder that it was given, and that a new one outlives a power cut. @throws RowsyncError `files.store`. */
-export function openExportFolder(folder: string, mode?: number): void {
-  try {
-    const first = makeFolders(folder, mode);
-    if (first !== undefined) syncNames(first, folder);
-    accessSync(folder, constants.W_OK | constants.X_OK);
-  } catch (cause) {
-    throw new RowsyncError('replica', 'files.store', {
-      message: `Exporting to ${folder}: ${cause instanceof Error ? cause.message : String(cause)}`,
-      hint: `Name another folder, or make ${folder} one that this user (${process.geteuid?.() ?? 'you'}) may write to.`,
-      cause,
-    });
-  }
-}
-
-/** Makes the names of new folders durable, from the last up to the first one. A folder above that this user may not read cannot be synced. */
-function syncNames(first: string, last: string): void {
-  try {
-    const above = openSync(dirname(last), 'r');
-    fsyncSync(above);
-    closeSync(above);
-  } catch (thrown) {
-    if (codeOf(thrown) !== 'EACCES') throw thrown;
-  }
-  if (last !== first) syncNames(first, dirname(last));
 }
 
 function isFolder(path: string): boolean {

@@ -11,7 +11,6 @@ import { WIRE_FORMATS, type Extension, type WireFormat } from '../wire/format.ts
 import { mediaType } from '../wire/headers.ts';
 import { maskKeyDigest } from '../wire/mask.ts';
 import type { SelectParameters } from '../wire/request-paths.ts';
-import { leavesRightsOpen, withRights } from '../wire/write-rights.ts';
 import type { DatabaseDescriptor, TableDescriptor, UserDescriptor } from '../wire/schema.ts';
 import {
   attachmentsPath,
@@ -27,7 +26,7 @@ import { proxySecrets, type ProxySettings } from './proxy.ts';
 import { authorizationOf, secretsOf, type Credentials } from './credentials.ts';
 import { fileMethods, type AttachmentsRequest, type FileMethods } from './files.ts';
 import { ORIGIN_LIMITS, type OriginLimits } from './limits.ts';
-import { Requests, type Counters, type ReadMethod, type ReadOptions } from './requests.ts';
+import { Requests, type Counters, type ReadMethod } from './requests.ts';
 import { rowMethods, type RowMethods } from './rows.ts';
 import { openTransport, type Transport } from './transport.ts';
 
@@ -140,17 +139,6 @@ export function openOrigin(
     counters: () => requests.counters(),
     close: () => requests.close(),
   };
-}
-
-/** Describes a table, and asks what its description leaves open; whether it did is told as well. @throws RowsyncError of the origin. */
-export async function describeWithRights(
-  origin: Pick<Origin, 'describeTable' | 'updateableColumns'>,
-  table: Address,
-  options: Pick<ReadOptions, 'signal'> = {},
-): Promise<{ readonly descriptor: TableDescriptor; readonly isAsked: boolean }> {
-  const { value } = await origin.describeTable(table, options);
-  if (!leavesRightsOpen(value)) return { descriptor: value, isAsked: false };
-  return { descriptor: withRights(value, await origin.updateableColumns(table, options)), isAsked: true };
 }
 
 function descriptionMethods(

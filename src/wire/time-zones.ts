@@ -63,13 +63,6 @@ function minutesOf(zone: string): number {
   return (zone.startsWith('-') ? -1 : 1) * (Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2)));
 }
 
-/** The day and the time of day of a full date and time, in the zone that it names; undefined for other texts. */
-export function dateAndTimeOf(text: string): { readonly date: string; readonly time: string } | undefined {
-  const parsed = parseTime(text);
-  const local = parsed && textFromMs(parsed.localMs);
-  return local === undefined ? undefined : { date: local.slice(0, 10), time: local.slice(11) };
-}
-
 /** `YYYY-MM-DDThh:mm:ss` of epoch milliseconds; undefined outside of the years 0 to 9999. */
 function textFromMs(ms: number): string | undefined {
   const text = new Date(ms).toISOString();
@@ -144,13 +137,6 @@ export function offsetTextFromUtc(utc: string, zone: string): string {
   return localWithOffset(ms, rest, offsetMsAt(ms, zone));
 }
 
-/** The same with milliseconds always, as in descriptions of files and changes (specification 2.8, origin facts 1.3). */
-export function millisecondTextFromUtc(utc: string, zone: string): string {
-  const text = offsetTextFromUtc(utc, zone);
-  const fraction = /\.(\d{1,3})/.exec(text)?.[1] ?? '';
-  return `${text.slice(0, 19)}.${fraction.padEnd(3, '0')}${text.slice(-6)}`;
-}
-
 /**
  * A UTC text as a caller writes it (the input form of Timestamp). Local to `zone` without an offset. With the offset where the
  * local time alone does not name the instant, or where the time in the zone is not known here.
@@ -221,13 +207,6 @@ export function isZone(zone: string): boolean {
   } catch {
     return false; // a RangeError is Intl's way to say no
   }
-}
-
-/** The zone that this machine's local times are in. Node has no name for some, such as a path in TZ, and takes others for UTC. */
-export function machineZone(): string {
-  // Its type promises more than Node keeps.
-  const { timeZone }: { readonly timeZone?: string } = Intl.DateTimeFormat().resolvedOptions();
-  return timeZone !== undefined && isZone(timeZone) ? timeZone : 'UTC';
 }
 
 /** Milliseconds that clocks in a zone are ahead of UTC at an instant. @throws RangeError where Intl does not know the zone. */

@@ -34,11 +34,6 @@ function isOpen({ kind, readOnly }: Rights): boolean {
   return kind === null && readOnly === null;
 }
 
-/** Whether it is not known of any column of a table whether it may be written. */
-export function areRightsUnknown({ columns }: Pick<TableDescriptor, 'columns'>): boolean {
-  return columns.length > 0 && columns.every(({ kind }) => kind === UNKNOWN_KIND);
-}
-
 /**
  * Completes a description. `updateable` are the names that `*` returned; null if the table had no row. Then what is `known` of a column stays, and
  * the others cannot be written.

@@ -1,6 +1,6 @@
 /** What is known of a column where its description says nothing of it. */
 import { expect, test } from 'vitest';
-import { areRightsUnknown, leavesRightsOpen, withRights, type KnownRights } from '../../src/wire/write-rights.ts';
+import { leavesRightsOpen, withRights, type KnownRights } from '../../src/wire/write-rights.ts';
 import { isWritable, type ColumnDescriptor, type TableDescriptor } from '../../src/wire/schema.ts';
 
 function column(id: number, name: string, type: string, rights: Partial<ColumnDescriptor> = {}): ColumnDescriptor {
@@ -52,9 +52,6 @@ test('without a row, what was known of a column stays, and nothing else may be w
   expect(shown(completed)).toEqual(['A: Updatable, writable', 'B: null', 'C: Unknown', 'D: Unknown']);
   expect(completed.columns.map(({ readOnly }) => readOnly)).toEqual([false, true, true, true]);
   expect([leavesRightsOpen(described), leavesRightsOpen(completed)]).toEqual([true, false]);
-  expect([completed, withRights(described, null)].map(areRightsUnknown)).toEqual([false, true]);
-  const one = withRights(table('D', column(1, 'A', 'Text')), null);
-  expect([table('D'), one].map(areRightsUnknown)).toEqual([false, true]);
 });
 
 test('of a description that says something of some columns, only the others are completed', () => {

@@ -23,14 +23,14 @@ import { FREE_BYTES_MIN } from '../../daemon/account-facts.ts';
 import { maskKeyProblem } from '../../config/mask-key.ts';
 import { systemCode } from '../../config/secrets.ts';
 import { filesSettings } from '../../config/settings.ts';
-import { describeWithRights, type Origin } from '../../origin/client.ts';
+import type { Origin } from '../../origin/client.ts';
+import { areRightsUnknown, describeWithRights } from '../shared/described-rights.ts';
 import { judgeMatch } from '../../reconcile/match-column.ts';
 import { mayOthersWrite } from '../../reconcile/process-owner.ts';
 import { checkIntegrity } from '../../replica/integrity-check.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readForeignTriggers } from './replica-facts.ts';
 import { sqliteVersion } from '../shared/sql-client.ts';
-import { areRightsUnknown } from '../../wire/write-rights.ts';
 import {
   columnType,
   hasOption,

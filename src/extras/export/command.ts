@@ -11,7 +11,7 @@ import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { answerAsCsv } from '../../base/result-formats.ts';
-import { openExportFolder } from '../../base/file-system.ts';
+import { openExportFolder } from './export-folder.ts';
 import { sql } from '../../base/sql.ts';
 import { FolderNames, safeName } from '../shared/file-names.ts';
 import { pgType } from '../shared/column-shape.ts';

@@ -10,7 +10,7 @@ import type { Stats } from 'node:fs';
 import { chmod, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, RowsyncError } from '../../base/errors.ts';
-import { openExportFolder } from '../../base/file-system.ts';
+import { openExportFolder } from './export-folder.ts';
 import { FolderNames, nameWithRemark, safeName } from '../shared/file-names.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { readFilesHere, type FileHere } from '../../replica/bookkeeping/files.ts';

@@ -4,6 +4,7 @@
 import { bytesText, countText, durationText, plural } from '../../base/text.ts';
 import type { BrowsedTable } from '../shared/rows-page.ts';
 import { ident } from '../../base/sql.ts';
+import { isZone } from '../../wire/time-zones.ts';
 import { pathPart } from './address.ts';
 import { exact, html, type Html } from './html.ts';
 import { foldedHtml, hiddenHtml } from './layout.ts';
@@ -238,4 +239,11 @@ function namesHtml({ tables, views }: AskView): Html {
         </details>`,
     )}
   </aside>`;
+}
+
+/** The zone that this machine's local times are in. Node has no name for some, such as a path in TZ, and takes others for UTC. */
+export function machineZone(): string {
+  // Its type promises more than Node keeps.
+  const { timeZone }: { readonly timeZone?: string } = Intl.DateTimeFormat().resolvedOptions();
+  return timeZone !== undefined && isZone(timeZone) ? timeZone : 'UTC';
 }

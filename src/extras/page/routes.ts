@@ -24,12 +24,11 @@ import { openReader, type QueryAnswer, type ReplicaReader } from '../../replica/
 import { mistakesIn, nameOfPart, pathPart, queryOf, shownColumns, queryFromAddress } from './address.ts';
 import { answerEdit, answerEditForm } from './edit-form.ts';
 import { answerEdits } from './waiting-edits.ts';
-import { ANSWER_ROWS_MAX, askHtml, type AskView, type QueryOutcome } from './ask.ts';
+import { ANSWER_ROWS_MAX, askHtml, machineZone, type AskView, type QueryOutcome } from './ask.ts';
 import { readTableView, rowsHtml, tablesHtml } from './browse.ts';
 import { framed, problem, redirect, saveAs, unknownTable, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
-import { machineZone } from '../../wire/time-zones.ts';
 import { answerRow } from './row.ts';
 import { answerSaving, questionOf } from './saved-questions.ts';
 import { answerToday } from './today.ts';

@@ -11,7 +11,7 @@ import type { DaemonFacts } from '../../daemon/account-facts.ts';
 import type { WorkProgress } from '../../daemon/work-log.ts';
 import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
-import { errorFromWords, RowsyncError } from '../../base/errors.ts';
+import { ERROR_CODES, EXIT_BY_KIND, RowsyncError } from '../../base/errors.ts';
 import { isAtWork } from '../../cli/runtime/daemon-client.ts';
 import type { Extra } from '../../extra.ts';
 import { readShortText } from '../../base/file-system.ts';
@@ -162,7 +162,12 @@ export function failureOf(failure: NonNullable<DaemonWork['failure']>): RowsyncE
   const { kind, code, message, hint, retryInMs = 0 } = failure;
   const again = retryInMs === 0 ? '' : ` It tries again in ${durationText(retryInMs)}.`;
   const told = { message: `The daemon says: ${message}`, hint: `${hint}${again}` };
-  return errorFromWords({ kind, code, ...told }) ?? new RowsyncError('originDown', 'origin.unexpected', told);
+  const isKnown = isKey(EXIT_BY_KIND, kind) && isKey(ERROR_CODES, code);
+  return isKnown ? new RowsyncError(kind, code, told) : new RowsyncError('originDown', 'origin.unexpected', told);
+}
+
+function isKey<K extends string>(record: Readonly<Record<K, unknown>>, key: unknown): key is K {
+  return typeof key === 'string' && Object.hasOwn(record, key);
 }
 
 /** Makes one kind of work of the daemon due now; false where it could not be asked. */

@@ -3,7 +3,8 @@
  * specification does not have them, so a switch turns them off. Reads the store, writes nothing. Stamps carry milliseconds, as no Select does.
  */
 import type { Value } from '../../wire/schema.ts';
-import { millisecondTextFromUtc, utcFromInputText } from '../../wire/time-zones.ts';
+import { utcFromInputText } from '../../wire/time-zones.ts';
+import { millisecondTextFromUtc } from '../wire/json-answers.ts';
 import type { MethodAnswer, MethodCall } from './call.ts';
 import { valuesOf, visibleColumns } from './parameters.ts';
 import { badParameter, MethodRefusal } from './refusal.ts';

@@ -15,7 +15,7 @@ import type {
   UserDescriptor,
 } from '../../wire/schema.ts';
 import type { StatusDescriptor } from '../../wire/writes.ts';
-import { millisecondTextFromUtc } from '../../wire/time-zones.ts';
+import { offsetTextFromUtc } from '../../wire/time-zones.ts';
 import { writeOutput } from './value-forms.ts';
 
 /** Writes rows as Select and Retrieve send them, for a user in `zone`. */
@@ -131,4 +131,11 @@ export function writeAttachments(attachments: readonly AttachmentInfo[], zone: s
 export function attachmentFields(attachment: AttachmentInfo, zone: string): Readonly<Record<string, unknown>> {
   const { createdAt, ...fields } = attachment;
   return { ...fields, created: millisecondTextFromUtc(createdAt, zone) };
+}
+
+/** A moment in `zone` with milliseconds always, as in descriptions of files and changes (specification 2.8, origin facts 1.3). */
+export function millisecondTextFromUtc(utc: string, zone: string): string {
+  const text = offsetTextFromUtc(utc, zone);
+  const fraction = /\.(\d{1,3})/.exec(text)?.[1] ?? '';
+  return `${text.slice(0, 19)}.${fraction.padEnd(3, '0')}${text.slice(-6)}`;
 }

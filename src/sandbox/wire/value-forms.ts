@@ -7,7 +7,7 @@ import { numericToPlain, type Numeric } from '../../wire/decimal.ts';
 import type { ColumnType, Value } from '../../wire/schema.ts';
 import type { ValueWriter } from '../../wire/json-values.ts';
 import { xmlReaderOf, type XmlValueWriter } from '../../wire/xml-values.ts';
-import { dateAndTimeOf, isDate, isTimeOfDay, offsetTextFromUtc, utcFromInputText } from '../../wire/time-zones.ts';
+import { isDate, isTimeOfDay, offsetTextFromUtc, utcFromInputText } from '../../wire/time-zones.ts';
 
 type ByType<T> = Readonly<Partial<Record<ColumnType, (zone: string) => T>>>;
 
@@ -60,13 +60,18 @@ function withLineEnds(value: Exclude<Value, null>): string {
 
 /** `YYYY-MM-DD` or a full form, whose time and offset say nothing about a date. */
 function readInputDate(text: string): string | undefined {
-  return isDate(text) ? text : dateAndTimeOf(text)?.date;
+  return isDate(text) ? text : localTimeOf(text)?.slice(0, 10);
 }
 
 /** `hh:mm:ss`, `hh:mm` or a full form, whose date and offset say nothing about a time of day. */
 function readInputTime(text: string): string | undefined {
   const time = text.length === 5 ? `${text}:00` : text;
-  return isTimeOfDay(time) ? time : dateAndTimeOf(text)?.time;
+  return isTimeOfDay(time) ? time : localTimeOf(text)?.slice(11, 19);
+}
+
+/** `YYYY-MM-DDThh:mm:ss` of a full form, as it was in the zone that it names; undefined for other texts. */
+function localTimeOf(text: string): string | undefined {
+  return utcFromInputText(text.replace(/(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)$/, ''), 'UTC')?.slice(0, 19);
 }
 
 function durationText(seconds: Numeric): string {

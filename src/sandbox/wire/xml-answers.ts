@@ -17,7 +17,7 @@ import type {
 import type { StatusDescriptor } from '../../wire/writes.ts';
 import { DECLARATION } from '../../wire/xml.ts';
 import { elementFromName, type Colons } from '../../wire/xml-names.ts';
-import { escapeAttribute, escapeText, xmlText } from '../../wire/xml-tree.ts';
+import { escapeText, isXmlText } from '../../wire/xml-tree.ts';
 import {
   attachmentFields,
   deleteStatusFields,
@@ -30,6 +30,17 @@ import {
 import { writeXmlOutput } from './value-forms.ts';
 
 const RESPONSE = '<Response xmlns:i="http://www.w3.org/2001/XMLSchema-instance">';
+
+/** The value of an attribute, without its quotes. */
+export function escapeAttribute(text: string): string {
+  return escapeText(text).replaceAll('"', '&quot;').replaceAll('\n', '&#xA;').replaceAll('\t', '&#x9;');
+}
+
+/** Text that XML can carry: the same wherever possible. */
+export function xmlText(text: string): string {
+  if (isXmlText(text)) return text;
+  return Array.from(text, (character) => (isXmlText(character) ? character : '\ufffd')).join('');
+}
 
 function elementText(tag: string, text: string | null): string {
   return text === null ? `<${tag} i:nil="true"/>` : `<${tag}>${escapeText(xmlText(text))}</${tag}>`;
