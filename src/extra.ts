@@ -4,14 +4,16 @@
  */
 import type { Command } from 'commander';
 import type { RowsyncError } from './base/errors.ts';
-import type { PersonDecision } from './capture/person-decision.ts';
+import type { DecisionOutcome, PersonDecision } from './capture/person-decision.ts';
 import type { CheckResult } from './cli/runtime/check-result.ts';
 import type { Session } from './cli/terminal/session.ts';
 import type { Config } from './config/load.ts';
 import type { OptionSection } from './config/options.ts';
 import type { DaemonFacts } from './daemon/account-facts.ts';
 import type { DaemonExtra } from './daemon/context.ts';
-import type { DecisionAnswer } from './daemon/decision-queue.ts';
+import type { Notifier } from './daemon/process-health.ts';
+import type { Logger } from './base/log.ts';
+import type { Environment } from './config/secrets.ts';
 import type { WorkKind } from './daemon/jobs.ts';
 import type { PullContext } from './pull/context.ts';
 import type { PullReport } from './pull/report.ts';
@@ -116,6 +118,12 @@ export interface WorkRequest {
   readonly confirm: boolean;
 }
 
+/** The result of a decision; nothing was changed if the daemon is busy, or has failed. */
+export type DecisionAnswer =
+  | DecisionOutcome
+  | { readonly kind: 'busy'; readonly words: string }
+  | { readonly kind: 'failed'; readonly words: string };
+
 /** What a command asks of a running daemon. */
 export interface DaemonClient {
   /** Whether a daemon with this configuration can be asked at all. */
@@ -142,6 +150,8 @@ export interface Extra extends DaemonExtra {
   readonly loadOptions?: () => Promise<OptionSection>;
   /** What the program runs instead of a command, by the first word of its command line. */
   readonly processes?: Readonly<Record<string, () => Promise<() => void>>>;
+  /** Tells what manages the process of a daemon how it is. */
+  readonly openNotifier?: (environment: Environment, log: Logger) => Promise<Notifier>;
   /** Texts of the configuration that no log may show. */
   readonly secrets?: (config: Config) => readonly string[];
   /** Called with every replica that a command opens for writing. */

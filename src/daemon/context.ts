@@ -8,14 +8,13 @@ import type { Config } from '../config/load.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Surroundings } from './account-facts.ts';
-import type { DecisionQueue } from './decision-queue.ts';
 import type { WorkKind } from './jobs.ts';
 import type { ReplicaReader } from '../replica/reader.ts';
 import type { Resources, StartBeside } from './resources.ts';
-import type { DaemonState } from './state.ts';
-import type { Notifier } from './systemd.ts';
+import type { PullProgress } from '../pull/report.ts';
+import type { DaemonState, LastWork } from './state.ts';
+import type { Notifier } from './process-health.ts';
 import type { ExtraWork, TableOutcome } from './work-kinds.ts';
-import type { WorkSnapshot } from './work-log.ts';
 
 /** The signals that a running daemon gets; each listener is called for every signal. */
 interface DaemonSignals {
@@ -43,17 +42,38 @@ export interface DaemonExtra {
   readonly localJobs?: Readonly<Record<string, ExtraWork>>;
   /** Begins work of its own beside the daemon. */
   readonly start?: StartBeside;
-  /** A server of a running daemon: where a configuration wants it, null for nowhere, and how it begins. */
-  readonly server?: {
-    readonly listensAt: (config: Config) => ListenAddress | null;
-    /** @throws RowsyncError `daemon.listen`, `replica.path`. */
-    readonly open: (address: ListenAddress, view: DaemonView) => Promise<DaemonServer>;
-  };
   readonly metrics?: (config: Config, source: { reader: ReplicaReader; nowMs: number }) => Promise<readonly Metric[]>;
   readonly join?: (view: DaemonView) => Promise<DaemonPart>;
 }
 
+/** What became of one piece of work. */
+export interface EndedWork extends LastWork {
+  readonly work: WorkKind;
+  readonly tables: readonly TableOutcome[];
+  readonly words: string | null;
+  readonly hint: string | null;
+  /** Whether the replica records it. */
+  readonly isRecorded: boolean;
+}
+
+export type WorkEvent =
+  | { readonly kind: 'began'; readonly work: WorkKind; readonly atMs: number }
+  | { readonly kind: 'advanced'; readonly event: PullProgress; readonly monotonicMs: number }
+  | ({ readonly kind: 'ended' } & EndedWork);
+
+/** What is open for a changed configuration, beside what is open already. */
+export interface Prepared {
+  /** Uses it, and closes what it replaces. */
+  use(): Promise<void>;
+  giveBack(): Promise<void>;
+}
+
 export interface DaemonPart {
+  /** Opens what a configuration wants, such as a server; null when the daemon ends. @throws RowsyncError `daemon.listen`, … with all left as it was. */
+  prepare?(config: Config | null): Promise<Prepared>;
+  /** Short work of others, between two pieces of the daemon's own: whether it left edits to push. Never rejects. */
+  betweenWork?(resources: Resources): Promise<boolean>;
+  takeWork?(event: WorkEvent): void;
   /** Answers a program that knows a path of the extra, on the server at an address; null for every other path. */
   answer?(asked: PathRequest): PlainAnswer | null;
   /** What it says of itself in the daemon's status, and what is wrong; nothing where the configuration does not want it. */
@@ -81,7 +101,7 @@ export interface PlainAnswer {
   readonly body: string;
 }
 
-/** What servers may see and request; one for the life of a daemon. */
+/** What parts may see and request; one for the life of a daemon. */
 export interface DaemonView {
   readonly extras: readonly DaemonExtra[];
   /** Those that joined. */
@@ -90,28 +110,18 @@ export interface DaemonView {
   readonly stop: AbortSignal;
   /** Its waits are no sign of life of the daemon. */
   readonly clock: Clock;
-  readonly decisionQueue: DecisionQueue;
   isAlive(): boolean;
   state(): DaemonState;
   resources(): Resources;
-  work(): WorkSnapshot;
   /** What the account has from outside of the replica. */
   surroundings(): Surroundings;
   problems(): readonly Problem[];
-  /** Calls when work begins, advances and ends; returns a function that stops the calls. */
-  onWork(listener: () => void): () => void;
+  /** Ends a wait of the daemon, which then does what its parts have between work. */
+  wake(): void;
   /** Null for all of it. */
   askForCycle(work: WorkKind | null): void;
   /** Reads tables now, by their names at the origin; resolves when that has ended, or will not begin soon. Never rejects. */
   refresh(tables: readonly string[]): Promise<readonly TableOutcome[]>;
-}
-
-export interface DaemonServer {
-  /** Its address, with the port that was chosen for port 0. */
-  readonly address: string;
-  /** False once its socket was removed from the file system. */
-  isReachable(): boolean;
-  close(): Promise<void>;
 }
 
 export interface DaemonParts {

@@ -18,13 +18,11 @@ import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import { noteFilters } from '../pull/pull.ts';
 import { endsInTime, ProgressWatchdog, watch } from './process-health.ts';
-import { DecisionQueue } from './decision-queue.ts';
 import { EditWatch, LOOK_MS } from './edit-watch.ts';
 import type { DaemonParts, DaemonView } from './context.ts';
 import { JoinedParts } from './joined-parts.ts';
 import { RefreshQueue } from './refresh-queue.ts';
-import { Servers } from './servers.ts';
-import { Results, WorkLog } from './work-log.ts';
+import { Results } from './results.ts';
 import { openResources, type Resources } from './resources.ts';
 import { statusLine, type DaemonState } from './state.ts';
 import { isRefresh, nextStep, takesPart, type Run, type Step } from './next-step.ts';
@@ -83,16 +81,13 @@ class Daemon {
   readonly #pulse: ProgressWatchdog;
   readonly #startedAtMs: number;
   readonly #view: DaemonView;
-  readonly #servers: Servers;
   readonly #extraWork: ReturnType<typeof workOfExtras>;
   #working: WorkKind | null = null;
   #failure: DaemonState['failure'] = null;
   #failureCount = 0;
   #refusedReload: readonly FoundComplaint[] = [];
   readonly #account = new AccountWatch();
-  readonly #book = new WorkLog();
-  readonly #results = new Results(this.#book);
-  readonly #decisionQueue: DecisionQueue;
+  readonly #results = new Results();
   readonly #refreshes: RefreshQueue;
   #hasRefreshed = false;
   #isReloadAsked = false;
@@ -107,10 +102,8 @@ class Daemon {
     this.#resources = resources;
     this.#edits = new EditWatch(resources.replica);
     this.#scheduled = new ScheduledJobs(jobsOf(resources.config));
-    this.#decisionQueue = new DecisionQueue(parts.clock, () => this.#wake.abort());
     this.#refreshes = new RefreshQueue(parts.clock, () => this.#wake.abort());
     this.#view = this.#makeView();
-    this.#servers = new Servers(this.#view);
   }
 
   get #log(): Logger {
@@ -133,7 +126,7 @@ class Daemon {
     try {
       await joined.join(extras, this.#view);
       await this.#noteFilters();
-      await (await this.#servers.prepare(this.#resources.config, this.#log)).use();
+      await (await joined.prepare(this.#resources.config)).use();
     } catch (thrown) {
       await this.#resources.close();
       throw thrown;
@@ -141,16 +134,16 @@ class Daemon {
     this.#arm();
     notifier.ready();
     while (!signals.stop.aborted) {
+      // What is asked for from here on ends the wait at the end of this round.
+      this.#wake = new AbortController();
       if (this.#isReloadAsked) await this.#reload();
       // Between two pieces of work, because what a push has planned must not change under it.
-      if (await this.#decisionQueue.carryOut(this.#resources)) this.#edits.note(clock.monotonicMs());
+      if (await joined.betweenWork(this.#resources)) this.#edits.note(clock.monotonicMs());
       this.#pulse.beat();
       const step = this.#nextStep();
       if (step.kind === 'wait') {
-        // The current work is done; from here on, a wake-up ends this wait.
-        this.#wake = new AbortController();
         this.#parts.atRest?.();
-        if (!this.#isAnythingAsked()) await clock.sleep(step.ms, this.#wake.signal);
+        await clock.sleep(step.ms, this.#wake.signal);
         continue;
       }
       // Work reports its failures; an exception here is a defect, which must not end the service.
@@ -160,8 +153,7 @@ class Daemon {
         return; // SQLite takes back what was not committed
       }
     }
-    this.#decisionQueue.close();
-    await this.#servers.close();
+    await (await joined.prepare(null)).use();
     await this.#resources.close();
     this.#log.info('daemon.stopped');
   }
@@ -172,12 +164,6 @@ class Daemon {
 
   #allTroubles(): ReadonlyMap<string, TableTrouble> {
     return new Map([...this.#pushTroubles.byTable, ...this.#troubles.byTable]);
-  }
-
-  #isAnythingAsked(): boolean {
-    const isAsked = this.#isReloadAsked || this.#isCycleAsked || this.#decisionQueue.isAsked;
-    // While a failure holds work back, waking up for tables would only make it wait again.
-    return this.#parts.signals.stop.aborted || isAsked || (this.#refreshes.tables.size > 0 && !this.#isHeldBack());
   }
 
   #ask(what: 'reload' | 'cycle'): void {
@@ -259,7 +245,7 @@ class Daemon {
   }
 
   async #runOne(run: Run & Pick<Step & { readonly kind: 'run' }, 'probeFirst'>): Promise<readonly TableOutcome[]> {
-    const { clock, signals } = this.#parts;
+    const { clock, signals, joined } = this.#parts;
     const { monotonicMs: startedMs } = run;
     const included = new Set<string>();
     // Otherwise a defect in it would run it again at once: no failure holds it back.
@@ -271,7 +257,7 @@ class Daemon {
         const job = this.#jobs.find(run.work, name);
         const waitsForRing = this.#readTimes.waitsForRing(name, job, {
           nowMs: startedMs,
-          parts: this.#parts.joined.all,
+          parts: joined.all,
         });
         return takesPart({ name, job, trouble: this.#troubleOf(run.work, name), waitsForRing }, run);
       },
@@ -279,7 +265,7 @@ class Daemon {
       comesWithPull: (name) => this.#jobs.comesWithPull(name),
       onTable: (name) => included.add(name),
       onAdvance: () => this.#pulse.beat(),
-      onProgress: (event) => this.#book.advance(event, clock.monotonicMs()),
+      onProgress: (event) => joined.takeWork({ kind: 'advanced', event, monotonicMs: clock.monotonicMs() }),
     });
     // With nothing to follow, a tick a minute asks nothing, and proves nothing.
     if (run.work === 'follow' && !isAnyFollowed(context)) {
@@ -296,7 +282,7 @@ class Daemon {
     }
     this.#log.info('work.started', { work: run.work });
     this.#working = run.work;
-    this.#book.begin(run.work, clock.nowMs());
+    joined.takeWork({ kind: 'began', work: run.work, atMs: clock.nowMs() });
     this.#tellStatus();
     const outcome = await this.#outcomeOf(run, context);
     this.#working = null;
@@ -329,9 +315,9 @@ class Daemon {
   }
 
   #report({ work }: { readonly work: WorkKind }, outcome: WorkOutcome, durationMs: number): void {
-    const { clock, signals } = this.#parts;
+    const { clock, signals, joined } = this.#parts;
     const end = { durationMs, finishedAtMs: clock.nowMs(), isStopped: signals.stop.aborted };
-    this.#results.note(work, outcome, end, this.#log);
+    joined.takeWork({ kind: 'ended', ...this.#results.note(work, outcome, end, this.#log) });
     // After a failure, the replica itself may be what cannot be used.
     if (outcome.error === null) this.#refreshWatch.tell(this.#resources, this.#jobs, this.#log);
   }
@@ -399,16 +385,16 @@ class Daemon {
 
   /** Opens everything that a new configuration names before it closes the old. @throws with everything left as it was. */
   async #changeTo(config: Config): Promise<void> {
-    const { logFor, clock } = this.#parts;
-    const servers = await this.#servers.prepare(config, this.#log);
+    const { logFor, clock, joined } = this.#parts;
+    const prepared = await joined.prepare(config);
     try {
       this.#resources = await this.#resources.changeTo(config, { clock, log: logFor(config) });
     } catch (thrown) {
-      await servers.giveBack();
+      await prepared.giveBack();
       throw thrown;
     }
     await this.#noteFilters();
-    await servers.use();
+    await prepared.use();
   }
 
   /** The page and agents do not know the configuration; without this, they would answer by a former filter until the next pull. */
@@ -424,14 +410,12 @@ class Daemon {
       clock: this.#parts.besideClock,
       parts: () => this.#parts.joined.all,
       stop: this.#parts.signals.stop,
-      decisionQueue: this.#decisionQueue,
       isAlive: () => this.#pulse.isAlive,
       state: () => this.#state(),
       resources: () => this.#resources,
-      work: () => this.#book.snapshot(),
       surroundings: () => this.#surroundings(),
       problems: () => this.#readProblems(),
-      onWork: (listener) => this.#book.listen(listener),
+      wake: () => this.#wake.abort(),
       askForCycle: (work) => (work === null ? this.#ask('cycle') : this.#askFor(work)),
       refresh: async (tables) => (this.#isHeldBack() ? [] : this.#refreshes.ask(tables)),
     };
@@ -479,7 +463,6 @@ class Daemon {
       jobs: this.#scheduled.list(),
       lastByWork: this.#results.lastByWork,
       workCounts: this.#results.workCounts,
-      mismatchCount: this.#results.mismatchCount,
       refreshByTable: this.#refreshWatch.textByTable,
       logFailure: this.#parts.logFailure?.() ?? null,
       notes,

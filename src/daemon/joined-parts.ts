@@ -1,12 +1,14 @@
 /**
- * What extras have joined to a daemon, such as notices. Each part takes the events that are logged and the account of each work, says what it finds
- * wrong, and has some seconds when the daemon ends.
+ * What extras have joined to a daemon, such as notices and servers. Each part takes the events that are logged, and each work with its account. It says
+ * what it finds wrong, and has some seconds when the daemon ends.
  */
 import type { Clock } from '../base/clock.ts';
 import { loggerOf, type Logger } from '../base/log.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
-import type { DaemonExtra, DaemonPart, DaemonView } from './context.ts';
+import type { Config } from '../config/load.ts';
+import type { DaemonExtra, DaemonPart, DaemonView, Prepared, WorkEvent } from './context.ts';
+import type { Resources } from './resources.ts';
 
 /** How long all of them may take at the end. */
 const CLOSE_MS_MAX = 5_000;
@@ -28,6 +30,34 @@ export class JoinedParts {
       log[level](event, facts);
       for (const part of this.#all) part.takeEvent?.(event, facts);
     });
+  }
+
+  /** Has them open what a configuration wants; null closes all. @throws RowsyncError with everything left as it was. */
+  async prepare(config: Config | null): Promise<Prepared> {
+    const prepared: Prepared[] = [];
+    const giveBack = async (): Promise<void> => {
+      for (const one of prepared) await one.giveBack();
+    };
+    try {
+      for (const part of this.#all) if (part.prepare !== undefined) prepared.push(await part.prepare(config));
+    } catch (thrown) {
+      await giveBack();
+      throw thrown;
+    }
+    const use = async (): Promise<void> => {
+      for (const one of prepared) await one.use();
+    };
+    return { use, giveBack };
+  }
+
+  async betweenWork(resources: Resources): Promise<boolean> {
+    const left: (boolean | undefined)[] = [];
+    for (const part of this.#all) left.push(await part.betweenWork?.(resources));
+    return left.includes(true);
+  }
+
+  takeWork(event: WorkEvent): void {
+    for (const part of this.#all) part.takeWork?.(event);
   }
 
   takeAccount(problems: readonly Problem[]): void {

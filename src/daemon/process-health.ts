@@ -5,7 +5,32 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Clock } from '../base/clock.ts';
-import type { Notifier } from './systemd.ts';
+
+/** Tells what manages the process, such as systemd, how the daemon is. */
+export interface Notifier {
+  /** How often the manager expects a sign of life; null if it does not watch. */
+  readonly watchdogMs: number | null;
+  /** Before the replica is opened, which may take long if it needs an upgrade. */
+  starting(): void;
+  /** The replica is open, what a crash left is settled, the schedules are armed. */
+  ready(): void;
+  /** One line for `systemctl status`. */
+  status(line: string): void;
+  alive(): void;
+  stopping(): void;
+  /** Resolves when all messages are sent. */
+  flush(): Promise<void>;
+}
+
+export const silentNotifier: Notifier = {
+  watchdogMs: null,
+  starting: () => undefined,
+  ready: () => undefined,
+  status: () => undefined,
+  alive: () => undefined,
+  stopping: () => undefined,
+  flush: () => Promise.resolve(),
+};
 
 /** Growth of the heap that is worth a pause of some hundredths of a second. */
 const GROWTH_BYTES_MAX = 4 * 1024 * 1024;

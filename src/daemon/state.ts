@@ -37,8 +37,6 @@ export interface DaemonState {
   readonly lastByWork: ReadonlyMap<WorkKind, LastWork>;
   /** Pieces of work that ended, by kind and outcome, as `pull done`. */
   readonly workCounts: ReadonlyMap<string, number>;
-  /** Tables that verify found to differ from the origin, since the start. */
-  readonly mismatchCount: number;
   /** How each table is kept up to date, in words, by its name here. */
   readonly refreshByTable: ReadonlyMap<string, string>;
   /** What extras say of themselves, in lines. */

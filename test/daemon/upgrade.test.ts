@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { silentNotifier } from '../../src/daemon/systemd.ts';
+import { silentNotifier } from '../../src/daemon/process-health.ts';
 import { SCHEMA_VERSION } from '../../src/replica/bookkeeping/schema.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { makeReleased, RELEASED_TABLES, RELEASED_VERSION } from '../support/released.ts';

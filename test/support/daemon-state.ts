@@ -13,7 +13,6 @@ export const RESTING_STATE: DaemonState = {
   jobs: [],
   lastByWork: new Map(),
   workCounts: new Map(),
-  mismatchCount: 0,
   refreshByTable: new Map(),
   notes: [],
   logFailure: null,

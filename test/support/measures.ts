@@ -1,6 +1,7 @@
 /** The input of a daemon's metrics, with a sample for each. */
 import { backupMetric } from '../../src/extras/backup/extra.ts';
 import { drillMetrics } from '../../src/extras/backup/drill.ts';
+import { mismatchMetric } from '../../src/extras/verify/differences.ts';
 import { doorbellMetrics } from '../../src/extras/doorbell/ring-requests.ts';
 import type { Measures } from '../../src/extras/http/metrics.ts';
 import { sinkMetrics } from '../../src/extras/postgres/metrics.ts';
@@ -41,6 +42,7 @@ export const MEASURES: Measures = {
     ...sinkMetrics([{ name: 'warehouse', lagRows: 3, lagSeconds: 2, epoch: 'e', problem: null, tables: [] }]),
     backupMetric(0),
     ...drillMetrics({ at: '2026-06-01T12:00:00Z', problem: null }),
+    mismatchMetric(0),
     ...doorbellMetrics({ rung: 2, secret: 1 }, { readCount: 2, broughtCount: 1, percentileMs: () => 900 }),
   ],
   state: { ...RESTING_STATE, workCounts: new Map([['pull done', 1]]) },

@@ -7,10 +7,9 @@ import { asRowsyncError, EXIT, RowsyncError, usageError } from '../../base/error
 import { printable } from '../../base/text.ts';
 import { carryOutDecision, type PersonDecision } from '../../capture/person-decision.ts';
 import type { Config } from '../../config/load.ts';
-import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
 import { daemonClient } from '../runtime/daemon-client.ts';
 import { loadNamedConfig, openExistingReplica, printResult } from '../runtime/invocation.ts';
-import type { Invocation } from '../../extra.ts';
+import type { DecisionAnswer, Invocation } from '../../extra.ts';
 
 /** Carries out a decision and prints the result. @throws RowsyncError `usage.invalid` if nothing was changed. */
 export async function decide(invocation: Invocation, decision: PersonDecision): Promise<number> {

@@ -9,8 +9,7 @@ import type { Config } from '../../config/load.ts';
 import { findConfig } from '../../config/paths.ts';
 import { originSecrets } from '../../config/settings.ts';
 import { processEnvironment } from '../../config/secrets.ts';
-import { memoryKeeper } from '../../daemon/process-health.ts';
-import { openNotifier } from '../../daemon/systemd.ts';
+import { memoryKeeper, silentNotifier } from '../../daemon/process-health.ts';
 import { loadNamedConfig, loadSections } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 
@@ -56,6 +55,7 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
       secrets: [...originSecrets(of), ...invocation.extras.flatMap(({ secrets }) => secrets?.(of) ?? [])],
       form: session.stdout.isTerminal ? 'terminal' : session.stdout.isSystemdStream ? 'journal' : 'json',
     });
+  const [openNotifier] = invocation.extras.flatMap((extra) => extra.openNotifier ?? []);
   await runDaemon(config, {
     clock: session.clock,
     signals: {
@@ -68,7 +68,7 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
         }),
       onCycle: (listener) => session.onSignal('SIGUSR1', listener),
     },
-    notifier: openNotifier(processEnvironment(), logFor(config)),
+    notifier: (await openNotifier?.(processEnvironment(), logFor(config))) ?? silentNotifier,
     atRest: memoryKeeper(),
     load: () => loadConfig(path, { needsCredentials: true, sections }).config,
     logFor,

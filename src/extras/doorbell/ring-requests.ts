@@ -8,21 +8,14 @@ import { asRowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { durationText, plural } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
-import type {
-  DaemonPart,
-  DaemonServer,
-  ListenAddress,
-  Metric,
-  DaemonView,
-  PathRequest,
-  PlainAnswer,
-} from '../../daemon/context.ts';
+import type { DaemonPart, ListenAddress, Metric, DaemonView, PathRequest, PlainAnswer } from '../../daemon/context.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { isSame } from '../http/page-key.ts';
 import { answerPath, handBounded, listenOn, REQUEST_MS_MAX } from '../http/server.ts';
 import { Doorbell } from './doorbell.ts';
 import { makeSecret } from './secret.ts';
+import { changingServer, type DaemonServer } from '../shared/changing-server.ts';
 import { httpOf } from '../shared/http-settings.ts';
 
 /** The file with the secret, and the names of tables, are looked at again after this time. */
@@ -77,6 +70,7 @@ export function takeRings(view: DaemonView): DaemonPart {
       };
     },
     metrics: () => doorbellMetrics(counts, doorbell),
+    prepare: changingServer(view, { listensAt: ownAddress, open: openOwnServer }),
     broughtMs: (table) => doorbell.broughtMs(table),
   };
 }
@@ -113,8 +107,14 @@ export function doorbellMetrics(
   ];
 }
 
+/** Where the doorbell has a server of its own; null for nowhere, or with the page. */
+function ownAddress(config: Config): ListenAddress | null {
+  const { listen, doorbell } = httpOf(config);
+  return isDeepStrictEqual(listen, doorbell) ? null : doorbell;
+}
+
 /** The doorbell's own server, which has nothing else. @throws RowsyncError `daemon.listen` */
-export function openOwnServer(address: ListenAddress, view: DaemonView): Promise<DaemonServer> {
+function openOwnServer(address: ListenAddress, view: DaemonView): Promise<DaemonServer> {
   const server = createServer({ requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX });
   handBounded(server, ({ method = '', url = '' }, response) => {
     const [path = ''] = url.split('?', 1);

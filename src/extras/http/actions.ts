@@ -9,7 +9,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import type { PersonDecision, SeenEdits } from '../../capture/person-decision.ts';
-import type { DecisionAnswer } from '../../daemon/decision-queue.ts';
+import type { DecisionAnswer } from '../../extra.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import { SESSION_MS_MAX, type PageAuth } from './page-key.ts';
 import { publicStateOf, type Problem, type PublicState } from '../../reconcile/account/account.ts';

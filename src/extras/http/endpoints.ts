@@ -12,7 +12,10 @@ import { ChildPool } from '../shared/child-pool.ts';
 import { makePageKey, openPageAuth, type PageAuth } from './page-key.ts';
 import { PAGE_PROCESS, plainState, type PageRequest } from '../page/request.ts';
 import { answerPath, startServer } from './server.ts';
-import type { DaemonServer, DaemonView, ListenAddress } from '../../daemon/context.ts';
+import type { DaemonView, ListenAddress } from '../../daemon/context.ts';
+import type { DaemonServer } from '../shared/changing-server.ts';
+import type { WorkLog } from '../shared/work-log.ts';
+import type { DecisionQueue } from './decision-queue.ts';
 import { statfsSync, statSync } from 'node:fs';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readSinkStatus } from '../shared/sinks.ts';
@@ -30,9 +33,14 @@ import { httpOf } from '../shared/http-settings.ts';
  */
 export const PROCESSES_MAX = { pages: 2, streams: 1 } as const;
 
+interface ServedDaemon extends DaemonView {
+  readonly work: WorkLog;
+  readonly decisions: DecisionQueue;
+}
+
 /** Starts the server. @throws RowsyncError `daemon.listen`, `replica.path`. */
-export async function openServer(address: ListenAddress, view: DaemonView): Promise<DaemonServer> {
-  const { clock, decisionQueue } = view;
+export async function openServer(address: ListenAddress, view: ServedDaemon): Promise<DaemonServer> {
+  const { clock, decisions, work } = view;
   const pageAuthOf = cachedPageAuth(clock);
   pageAuthOf(view.resources().config);
   const auth = (): PageAuth => pageAuthOf(view.resources().config);
@@ -49,7 +57,7 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
     problems: seldom(() => view.problems(), clock),
     nowMs: () => clock.nowMs(),
     status: async () => ({
-      progress: view.work().progress,
+      progress: work.snapshot().progress,
       ...(await statusJson(view.state(), view.resources(), view.surroundings())),
     }),
     metrics: seldom(
@@ -71,17 +79,17 @@ export async function openServer(address: ListenAddress, view: DaemonView): Prom
           readTables(view.resources().replica).map(({ name }) => [name, tables.find(name)?.options.references ?? {}]),
         ),
         state: plainState(view.state()),
-        work: view.work(),
+        work: work.snapshot(),
         around: asked.path === '/' ? view.surroundings() : null,
       };
       return (isStream ? streams : pages).ask(request, { msMax, signal });
     },
-    progress: () => view.work().progress,
-    onWork: (listener) => view.onWork(listener),
+    progress: () => work.snapshot().progress,
+    onWork: (listener) => work.listen(listener),
     lastChange: () => lastSeq(view.resources().replica),
-    decide: (decision) => decisionQueue.ask(decision),
-    isScheduled: (work) => view.state().jobs.some(({ id }) => id === work || id.startsWith(`${work} `)),
-    cycle: (work) => view.askForCycle(work),
+    decide: (decision) => decisions.ask(decision),
+    isScheduled: (kind) => view.state().jobs.some(({ id }) => id === kind || id.startsWith(`${kind} `)),
+    cycle: (kind) => view.askForCycle(kind),
     refresh: (tables) => view.refresh(tables),
     answerPath: (asked) => answerPath(view, asked),
   });

@@ -68,7 +68,6 @@ function daemonMetrics({ state, loopDelaySeconds }: Measures): readonly Metric[]
       { labels: { reason: circuit.cause ?? 'none' }, value: circuit.failureCount > 0 ? 1 : 0 },
     ]),
     counter('work_total', 'Pieces of work that ended since the start.', workSamples(state)),
-    counter('audit_mismatch_total', 'Tables that verify found to differ from the origin.', state.mismatchCount),
     gauge('eventloop_delay_p99', 'Seconds that the event loop was late since the last scrape.', loopDelaySeconds),
   ];
 }

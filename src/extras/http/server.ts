@@ -28,8 +28,9 @@ import {
   type Reply,
 } from './actions.ts';
 import { sentenceHtml } from '../page/layout.ts';
-import type { DaemonServer, DaemonView, ListenAddress, PathRequest, PlainAnswer } from '../../daemon/context.ts';
-import type { WorkProgress } from '../../daemon/work-log.ts';
+import type { DaemonView, ListenAddress, PathRequest, PlainAnswer } from '../../daemon/context.ts';
+import type { DaemonServer } from '../shared/changing-server.ts';
+import type { WorkProgress } from '../shared/work-log.ts';
 
 export interface ServerView extends Actions, FeedView {
   isAlive(): boolean;

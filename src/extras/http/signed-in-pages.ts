@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { WorkProgress } from '../../daemon/work-log.ts';
+import type { WorkProgress } from '../shared/work-log.ts';
 import { sentenceHtml, type Bar } from '../page/layout.ts';
 import { ChildFailure } from '../shared/child-pool.ts';
 import { barOf, SAID, TABLE_NAMES, TYPES, type Actions, type Reply } from './actions.ts';

@@ -4,7 +4,7 @@
  */
 import type { Surroundings } from '../../daemon/account-facts.ts';
 import type { DaemonState } from '../../daemon/state.ts';
-import type { WorkSnapshot } from '../../daemon/work-log.ts';
+import type { WorkSnapshot } from '../shared/work-log.ts';
 
 /** The first word of a command line that starts this program as a page process. */
 export const PAGE_PROCESS = 'page-process';

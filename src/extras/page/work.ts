@@ -9,7 +9,7 @@ import { type TableResult } from '../../replica/bookkeeping/runs.ts';
 import { readRunResults } from './run-facts.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import type { DaemonState } from '../../daemon/state.ts';
-import type { WorkProgress, WorkNote } from '../../daemon/work-log.ts';
+import type { WorkProgress, WorkNote } from '../shared/work-log.ts';
 import { cycleForm, decideForm, sectionHtml, tableHtml, type PageColumn } from './layout.ts';
 import { html, type Html } from './html.ts';
 import { framed, type PageInput } from './context.ts';

@@ -1,5 +1,5 @@
 /**
- * The systemd service: installs it, and finds out how it is.
+ * The systemd service: installs it, finds out how it is, and tells systemd how the daemon is.
  */
 import type { Extra } from '../../extra.ts';
 
@@ -8,6 +8,7 @@ export const SERVICE: Extra = {
   commands: [
     { group: 'Begin', names: ['service'], load: async () => (await import('./command.ts')).addServiceCommand },
   ],
+  openNotifier: async (environment, log) => (await import('./notifier.ts')).openNotifier(environment, log),
   findService: async ({ file }) => {
     const [{ instanceOf }, { examineUnits }] = await Promise.all([
       import('./service-plan.ts'),

@@ -13,5 +13,6 @@ export const VERIFY: Extra = {
     const doc = 'When the daemon compares every cell with the origin, which costs a request for every page.';
     return { jobs: { verify: { doc, ofTables: true } } };
   },
+  join: async () => (await import('./differences.ts')).watchDifferences(),
   jobs: { verify: async (context) => (await import('./job.ts')).verifyOnSchedule(context) },
 };

@@ -2,17 +2,12 @@
  * Decisions of people while the daemon runs, from its page or from the command line. They wait here until no work runs. The daemon itself carries
  * them out, so that the replica keeps one writer. The person gets an answer within seconds: what was done, or that nothing was.
  */
-import { stampFromMs, type Clock } from '../base/clock.ts';
-import { asRowsyncError } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
-import { carryOutDecision, type DecisionOutcome, type PersonDecision } from '../capture/person-decision.ts';
-import type { Replica } from '../replica/database.ts';
-
-/** The result of a decision; nothing was changed if the daemon is busy, or has failed. */
-export type DecisionAnswer =
-  | DecisionOutcome
-  | { readonly kind: 'busy'; readonly words: string }
-  | { readonly kind: 'failed'; readonly words: string };
+import { stampFromMs, type Clock } from '../../base/clock.ts';
+import { asRowsyncError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { carryOutDecision, type PersonDecision } from '../../capture/person-decision.ts';
+import type { DecisionAnswer } from '../../extra.ts';
+import type { Replica } from '../../replica/database.ts';
 
 /** Longest wait for the work under way; a person looks at a page meanwhile. */
 const WAIT_MS_MAX = 10_000;
@@ -33,14 +28,10 @@ export class DecisionQueue {
   readonly #onAsked: () => void;
   #waiting: QueuedDecision[] = [];
 
-  /** `onAsked` wakes the loop. */
+  /** `onAsked` wakes the daemon. */
   constructor(clock: Clock, onAsked: () => void) {
     this.#clock = clock;
     this.#onAsked = onAsked;
-  }
-
-  get isAsked(): boolean {
-    return this.#waiting.length > 0;
   }
 
   /** Hands a decision over and waits for its result. Never rejects. */

@@ -2,14 +2,15 @@
  * Decisions on their way to the daemon's loop: carried out between two pieces of work, or told within seconds that they were not.
  */
 import { expect, test } from 'vitest';
-import type { PersonDecision } from '../../src/capture/person-decision.ts';
-import { DecisionQueue, type DecisionAnswer } from '../../src/daemon/decision-queue.ts';
-import { silentLogger } from '../../src/base/log.ts';
-import { testClock } from '../support/clock.ts';
-import { PAGE_YAML, postOf, signIn, startTroubled } from '../support/page.ts';
-import { ask } from '../support/http.ts';
-import { startTestSandbox } from '../support/sandbox.ts';
-import { NOTE, startTwoWay } from '../support/two-way.ts';
+import type { PersonDecision } from '../../../src/capture/person-decision.ts';
+import type { DecisionAnswer } from '../../../src/extra.ts';
+import { DecisionQueue } from '../../../src/extras/http/decision-queue.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { testClock } from '../../support/clock.ts';
+import { PAGE_YAML, postOf, signIn, startTroubled } from '../../support/page.ts';
+import { ask } from '../../support/http.ts';
+import { startTestSandbox } from '../../support/sandbox.ts';
+import { NOTE, startTwoWay } from '../../support/two-way.ts';
 
 const RETRY: PersonDecision = { kind: 'retry', ids: [] };
 
@@ -29,7 +30,6 @@ test('are carried out in the order in which they came', async () => {
   const { decisions, asked } = still();
   const answers = [decisions.ask(RETRY), decisions.ask({ kind: 'resolve', id: 9, take: 'local', value: null })];
 
-  expect(decisions.isAsked).toBe(true);
   expect(await decisions.carryOut({ replica: fixture.replica, log: silentLogger })).toBe(true);
 
   expect(asked()).toBe(2);
@@ -37,10 +37,11 @@ test('are carried out in the order in which they came', async () => {
     { kind: 'done', words: '0 rows to be tried again by the next push', rowCount: 0, decided: [] },
     { kind: 'problem', words: 'there is no conflict 9' },
   ]);
-  expect(decisions.isAsked).toBe(false);
+  expect(await decisions.carryOut({ replica: fixture.replica, log: silentLogger })).toBe(false);
 });
 
 test('that nobody takes up in time are never carried out', async () => {
+  await using fixture = await startTwoWay();
   const { clock, decisions } = still();
   const answer = decisions.ask(RETRY);
   await clock.sleeper();
@@ -49,7 +50,7 @@ test('that nobody takes up in time are never carried out', async () => {
   const { kind, words } = await answer;
   expect(kind).toBe('busy');
   expect(words).toContain('nothing was changed');
-  expect(decisions.isAsked).toBe(false);
+  expect(await decisions.carryOut({ replica: fixture.replica, log: silentLogger })).toBe(false);
 });
 
 test('more than a person could make are turned away', async () => {

@@ -7,33 +7,9 @@
  * Messages go one after the other, and never keep the daemon waiting.
  */
 import { spawn } from 'node:child_process';
-import type { Logger } from '../base/log.ts';
-import type { Environment } from '../config/secrets.ts';
-
-export interface Notifier {
-  /** How often the manager expects a sign of life; null if it does not watch. */
-  readonly watchdogMs: number | null;
-  /** Before the replica is opened, which may take long if it needs an upgrade. */
-  starting(): void;
-  /** The replica is open, what a crash left is settled, the schedules are armed. */
-  ready(): void;
-  /** One line for `systemctl status`. */
-  status(line: string): void;
-  alive(): void;
-  stopping(): void;
-  /** Resolves when all messages are sent. */
-  flush(): Promise<void>;
-}
-
-export const silentNotifier: Notifier = {
-  watchdogMs: null,
-  starting: () => undefined,
-  ready: () => undefined,
-  status: () => undefined,
-  alive: () => undefined,
-  stopping: () => undefined,
-  flush: () => Promise.resolve(),
-};
+import type { Logger } from '../../base/log.ts';
+import type { Environment } from '../../config/secrets.ts';
+import { silentNotifier, type Notifier } from '../../daemon/process-health.ts';
 
 /** How much longer than configured a start may take: the upgrade of a replica of many gigabytes. */
 const START_EXTENSION_MS = 600_000;

@@ -5,14 +5,13 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { describe, expect, test, vi } from 'vitest';
-import { silentLogger } from '../../src/base/log.ts';
-import { ProgressWatchdog } from '../../src/daemon/process-health.ts';
-import { openNotifier, silentNotifier } from '../../src/daemon/systemd.ts';
-import { makeWorkspace, startRowsync } from '../support/child.ts';
-import { testClock } from '../support/clock.ts';
-import { temporaryFolder } from '../support/replica.ts';
-import { startTestSandbox } from '../support/sandbox.ts';
+import { expect, test, vi } from 'vitest';
+import { silentLogger } from '../../../src/base/log.ts';
+import { silentNotifier } from '../../../src/daemon/process-health.ts';
+import { openNotifier } from '../../../src/extras/service/notifier.ts';
+import { makeWorkspace, startRowsync } from '../../support/child.ts';
+import { temporaryFolder } from '../../support/replica.ts';
+import { startTestSandbox } from '../../support/sandbox.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -120,32 +119,4 @@ test.each([
   ['never for nonsense', { WATCHDOG_USEC: 'soon' }, null],
 ])('the watchdog is told every so often: %s', (_what, environment, expected) => {
   expect(openNotifier({ NOTIFY_SOCKET: '/nowhere', ...environment }, silentLogger).watchdogMs).toBe(expected);
-});
-
-describe('a pulse', () => {
-  test('is there as long as something is done between two looks', () => {
-    const pulse = new ProgressWatchdog();
-
-    expect(pulse.hasAdvanced(0)).toBe(true);
-    expect(pulse.hasAdvanced(0)).toBe(false);
-    expect(pulse.isAlive).toBe(false);
-    pulse.beat();
-    expect(pulse.hasAdvanced(0)).toBe(true);
-    expect(pulse.hasAdvanced(1)).toBe(true);
-    expect(pulse.hasAdvanced(1)).toBe(false);
-  });
-
-  test('is there for whoever waits on purpose, however long', async () => {
-    const pulse = new ProgressWatchdog();
-    const clock = testClock({ sleepsAdvance: false });
-    const sleeping = pulse.watch(clock).sleep(1e9);
-    pulse.hasAdvanced(0);
-
-    expect(pulse.hasAdvanced(0)).toBe(true);
-    expect(pulse.hasAdvanced(0)).toBe(true);
-    clock.advance(1e9);
-    await sleeping;
-    pulse.hasAdvanced(0);
-    expect(pulse.hasAdvanced(0)).toBe(false);
-  });
 });

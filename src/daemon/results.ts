@@ -1,0 +1,51 @@
+/**
+ * How each kind of work ended last, and what went wrong with work that leaves no record in the replica.
+ */
+import { stampFromMs } from '../base/clock.ts';
+import { errorFacts, type Logger } from '../base/log.ts';
+import type { FoundComplaint } from '../reconcile/account/facts.ts';
+import type { EndedWork } from './context.ts';
+import type { WorkKind } from './jobs.ts';
+import type { LastWork } from './state.ts';
+import type { WorkOutcome } from './work-kinds.ts';
+
+export class Results {
+  readonly lastByWork = new Map<WorkKind, LastWork>();
+  readonly workCounts = new Map<string, number>();
+  readonly #failureByWork = new Map<WorkKind, FoundComplaint>();
+
+  /** What went wrong the last time, of jobs that leave no record in the replica. */
+  get complaints(): readonly FoundComplaint[] {
+    return [...this.#failureByWork.values()];
+  }
+
+  /** Notes and logs how work ended. */
+  note(
+    work: WorkKind,
+    { error, own, held, tables, facts }: WorkOutcome,
+    end: { readonly durationMs: number; readonly finishedAtMs: number; readonly isStopped: boolean },
+    log: Logger,
+  ): EndedWork {
+    const { durationMs, finishedAtMs, isStopped } = end;
+    const isWhole = error === null && own === null && tables.every((table) => table.error === null);
+    const isHeld = held !== null || tables.some((table) => table.held !== null);
+    const outcome = isStopped ? 'stopped' : isWhole ? (isHeld ? 'held' : 'done') : 'failed';
+    log.info('work.finished', { work, outcome, durationMs: Math.round(durationMs), ...facts });
+    if (own !== null) {
+      const { code, message, hint } = own;
+      const since = stampFromMs(finishedAtMs);
+      this.#failureByWork.set(work, { about: 'work', subject: work, code, message, hint, since });
+      log.error('work.failed', { work, ...errorFacts(own) });
+    } else if (error === null) this.#failureByWork.delete(work);
+    const ended = { outcome, durationMs, finishedAtMs } as const;
+    this.lastByWork.set(work, ended);
+    const counted = `${work} ${outcome}`;
+    this.workCounts.set(counted, (this.workCounts.get(counted) ?? 0) + 1);
+    if (held !== null) log.warn('guard.waits', errorFacts(held));
+    for (const table of tables) {
+      if (table.held !== null) log.warn('guard.waits', { table: table.name, ...errorFacts(table.held) });
+    }
+    const { message: words = null, hint = null } = error ?? own ?? held ?? {};
+    return { ...ended, work, words, hint, tables, isRecorded: Number(facts.runId ?? 0) > 0 };
+  }
+}
