@@ -56,18 +56,17 @@ export function nextStep(situation: Situation): Step {
   if (isAsked) return run('pull', idsOf(jobs, 'pull'));
   const heldBackMs = isBroken ? circuit.retryAtMs - monotonicMs : 0;
   const ticks = jobs.map(({ id }) => (entryById.get(id)?.nextAtMs ?? Infinity) - nowMs);
-  const isEdited = editedTables.size > 0;
+  const isWanted = (kind: WorkKind): boolean =>
+    (kind === 'pull' && isRetry) || (kind === 'push' && editedTables.size > 0);
+  const kinds = new Set<WorkKind>([...WORK_KINDS, ...due.map(({ kind }) => kind)]);
+  const work = [...kinds].find((kind) => isWanted(kind) || due.some((job) => job.kind === kind));
   const isWantedNow = refreshedTables.size > 0;
   if (isWantedNow && heldBackMs <= 0 && !(situation.hasRefreshed && due.length > 0))
     return run('follow', NONE, refreshedTables);
-  if (due.length === 0 && !isRetry && !isEdited && !isWantedNow) return wait([...ticks, ...retries, lookMs]);
+  if (work === undefined) return wait([...ticks, ...retries, lookMs, isWantedNow ? heldBackMs : Infinity]);
   const local = circuit.cause === 'replica' ? undefined : due.find(({ kind }) => localKinds.has(kind));
   if (heldBackMs > 0 && local !== undefined) return run(local.kind, idsOf(due, local.kind));
   if (heldBackMs > 0) return wait([...ticks, heldBackMs]);
-  const isWanted = (kind: WorkKind): boolean => (kind === 'pull' && isRetry) || (kind === 'push' && isEdited);
-  const kinds = new Set<WorkKind>([...WORK_KINDS, ...due.map(({ kind }) => kind)]);
-  const work = [...kinds].find((kind) => isWanted(kind) || due.some((job) => job.kind === kind));
-  if (work === undefined) return wait(ticks); // cannot be: something is due
   return run(work, idsOf(due, work), work === 'push' ? editedTables : NONE);
 }
 
