@@ -5,16 +5,16 @@ import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { asRowsyncError, EXIT, type RowsyncError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
-import { findConfigs, serviceName } from '../../config/paths.ts';
+import { findConfigs } from '../../config/paths.ts';
 import { boundTo, problemsAt, type DaemonFacts } from '../../daemon/account-facts.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
 import { freshnessTexts } from '../../daemon/freshness-text.ts';
 import type { Extra, Invocation, Runner } from '../../extra.ts';
 import { troubledTables, type Problem } from '../../reconcile/account/account.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
-import { loadNamedConfig, printJson, printResult } from '../runtime/invocation.ts';
+import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
 import { accountExitCode, accountText } from '../runtime/account-text.ts';
-import { boxTable, listTable } from '../terminal/table.ts';
+import { boxTable } from '../terminal/table.ts';
 import { daemonClient } from '../runtime/daemon-client.ts';
 import { writeProse } from '../terminal/session.ts';
 import { ageText, bytesText, countText, plural, printable, truncate } from '../../base/text.ts';
@@ -77,7 +77,8 @@ type StatusFlags = { readonly exitCode?: boolean };
 async function showStatus(invocation: Invocation, { exitCode: wantsCode = false }: StatusFlags): Promise<number> {
   const { clock, folder, stdout } = invocation.session;
   const paths = findConfigs(invocation.configPath, folder);
-  if (paths.length > 1) return showStatuses(invocation, paths, wantsCode);
+  const [showStatuses] = invocation.extras.flatMap((extra) => extra.showStatuses ?? []);
+  if (paths.length > 1 && showStatuses !== undefined) return showStatuses(invocation, paths, wantsCode);
   const { status, json, error } = await gather(invocation);
   await (invocation.isJson
     ? printJson(invocation, json)
@@ -86,77 +87,8 @@ async function showStatus(invocation: Invocation, { exitCode: wantsCode = false 
   return error?.exitCode ?? EXIT.done;
 }
 
-async function showStatuses(invocation: Invocation, paths: readonly string[], wantsCode: boolean): Promise<number> {
-  const { clock, stdout } = invocation.session;
-  const databases: DatabaseStatus[] = [];
-  // One after the other: the first may turn root into the owner of the replicas.
-  for (const path of paths) {
-    try {
-      databases.push({ name: serviceName(path), ...(await gather({ ...invocation, configPath: path })) });
-    } catch (thrown) {
-      databases.push({ name: serviceName(path), status: null, json: {}, error: asRowsyncError(thrown) });
-    }
-  }
-  await printResult(
-    invocation,
-    {
-      databases: databases.map(({ name, json, error }) => ({
-        name,
-        ...json,
-        ...(error === null ? {} : { error }),
-      })),
-    },
-    databasesText(databases, { nowMs: clock.nowMs(), width: stdout.width() }),
-  );
-  return exitCodeOfAll(databases, wantsCode);
-}
-
-/** Of several exit codes, the one that counts: what a person has to see to comes before what a machine can try again. */
-const EXIT_ORDER = [EXIT.unusable, EXIT.needsPerson, EXIT.usage, EXIT.failed, EXIT.tryLater, EXIT.done];
-
-/** The exit code for several databases: of errors and of problems, by `EXIT_ORDER`. */
-export function exitCodeOfAll(databases: readonly DatabaseStatus[], wantsCode: boolean): number {
-  const unread = databases.filter(({ status }) => !wantsCode || status === null);
-  const problems = wantsCode ? databases.flatMap(({ status }) => status?.problems ?? []) : [];
-  const codes = [accountExitCode(problems), ...unread.map(({ error }) => error?.exitCode ?? EXIT.done)];
-  return EXIT_ORDER.find((code) => codes.includes(code)) ?? EXIT.failed;
-}
-
-/** A database among several; no status where its configuration or its replica cannot be read. */
-interface DatabaseStatus {
-  readonly name: string;
-  readonly status: Status | null;
-  readonly json: object;
-  readonly error: RowsyncError | null;
-}
-
-/** A line for each database: how old its oldest table is, and the worst that is wrong. */
-export function databasesText(
-  databases: readonly DatabaseStatus[],
-  { nowMs, width }: { readonly nowMs: number; readonly width: number | null },
-): string {
-  const lines = databases.map(({ name, status, error }) => {
-    const { tables = [], problems = [] } = status ?? {};
-    const [worst] = problems.filter(({ severity }) => severity !== 'notice');
-    const oldest = tables.map(({ freshSince }) => freshSince).toSorted((a, b) => byText(a ?? '', b ?? ''))[0] ?? null;
-    const sum = (pick: (table: TableStatus) => number) => tables.reduce((total, table) => total + pick(table), 0);
-    return [
-      name,
-      countText(tables.length),
-      countText(sum(({ rowCount }) => rowCount)),
-      ageText(oldest, nowMs),
-      countText(sum(({ pendingCount }) => pendingCount)),
-      error?.message ??
-        (worst === undefined ? 'steady' : [worst.table, worst.sentence].filter((word) => word !== null).join(': ')),
-    ];
-  });
-  const titles = ['service', 'tables', 'rows', 'as of', 'edits', 'state'];
-  const next = width === null ? '' : `Of one of them: rowsync status --service ${databases[0]?.name ?? ''}\n`;
-  return listTable(titles, lines, width) + next;
-}
-
 /** The status under one configuration, and why the replica cannot be read; null where it can. */
-async function gather(
+export async function gather(
   invocation: Invocation,
 ): Promise<{ readonly status: Status; readonly json: object; readonly error: RowsyncError | null }> {
   const { extras } = invocation;

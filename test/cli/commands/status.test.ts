@@ -3,74 +3,10 @@
  */
 import { expect, test } from 'vitest';
 import { accountExitCode, accountText } from '../../../src/cli/runtime/account-text.ts';
-import {
-  databasesText,
-  exitCodeOfAll,
-  statusText,
-  type KeptTable,
-  type Status,
-} from '../../../src/cli/commands/status.ts';
-import { RowsyncError } from '../../../src/base/errors.ts';
+import { statusText, type KeptTable } from '../../../src/cli/commands/status.ts';
 import { displayWidth } from '../../../src/base/text.ts';
 import type { Problem } from '../../../src/reconcile/account/account.ts';
-import type { ProblemCode } from '../../../src/reconcile/account/problems.ts';
-import { TABLE_STATUS } from '../../support/measures.ts';
-
-const NOW = Date.parse('2026-11-21T12:00:00Z');
-
-const table = (name: string, changes: Partial<KeptTable> = {}): KeptTable => ({
-  ...TABLE_STATUS,
-  table: name,
-  rowCount: 1_234,
-  pageCount: 3,
-  lastSweepAt: '2026-11-21T11:55:00Z',
-  freshSince: '2026-11-21T11:54:00Z',
-  way: null,
-  ...changes,
-});
-
-const problem = (code: ProblemCode, changes: Partial<Problem> = {}): Problem => ({
-  code,
-  severity: 'person',
-  table: null,
-  count: 1,
-  since: null,
-  sentence: 'refused',
-  hint: 'ask',
-  ...changes,
-});
-
-const status = (tables: readonly KeptTable[]): Status => ({
-  replica: { path: '/data/replica.db', bytes: 5 * 1024 ** 2, isOlder: false },
-  moreLines: [],
-  identity: {
-    url: 'https://example.net',
-    database: '21995',
-    userEmail: 'ana@example.net',
-    role: 'Administrator',
-    timeZone: 'Europe/Paris',
-  },
-  tables,
-  problems: [],
-  keeper: 'daemon',
-  runs: [
-    {
-      id: 7,
-      kind: 'pull',
-      startedAt: '2026-11-21T11:54:50Z',
-      finishedAt: '2026-11-21T11:55:00Z',
-      outcome: 'done',
-      tableCount: 1,
-      requestCount: 12,
-      notModifiedCount: 9,
-      receivedBytes: 4096,
-      insertedCount: 1,
-      updatedCount: 2,
-      deletedCount: 0,
-      errorMessage: null,
-    },
-  ],
-});
+import { NOW, problem, status, table } from '../../support/status.ts';
 
 test('answers in one screen: how fresh, what is wrong, what to do', () => {
   const tables = [table('Customer', { state: 'held' }), table('Order')];
@@ -229,57 +165,4 @@ test('says in a line each how tables are kept up to date', () => {
   expect(statusText({ ...status(many), keeper: 'nobody' }, { nowMs: NOW, width: 80 })).toContain(
     'once a daemon runs (rowsync daemon, or rowsync service install):',
   );
-});
-
-test('several databases are one table: what is oldest, what waits, and the worst of each', () => {
-  const late = { ...status([table('Order'), table('Stock', { freshSince: '2026-11-21T09:00:00Z', pendingCount: 2 })]) };
-  const databases = [
-    {
-      name: 'crm',
-      status: { ...late, problems: [problem('rows.refused', { table: 'Stock' })] },
-      json: {},
-      error: null,
-    },
-    { name: 'main', status: status([table('Customer')]), json: {}, error: null },
-  ];
-
-  expect(databasesText(databases, { nowMs: NOW, width: null })).toBe(
-    [
-      'service\ttables\trows\tas of\tedits\tstate',
-      'crm\t2\t2,468\t3 h ago\t2\tStock: refused',
-      'main\t1\t1,234\t6 min ago\t0\tsteady\n',
-    ].join('\n'),
-  );
-  expect(databasesText(databases, { nowMs: NOW, width: 80 })).toContain('rowsync status --service crm');
-});
-
-test('the exit code for several databases is that of the worst problem of any, as it is for one', () => {
-  const database = (...problems: readonly Problem[]) => ({
-    name: 'x',
-    status: { ...status([]), problems },
-    json: {},
-    error: null,
-  });
-  const person = { ...problem('rows.refused', { table: 'Stock' }), severity: 'person' } as const;
-  const late = { ...person, severity: 'late' } as const;
-
-  expect(exitCodeOfAll([database(late), database(person)], true)).toBe(3);
-  expect(exitCodeOfAll([database(late), database()], true)).toBe(75);
-  expect(exitCodeOfAll([database(person), database({ ...person, severity: 'damaged' })], true)).toBe(78);
-  expect(exitCodeOfAll([database(late)], false)).toBe(0);
-  expect(
-    exitCodeOfAll(
-      [
-        {
-          ...database(),
-          status: null,
-          error: new RowsyncError('config', 'config.invalid', { message: 'm', hint: 'h' }),
-        },
-      ],
-      true,
-    ),
-  ).toBe(2);
-  const busy = new RowsyncError('replica', 'replica.busy', { message: 'm', hint: 'h' });
-  expect(busy.exitCode).toBe(75);
-  expect(exitCodeOfAll([database(person), { ...database(), status: null, error: busy }], true)).toBe(3);
 });
