@@ -76,16 +76,6 @@ const noDefaultMetrics: Plugin = {
   },
 };
 
-/** The dates of cron ask Intl for the language of the system, whose data takes nine megabytes; nothing here shows their words. */
-const datesWithoutLanguage: Plugin = {
-  name: 'dates-without-language',
-  setup: (loader) => {
-    loader.onLoad({ filter: /node_modules\/luxon\/build\/node\/luxon\.js$/ }, ({ path }) => ({
-      contents: `${readFileSync(path, 'utf8')}\nexports.Settings.defaultLocale = 'en';`,
-    }));
-  },
-};
-
 /** undici leaves out its experimental parser, which nobody asks for here, where this name is known. */
 const DEFINED = { esbuildDetection: 'true' };
 
@@ -104,7 +94,7 @@ const COMMON = {
   logLevel: 'warning',
   absWorkingDir: TOP,
   external: [...NOT_BUNDLED],
-  plugins: [undiciPool, noSchemaChecker, noDefaultMetrics, datesWithoutLanguage],
+  plugins: [undiciPool, noSchemaChecker, noDefaultMetrics],
 } satisfies BuildOptions;
 
 /**
