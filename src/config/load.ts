@@ -9,7 +9,6 @@ import { dirname, resolve } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import type { Credentials } from '../origin/credentials.ts';
 import type { OriginRoute } from '../origin/proxy.ts';
-import type { NameStyle } from '../reconcile/naming.ts';
 import { findMaskKey } from './mask-key.ts';
 import type { AddedJobs } from './schedule-options.ts';
 import { addedJobs, optionsSchema, type ExtraSettings, type OptionSection, type Options } from './options.ts';
@@ -40,15 +39,13 @@ export interface Config {
     /** A proxy and authorities; empty where the caller asked for no credentials. */
     readonly way: OriginRoute;
   };
-  readonly replica: {
-    readonly path: string;
-    readonly shared: boolean;
-    readonly names: NameStyle;
+  /** Its paths are absolute. */
+  readonly replica: Pick<Options['replica'], 'path' | 'shared' | 'names'> & {
     /** The folder for attached files. */
     readonly files: string;
     /** The file with the key of masks. */
     readonly maskKeyFile: string;
-    /** The key, where credentials are loaded and there is one to be believed. Root may be the only one who can read it. */
+    /** Where credentials are loaded and there is one to be believed. Root may be the only one who can read it. */
     readonly maskKey: string | null;
   };
   readonly tables: TableRules;
@@ -148,23 +145,13 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
   const config = configFromOptions(file, parsed.data, {
     credentials: login.credentials,
     way: way.way,
+    needsCredentials: options.needsCredentials,
     kinds: addedJobs(sections),
     isRung: read.some(({ isRung }) => isRung === true),
+    extras: Object.fromEntries(read.map(({ key, settings }) => [key, settings])),
   });
-  const maskKey = options.needsCredentials ? findMaskKey(config.replica.maskKeyFile) : null;
-  return {
-    config: {
-      ...config,
-      replica: { ...config.replica, maskKey },
-      extras: Object.fromEntries(read.map(({ key, settings }) => [key, settings])),
-    },
-    warnings: [
-      ...login.warnings,
-      ...way.warnings,
-      ...read.flatMap((section) => section.warnings ?? []),
-      ...addressWarnings(config),
-    ],
-  };
+  const ofSections = read.flatMap((section) => section.warnings ?? []);
+  return { config, warnings: [...login.warnings, ...way.warnings, ...ofSections, ...addressWarnings(config)] };
 }
 
 function countProblems(count: number): string {
@@ -208,42 +195,30 @@ function originSection(values: unknown): Readonly<Record<string, unknown>> {
 function configFromOptions(
   file: string,
   options: Options,
-  {
-    credentials,
-    way,
-    kinds,
-    isRung,
-  }: Pick<Config['origin'], 'credentials' | 'way'> & { readonly kinds: AddedJobs; readonly isRung: boolean },
-): Omit<Config, 'extras'> {
-  const folder = dirname(file);
-  const path = resolve(folder, options.replica.path);
+  found: Pick<Config['origin'], 'credentials' | 'way'> &
+    Pick<Config, 'extras'> &
+    Pick<LoadOptions, 'needsCredentials'> & { readonly kinds: AddedJobs; readonly isRung: boolean },
+): Config {
+  const { origin, replica, files, push, limits, safety } = options;
+  const { credentials, way, kinds, isRung, extras } = found;
+  const absolute = (name: string): string => resolve(dirname(file), name);
+  const path = absolute(replica.path);
+  const maskKeyFile = absolute(replica.maskKeyFile ?? `${path}.mask-key`);
+  const maskKey = found.needsCredentials ? findMaskKey(maskKeyFile) : null;
   return {
     file,
-    origin: {
-      url: new URL(options.origin.url).origin,
-      database: options.origin.database,
-      credentials,
-      format: options.origin.format,
-      way,
-    },
-    replica: {
-      path,
-      shared: options.replica.shared,
-      names: options.replica.names,
-      files: options.replica.files === undefined ? `${path}.files` : resolve(folder, options.replica.files),
-      maskKeyFile:
-        options.replica.maskKeyFile === undefined ? `${path}.mask-key` : resolve(folder, options.replica.maskKeyFile),
-      maskKey: null,
-    },
+    origin: { url: new URL(origin.url).origin, database: origin.database, credentials, format: origin.format, way },
+    replica: { ...replica, path, files: absolute(replica.files ?? `${path}.files`), maskKeyFile, maskKey },
     tables: tableRules(options.tables),
     files: {
-      maxBytes: options.files.maxBytes,
-      uploadDir: options.files.uploadDir === undefined ? null : resolve(folder, options.files.uploadDir),
+      maxBytes: files.maxBytes,
+      uploadDir: files.uploadDir === undefined ? null : absolute(files.uploadDir),
     },
     schedule: { ...scheduleTexts(options.schedule, kinds), isRung },
-    push: { delayMs: options.push.delay === false ? null : options.push.delay * 1000 },
-    limits: options.limits,
-    safety: options.safety,
+    push: { delayMs: push.delay === false ? null : push.delay * 1000 },
+    limits,
+    safety,
+    extras,
   };
 }
 

@@ -10,6 +10,23 @@ const URL_MUST_BE = 'must be the scheme and host of the origin, such as https://
 const HOST_URL = /^https?:\/\/(?:[\p{L}\p{N}._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?\/?$/u;
 const DATABASE_MUST_BE = 'must be the number of the database, such as "21995"';
 
+/** A user, with a password in a file or an environment variable. */
+function login(words: Readonly<Record<'userIs' | 'userDoc' | 'password' | 'variable', string>>) {
+  const { userIs, userDoc, password, variable } = words;
+  return {
+    user: text({ pattern: /^[^\p{Cc}:]+$/u, mustBe: userIs, doc: userDoc }).optional(),
+    passwordFile: text({
+      mustBe: 'must be the path of a file that holds the password',
+      doc: `A file that holds ${password}.`,
+    }).optional(),
+    password: text({
+      pattern: SECRET_REFERENCE,
+      mustBe: `must name an environment variable, as ${variable}; a password itself belongs in a file (passwordFile)`,
+      doc: `T${password.slice(1)} in an environment variable, written as \${NAME}.`,
+    }).optional(),
+  };
+}
+
 const PROXY_MUST_BE =
   'must be the address of a proxy without a login, such as http://proxy.example:3128, or environment, or a mapping of url, user and passwordFile';
 
@@ -20,21 +37,12 @@ const proxy = section(
       mustBe: 'must be the address of a proxy without a login, such as http://proxy.example:3128',
       doc: 'Scheme, host and port; the scheme is that of the connection to the proxy itself.',
     }),
-    user: text({
-      pattern: /^[^\p{Cc}:]+$/u,
-      mustBe: 'must be a user name without a colon',
-      doc: 'The user name that the proxy wants; needs passwordFile or password.',
-    }).optional(),
-    passwordFile: text({
-      mustBe: 'must be the path of a file that holds the password',
-      doc: 'A file that holds the password for the proxy.',
-    }).optional(),
-    password: text({
-      pattern: SECRET_REFERENCE,
-      mustBe:
-        'must name an environment variable, as ${PROXY_PASSWORD}; a password itself belongs in a file (passwordFile)',
-      doc: 'The password for the proxy in an environment variable, written as ${NAME}.',
-    }).optional(),
+    ...login({
+      userIs: 'must be a user name without a colon',
+      userDoc: 'The user name that the proxy wants; needs passwordFile or password.',
+      password: 'the password for the proxy',
+      variable: '${PROXY_PASSWORD}',
+    }),
   },
   'A proxy that wants a login (Basic).',
 );
@@ -66,21 +74,12 @@ export const origin = section(
       'Where the token is sent. path is for an origin behind something that removes the header: proxies and servers on the way may ' +
         'log it with the address.',
     ).default('header'),
-    user: text({
-      pattern: /^[^\p{Cc}:]+$/u,
-      mustBe: 'must be a user name (an e-mail address) without a colon',
-      doc: 'The user name to log in with where no token is used; needs passwordFile or password.',
-    }).optional(),
-    passwordFile: text({
-      mustBe: 'must be the path of a file that holds the password',
-      doc: 'A file that holds the password of the user.',
-    }).optional(),
-    password: text({
-      pattern: SECRET_REFERENCE,
-      mustBe:
-        'must name an environment variable, as ${ROWSYNC_PASSWORD}; a password itself belongs in a file (passwordFile)',
-      doc: 'The password of the user in an environment variable, written as ${NAME}.',
-    }).optional(),
+    ...login({
+      userIs: 'must be a user name (an e-mail address) without a colon',
+      userDoc: 'The user name to log in with where no token is used; needs passwordFile or password.',
+      password: 'the password of the user',
+      variable: '${ROWSYNC_PASSWORD}',
+    }),
     proxy: z
       .union(
         [

@@ -6,18 +6,22 @@ import { isZone } from '../wire/time-zones.ts';
 import { PRINTABLE, section, text } from './option-kinds.ts';
 import { cronComplaint } from './cron-times.ts';
 
-const SYNC_DOC = 'When the daemon runs a whole cycle, a pull and then a push; it also does when it starts.';
-const PULL_DOC = 'When the daemon brings the replica up to date; by default as sync.';
-const PUSH_DOC = 'When the daemon pushes what was edited in tables with push: true; by default as sync.';
-const FOLLOW_DOC =
-  'When the daemon reads only changed rows, which costs a few requests however large a table is. ' +
-  'It notices deletes by the number of rows. From formulas over other tables, most numbers come within ten minutes, the rest with sync. ' +
-  'A cron expression of five fields, false for never, or auto: every minute, for tables of 8 pages and more; every ten minutes while rings of the doorbell bring their changes.';
-const FILES_DOC =
-  'When the daemon looks for attached files and downloads them, apart from the rows. Left out, they come with every pull; ' +
-  'false leaves them to rowsync files pull.';
+const OF_TABLES = {
+  sync: cron('When the daemon runs a whole cycle, a pull and then a push; it also does when it starts.').optional(),
+  pull: cron('When the daemon brings the replica up to date; by default as sync.').optional(),
+  push: cron('When the daemon pushes what was edited in tables with push: true; by default as sync.').optional(),
+  follow: cronOrAuto(
+    'When the daemon reads only changed rows, which costs a few requests however large a table is. ' +
+      'It notices deletes by the number of rows. From formulas over other tables, most numbers come within ten minutes, the rest with sync. ' +
+      'A cron expression of five fields, false for never, or auto: every minute, for tables of 8 pages and more; every ten minutes while rings of the doorbell bring their changes.',
+  ).optional(),
+  files: cron(
+    'When the daemon looks for attached files and downloads them, apart from the rows. Left out, they come with every pull; ' +
+      'false leaves them to rowsync files pull.',
+  ).optional(),
+};
 
-const CORE = {
+const OF_ALL = {
   timeZone: text({
     pattern: PRINTABLE,
     mustBe: 'must be the name of a time zone, such as Europe/Paris',
@@ -25,11 +29,9 @@ const CORE = {
   })
     .refine(isZone, { error: 'must be the name of a time zone, such as Europe/Paris' })
     .default('UTC'),
-  sync: cron(SYNC_DOC).default('*/5 * * * *'),
-  pull: cron(PULL_DOC).optional(),
-  push: cron(PUSH_DOC).optional(),
-  follow: cronOrAuto(FOLLOW_DOC).default('auto'),
-  files: cron(FILES_DOC).optional(),
+  ...OF_TABLES,
+  sync: OF_TABLES.sync.unwrap().default('*/5 * * * *'),
+  follow: OF_TABLES.follow.unwrap().default('auto'),
 };
 
 /** A kind of work that an extra adds, by the meaning of its option; or with more than that. */
@@ -56,17 +58,9 @@ export function scheduleWith(jobs: AddedJobs) {
       typeof job === 'object' && job.usual !== undefined ? option.optional() : option.default(false),
     ] as const;
   });
-  const shape: typeof CORE = Object.assign({}, CORE, Object.fromEntries(added));
+  const shape: typeof OF_ALL = Object.assign({}, OF_ALL, Object.fromEntries(added));
   return section(shape, 'When `rowsync daemon` does what.');
 }
-
-const OF_TABLES = {
-  sync: cron(SYNC_DOC).optional(),
-  pull: cron(PULL_DOC).optional(),
-  push: cron(PUSH_DOC).optional(),
-  follow: cronOrAuto(FOLLOW_DOC).optional(),
-  files: cron(FILES_DOC).optional(),
-};
 
 /** The schedule of the tables that a pattern matches. */
 export function tableScheduleWith(jobs: AddedJobs) {
