@@ -166,7 +166,7 @@ export interface Extra extends DaemonExtra {
   } | null>;
   /** What `rowsync check` finds out about its options on this machine. */
   readonly check?: (config: Config) => Promise<readonly CheckResult[]>;
-  /** Shows several databases at once: `rowsync status` where a folder has several configurations and none is named. Returns the exit code. */
+  /** `rowsync status` where a folder has several configurations and none is named. Returns the exit code. */
   readonly showStatuses?: (invocation: Invocation, paths: readonly string[], wantsCode: boolean) => Promise<number>;
   /** What `rowsync status` shows of it. */
   readonly status?: (config: Config) => Promise<{ readonly lines: readonly string[]; readonly json: object }>;

@@ -58,19 +58,24 @@ export function decimalNumber(option: NumberOption) {
     .meta({ description: `${option.doc} Unit: ${option.unit}.` });
 }
 
-/** A size without a default: no bound. */
-export function byteCount(doc: string) {
-  const error = `must be a whole number of bytes from 1 to ${BYTES_MAX}`;
+/** Up to a pebibyte: more than any disk that rowsync will see. */
+const BYTE_COUNT = z
+  .int()
+  .min(1)
+  .max(2 ** 50);
+
+/** A size as people write it, 2GB, or a number of bytes; in bytes. */
+export function size(doc: string) {
+  const error = 'must be a size such as 500MB or 2GB, or a whole number of bytes';
   return z
-    .int({ error })
-    .min(1, { error })
-    .max(BYTES_MAX, { error })
-    .optional()
-    .meta({ description: `${doc} Unit: bytes; no bound by default.` });
+    .union([BYTE_COUNT, z.string().regex(/^[1-9]\d{0,5}(?:KB|MB|GB|TB)$/)], { error })
+    .transform((given) => (typeof given === 'number' ? given : bytesOf(given)))
+    .meta({ description: doc });
 }
 
-/** A pebibyte: more than any disk that rowsync will see. */
-const BYTES_MAX = 1024 ** 5;
+function bytesOf(given: string): number {
+  return Number(given.slice(0, -2)) * 1000 ** (['KB', 'MB', 'GB', 'TB'].indexOf(given.slice(-2)) + 1);
+}
 
 /** A text of one form; by default a path or a name. */
 export function text(given: { readonly pattern?: RegExp; readonly mustBe: string; readonly doc: string }) {

@@ -6,7 +6,7 @@
  * An option is here only if something reads it: one that is accepted and ignored would be a promise not kept.
  */
 import * as z from 'zod';
-import { byteCount, choice, decimalNumber, integerOption, section, text } from './option-kinds.ts';
+import { choice, decimalNumber, integerOption, section, size, text } from './option-kinds.ts';
 import { origin } from './origin-options.ts';
 import { scheduleWith, type AddedJob, type AddedJobs } from './schedule-options.ts';
 import type { ConfigProblem, OptionPath } from './config-errors.ts';
@@ -77,9 +77,9 @@ const limits = section(
 
 const files = section(
   {
-    maxBytes: byteCount(
-      'How much attached files may take on disk, all together. Once it is reached, no more are fetched; nothing is deleted.',
-    ),
+    maxBytes: size(
+      'How much attached files may take on disk, all together; no bound by default. Once it is reached, no more are fetched; nothing is deleted.',
+    ).optional(),
     uploadDir: text({
       mustBe: 'must be the path of a folder',
       doc:

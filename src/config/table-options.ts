@@ -2,9 +2,8 @@
  * The options `tables`: which tables come, and how each is treated. Part of the one table of options.
  */
 import * as z from 'zod';
-import { byteCount, choice, PRINTABLE, section, text, textList } from './option-kinds.ts';
+import { choice, PRINTABLE, section, size, text, textList } from './option-kinds.ts';
 import { tableScheduleWith, type AddedJobs } from './schedule-options.ts';
-import { matchesPattern } from '../base/name-pattern.ts';
 import { ownName, type NameScope } from '../reconcile/naming.ts';
 
 const COLUMNS_MUST_BE = 'must be a mapping of exclude or include, each a list of column names or patterns';
@@ -50,23 +49,6 @@ const mask = z
       'domain (of an e-mail or web address), null (nothing), { constant: text } (that text). Masked columns cannot be edited here.',
   });
 
-/** What of a table's options would need a column that its `mask` changes: the options by their names, with what they name. */
-function maskedNeeds(options: {
-  readonly mask?: Readonly<Record<string, unknown>> | undefined;
-  readonly match?: string | undefined;
-  readonly sort?: readonly string[] | undefined;
-}): readonly { readonly pattern: string; readonly option: 'match' | 'sort'; readonly name: string }[] {
-  const needs = [
-    ...(options.match === undefined ? [] : [{ option: 'match' as const, name: options.match }]),
-    ...(options.sort ?? []).map((name) => ({ option: 'sort' as const, name })),
-  ];
-  return Object.keys(options.mask ?? {}).flatMap((pattern) =>
-    needs
-      .filter(({ name }) => matchesPattern(pattern, name, { ignoreCase: true }))
-      .map((need) => ({ pattern, ...need })),
-  );
-}
-
 const HISTORY_MUST_BE = 'must be true, false or a mapping of keep and maxBytes';
 
 const history = z
@@ -88,28 +70,6 @@ const history = z
       'Whether every change of a row is kept in sync_history, with old values, time and cause. true keeps 400 days and at most ' +
       '2 GB of each table; a mapping sets other bounds. By default nothing is kept.',
   });
-
-/** A size as people write it, 2GB, or a number of bytes; in bytes. */
-function size(doc: string) {
-  const error = 'must be a size such as 500MB or 2GB, or a whole number of bytes';
-  return z
-    .union(
-      [
-        z
-          .int()
-          .min(1)
-          .max(1024 ** 5),
-        z.string().regex(/^[1-9]\d{0,5}(?:KB|MB|GB|TB)$/),
-      ],
-      { error },
-    )
-    .transform((given) => (typeof given === 'number' ? given : bytesOf(given)))
-    .meta({ description: doc });
-}
-
-function bytesOf(given: string): number {
-  return Number(given.slice(0, -2)) * 1000 ** (['KB', 'MB', 'GB', 'TB'].indexOf(given.slice(-2)) + 1);
-}
 
 /** A number of days as people write it, 400d; in days. */
 function dayCount(doc: string) {
@@ -143,7 +103,7 @@ const tableFiles = z
         revisions: revisions.optional().meta({
           description: 'Which revisions to fetch: latest (default), all, or none.',
         }),
-        maxFileBytes: byteCount('Larger files are left out.'),
+        maxFileBytes: size('Larger files are left out; by default none.').optional(),
         types: textList(TYPES_MUST_BE, mediaType)
           .optional()
           .meta({ description: 'Only files of these media types are fetched; image/* matches every image.' }),
@@ -256,10 +216,6 @@ const tableOptionsWith = (jobs: AddedJobs) =>
     { ...TABLE_OPTIONS, schedule: tableScheduleWith(jobs) },
     'How to treat the tables that the pattern matches.',
   ).superRefine((options, context) => {
-    for (const { pattern, option, name } of maskedNeeds(options)) {
-      const message = `names "${name}", which ${option} needs as it is at the origin`;
-      context.addIssue({ code: 'custom', path: ['mask', pattern], message });
-    }
     if (isPushed(options)) return;
     for (const key of ['match', 'conflict', 'workflow', 'delete'] as const) {
       if (options[key] === undefined) continue;

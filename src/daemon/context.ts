@@ -69,7 +69,10 @@ export interface Prepared {
 }
 
 export interface DaemonPart {
-  /** Opens what a configuration wants, such as a server; null when the daemon ends. @throws RowsyncError `daemon.listen`, … with all left as it was. */
+  /**
+   * Opens what a configuration wants, such as a server; null when the daemon ends.
+   * @throws RowsyncError `daemon.listen`, … with all left as it was.
+   */
   prepare?(config: Config | null): Promise<Prepared>;
   /** Short work of others, between two pieces of the daemon's own: whether it left edits to push. Never rejects. */
   betweenWork?(resources: Resources): Promise<boolean>;

@@ -191,6 +191,18 @@ test.each([
   expect(selectPulledColumns(TABLE, choosing({ masks: [{ pattern, kind: 'hash' }] })).problems).toEqual([problem]);
 });
 
+test('refuses to mask what match and sort need', () => {
+  const masks = [
+    { pattern: 'c*', kind: 'hash' as const },
+    { pattern: 'Name', kind: 'hash' as const },
+  ];
+  const { problems } = selectPulledColumns(TABLE, choosing({ masks, match: 'Code', sort: ['Name'] }));
+  expect(problems).toEqual([
+    'mask.c*: the column "Code" is needed as it is at the origin, as the match column',
+    'mask.Name: the column "Name" is needed as it is at the origin, as the column of sort',
+  ]);
+});
+
 test('refuses a mask that does not fit the type', () => {
   expect(selectPulledColumns(TABLE, choosing({ masks: [{ pattern: 'Name', kind: 'year' }] })).problems).toEqual([
     'mask.Name: the column "Name" is of the type Text, and only dates and timestamps have a year',

@@ -1,6 +1,6 @@
 /**
- * A server of a daemon at an address that the configuration names. A changed configuration opens the new one before the old one closes; a server whose
- * address stays keeps its connections.
+ * A server of a daemon at an address that the configuration names. A changed configuration opens the new server before
+ * the old one closes; a server whose address stays keeps its connections.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/load.ts';

@@ -1,6 +1,6 @@
 /**
- * The work of a daemon for those who ask it: the progress of the current work, and recent work without a record in `sync_runs`, such as a
- * backup. Kept in memory only, and bounded.
+ * The work of a daemon for those who ask it: the progress of the current work, and recent work without a record in
+ * `sync_runs`, such as a backup. Kept in memory only, and bounded.
  */
 import type { RowsyncError } from '../../base/errors.ts';
 import type { WorkEvent } from '../../daemon/context.ts';
