@@ -15,7 +15,7 @@ import { isSame } from '../http/page-key.ts';
 import { answerPath, handBounded, listenOn, REQUEST_MS_MAX } from '../http/server.ts';
 import { Doorbell } from './doorbell.ts';
 import { makeSecret } from './secret.ts';
-import { changingServer, type DaemonServer } from '../shared/changing-server.ts';
+import { changingServer, type DaemonServer } from '../http/changing-server.ts';
 import { httpOf } from '../shared/http-settings.ts';
 
 /** The file with the secret, and the names of tables, are looked at again after this time. */

@@ -13,7 +13,7 @@ import { makePageKey, openPageAuth, type PageAuth } from './page-key.ts';
 import { PAGE_PROCESS, plainState, type PageRequest } from '../page/request.ts';
 import { answerPath, startServer } from './server.ts';
 import type { DaemonView, ListenAddress } from '../../daemon/context.ts';
-import type { DaemonServer } from '../shared/changing-server.ts';
+import type { DaemonServer } from './changing-server.ts';
 import type { WorkLog } from '../shared/work-log.ts';
 import type { DecisionQueue } from './decision-queue.ts';
 import { statfsSync, statSync } from 'node:fs';

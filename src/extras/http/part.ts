@@ -2,7 +2,7 @@
  * The part of a running daemon that has its HTTP server: keeps what the page shows of its work, and hands over what people decide there.
  */
 import type { DaemonPart, DaemonView } from '../../daemon/context.ts';
-import { changingServer } from '../shared/changing-server.ts';
+import { changingServer } from './changing-server.ts';
 import { httpOf } from '../shared/http-settings.ts';
 import { WorkLog } from '../shared/work-log.ts';
 import { DecisionQueue } from './decision-queue.ts';

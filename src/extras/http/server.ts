@@ -29,7 +29,7 @@ import {
 } from './actions.ts';
 import { sentenceHtml } from '../page/layout.ts';
 import type { DaemonView, ListenAddress, PathRequest, PlainAnswer } from '../../daemon/context.ts';
-import type { DaemonServer } from '../shared/changing-server.ts';
+import type { DaemonServer } from './changing-server.ts';
 import type { WorkProgress } from '../shared/work-log.ts';
 
 export interface ServerView extends Actions, FeedView {
