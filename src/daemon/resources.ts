@@ -7,7 +7,7 @@ import type { Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { originSettings } from '../config/settings.ts';
 import { withBoundNames } from '../config/table-patterns.ts';
-import { removeUnnamed } from '../files/prune.ts';
+import { removeUnnamed } from '../files/open-store.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
 import { boundNameOf } from '../replica/bookkeeping/described-tables.ts';

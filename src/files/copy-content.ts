@@ -11,19 +11,6 @@ const BATCH_FILES = 64;
 /** Called for each content that was looked at: copying terabytes takes hours, in which nothing else tells that work continues. */
 export type OnCarried = () => void;
 
-/** What was brought. Counts are contents. */
-export interface CarryReport {
-  /** Null where there was nothing to bring. */
-  readonly folder: string | null;
-  readonly linkedCount: number;
-  readonly copiedCount: number;
-  /** That was there already. */
-  readonly presentCount: number;
-  readonly bytes: number;
-  /** Hashes of what none of the sources holds as it should be. */
-  readonly lost: readonly string[];
-}
-
 /** Brings content to a replica's new store. @returns hashes that neither holds whole. @throws RowsyncError `files.store`, `replica.full`. */
 export async function copyContentAcross(
   contents: readonly StoredContent[],
@@ -38,13 +25,14 @@ export async function copyContentAcross(
   return (await copyContent(missing, { store, sources: [from], compares: true, onCarried })).lost;
 }
 
-export const NOTHING: Omit<CarryReport, 'folder'> = {
-  linkedCount: 0,
-  copiedCount: 0,
-  presentCount: 0,
-  bytes: 0,
-  lost: [],
-};
+/** What was copied. Counts are contents. */
+export interface CopyTally {
+  readonly linkedCount: number;
+  readonly copiedCount: number;
+  readonly bytes: number;
+  /** Hashes of what none of the sources holds as it should be. */
+  readonly lost: readonly string[];
+}
 
 export async function copyContent(
   contents: readonly StoredContent[],
@@ -54,7 +42,7 @@ export async function copyContent(
     compares,
     onCarried,
   }: { store: FileStore; sources: readonly string[]; compares: boolean; onCarried?: OnCarried | undefined },
-): Promise<Omit<CarryReport, 'folder'>> {
+): Promise<CopyTally> {
   const stores = sources.map((folder) => new FileStore(folder));
   const tally = { linkedCount: 0, copiedCount: 0, bytes: 0 };
   const lost: string[] = [];
@@ -75,5 +63,5 @@ export async function copyContent(
     }
     await store.keep(files);
   }
-  return { ...tally, presentCount: 0, lost };
+  return { ...tally, lost };
 }

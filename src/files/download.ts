@@ -6,7 +6,7 @@
 import PQueue from 'p-queue';
 import { stampFromMs } from '../base/clock.ts';
 import { type RowsyncError, asRowsyncError } from '../base/errors.ts';
-import { runAll } from '../base/concurrency.ts';
+import { runAll, shareNext } from '../base/concurrency.ts';
 import { columnMode, downloadProblem, judgeFile, type FileRule } from '../reconcile/files.ts';
 import { readTableProblems } from '../replica/bookkeeping/table-errors.ts';
 import { readFileColumns, forgetLook, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
@@ -145,7 +145,7 @@ async function fetchAll(
   const run: FetchRun = {
     context,
     store,
-    fileWriter: new FileWriter(store, replica),
+    keep: fileKeeper(store, replica),
     quota: new Quota(settings.bytesMax, readStoredBytes(replica)),
     watch: new OutageWatch(),
     tally,
@@ -173,7 +173,8 @@ function* filesToFetch(
 interface FetchRun {
   readonly context: FilesContext;
   readonly store: FileStore;
-  readonly fileWriter: FileWriter;
+  /** @throws RowsyncError of the store or the replica. */
+  readonly keep: (finished: FinishedFile) => Promise<void>;
   readonly quota: Quota;
   readonly watch: OutageWatch;
   readonly tally: FilesTally;
@@ -296,9 +297,9 @@ async function downloadWithRetries(run: FetchRun, wanted: FileToFetch): Promise<
   }
 }
 
-async function keepOrDiscard({ fileWriter }: FetchRun, finished: FinishedFile): Promise<void> {
+async function keepOrDiscard({ keep }: FetchRun, finished: FinishedFile): Promise<void> {
   try {
-    await fileWriter.keep(finished);
+    await keep(finished);
   } catch (thrown) {
     await finished.file.discard();
     throw thrown;
@@ -372,57 +373,24 @@ interface FinishedFile {
   readonly facts: FileFacts;
 }
 
-interface PendingWrite {
-  readonly finished: FinishedFile;
-  readonly resolve: () => void;
-  readonly reject: (reason: unknown) => void;
-}
-
-/** Keeps files; use one for all that work side by side. */
-class FileWriter {
-  readonly #store: FileStore;
-  readonly #replica: Replica;
-  #waiting: PendingWrite[] = [];
-  #isBusy = false;
-
-  constructor(store: FileStore, replica: Replica) {
-    this.#store = store;
-    this.#replica = replica;
-  }
-
-  /** Resolves once the file is durable and its row names it. @throws RowsyncError of the store or the replica. */
-  keep(finished: FinishedFile): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ finished, resolve, reject });
-      if (!this.#isBusy) void this.#work();
-    });
-  }
-
-  async #work(): Promise<void> {
-    this.#isBusy = true;
-    // Ends: whoever waits is one of the downloads under way, whose number is bounded.
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0);
-      try {
-        await this.#keepBatch(batch.map(({ finished }) => finished));
-        for (const { resolve } of batch) resolve();
-      } catch (thrown) {
-        for (const { reject } of batch) reject(thrown);
-      }
-    }
-    this.#isBusy = false;
-  }
-
-  async #keepBatch(batch: readonly FinishedFile[]): Promise<void> {
+/** Keeps files, many in one go: those that are whole while others are kept come next. Resolves once the file is durable and its row names it. */
+function fileKeeper(store: FileStore, replica: Replica): (finished: FinishedFile) => Promise<void> {
+  const waiting: FinishedFile[] = [];
+  const keepWaiting = shareNext(async () => {
+    const batch = waiting.splice(0);
     const complete = await Promise.all(
       batch.map(async ({ file, ...known }) => ({ ...known, file: await file.complete() })),
     );
-    await this.#store.keep(complete.map(({ file }) => file));
-    await this.#replica.write('Storing files', (tx) => {
+    await store.keep(complete.map(({ file }) => file));
+    await replica.write('Storing files', (tx) => {
       for (const { id, file, facts } of complete) {
         storeFileFacts(tx, id, facts);
         storeFileHere(tx, id, file);
       }
     });
-  }
+  });
+  return (finished) => {
+    waiting.push(finished);
+    return keepWaiting();
+  };
 }

@@ -42,12 +42,13 @@ import {
   countStampedFrom,
   readPagedWindows,
 } from '../replica/bookkeeping/pages.ts';
-import { readRowsById } from '../replica/rows.ts';
+import type { Tx } from '../replica/connection.ts';
+import { readRowsById, type RowChanges } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/request-paths.ts';
 import type { RowPage, TableSummary } from '../wire/schema.ts';
 import type { LocalShape, PreparedTable, PullContext, TableSettings } from './context.ts';
-import { describeTable, storedDescription, writeInShape } from './table-description.ts';
+import { describeTable, requireShapeOf, storedDescription } from './table-description.ts';
 import { findChangedWindows, orNone, readChangedWindows } from './fingerprint.ts';
 import { applySchema } from './apply-schema.ts';
 import { proveDeletes } from './suspected-deletes.ts';
@@ -410,10 +411,12 @@ async function storeChanges(
   if (news.length === 0 && page.unreadable.length === 0) return;
   const ids = [...news, ...page.unreadable].map(({ id }) => id);
   const what = `Storing what changed in ${target.localName}`;
-  const stored = await writeInShape(context, table, { what, answer: page }, (tx) => {
+  await requireShapeOf(context, table, page);
+  const store = (tx: Tx): RowChanges => {
     const at = stampFromMs(clock.nowMs());
     return storeAnswer(tx, table, { rows: news, unreadable: page.unreadable, ids }, { at, offPage: ids });
-  });
+  };
+  const stored = await replica.write(what, store, context.signal);
   counts.insertedCount += stored.insertedCount;
   counts.updatedCount += stored.updatedCount;
   counts.pagesReadCount += 1;

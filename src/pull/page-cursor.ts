@@ -3,7 +3,6 @@
  * are requested only once a full page was seen, and never after a page that was not full. Pure except for its own state.
  */
 import { RowsyncError } from '../base/errors.ts';
-import type { PagePlace } from '../replica/bookkeeping/pages.ts';
 import { REPAIR_ROUNDS_MAX, REPEATED_PAGES_MAX } from '../reconcile/windows.ts';
 import type { PreparedTable } from './context.ts';
 
@@ -108,36 +107,6 @@ export class PageCursor {
   /** Whether several pages came with the same rows: then no more are requested. */
   get isRepeating(): boolean {
     return this.#repeatedCount > REPEATED_PAGES_MAX;
-  }
-}
-
-export class TableCursor {
-  readonly #cursors = new Map<string, PageCursor>();
-
-  /** Adds a window to read, after those that were added before. */
-  add(window: string, start: CursorStart): PageCursor {
-    const cursor = new PageCursor(start);
-    this.#cursors.set(window, cursor);
-    return cursor;
-  }
-
-  /** The cursor of a window; undefined if it is not read. */
-  of(window: string): PageCursor | undefined {
-    return this.#cursors.get(window);
-  }
-
-  /** The page to request next; null if answers must come in first, or all pages were requested. */
-  next(): PagePlace | null {
-    for (const [window, cursor] of this.#cursors) {
-      const page = cursor.next();
-      if (page !== null) return { window, page };
-    }
-    return null;
-  }
-
-  /** Whether several pages of a window came with the same rows. */
-  get isRepeating(): boolean {
-    return [...this.#cursors.values()].some(({ isRepeating }) => isRepeating);
   }
 }
 

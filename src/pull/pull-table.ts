@@ -1,13 +1,12 @@
 /**
  * One table of a pull: describe, shape, sweep or follow, settle. Its error is in its report and in the bookkeeping.
  */
-import { must } from '../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { LARGE_PAGES, watermarkAfter } from '../reconcile/follow.ts';
 import { discrepancyOf, type PullAccount } from '../reconcile/account/pull-account.ts';
 import { isSameShape } from '../reconcile/renamed-columns.ts';
-import { findTable, readTable, readTables, storeFacts } from '../replica/bookkeeping/tables.ts';
+import { findTable, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { storeProblem, readTableProblems } from '../replica/bookkeeping/table-errors.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { countPages, readLatestStamp, readPullAccount } from '../replica/bookkeeping/pages.ts';
@@ -23,7 +22,7 @@ import { settleSuspects } from './suspected-deletes.ts';
 import { finishSweep, sweepPages, type SweepTally } from './sweep.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { confirmedRows } from '../capture/writer/store-origin-rows.ts';
-import { shrinkPages } from './windows.ts';
+import { readOtherwise } from './windows.ts';
 
 /** Descriptions of one table in one pull; if it still changes after three, the next pull continues. */
 const SHAPE_ROUNDS_MAX = 3;
@@ -167,36 +166,33 @@ function requireSum(name: string, account: PullAccount | null): void {
   });
 }
 
-/** Brings the rows of a table up to date, in pages that fit into an answer. */
-async function sweepTable(context: PullContext, table: PreparedTable, options: SweepOptions): Promise<SuspectsOutcome> {
-  for (let current = table; ; current = await options.prepare()) {
-    try {
-      return await sweepFitting(context, current, options);
-    } catch (thrown) {
-      if (!(await shrinkPages(context, current, thrown))) throw thrown; // ends: each round halves the pages
-    }
-  }
-}
-
-interface SweepOptions {
-  readonly prepare: () => Promise<PreparedTable>;
-  readonly counts: SweepCounts;
-  readonly consent: number;
-}
-
-/** Finishes a sweep that an earlier pull began, then sweeps from the start: its first pages may have changed. Unchanged pages answer 304. */
-async function sweepFitting(
+/** Brings the rows of a table up to date. A sweep that an earlier pull began is finished, then one begins anew: its first pages may have changed. */
+async function sweepTable(
   context: PullContext,
   table: PreparedTable,
-  { prepare, counts, consent }: SweepOptions,
+  {
+    prepare,
+    counts,
+    consent,
+  }: { readonly prepare: () => Promise<PreparedTable>; readonly counts: SweepCounts; readonly consent: number },
 ): Promise<SuspectsOutcome> {
-  const tally = { counts, reportedPages: new Set<string>() };
-  const isResumed = readSweep(context.replica, table.target.id).sweepOpen;
-  const first = await sweepOnce(context, table, { tally, consent, isResumed });
-  if (!isResumed) return first;
-  // The end of the first sweep may have opened the table to edits: from then on, rows are merged with them.
-  const second = await sweepOnce(context, await prepare(), { tally, consent, isResumed: false });
-  return { deletedCount: first.deletedCount + second.deletedCount, held: second.held };
+  const reportedPages = new Set<string>();
+  let deletedCount = 0;
+  for (let current = table; ; current = await prepare()) {
+    const isResumed = readSweep(context.replica, current.target.id).sweepOpen;
+    try {
+      const { held, ...swept } = await sweepOnce(context, current, {
+        tally: { counts, reportedPages },
+        consent,
+        isResumed,
+      });
+      deletedCount += swept.deletedCount;
+      if (!isResumed) return { deletedCount, held };
+    } catch (thrown) {
+      if (!(await readOtherwise(context, current, thrown))) throw thrown; // ends: pages are halved, or windows given up
+      reportedPages.clear();
+    }
+  }
 }
 
 function isFollowedLater(context: PullContext, table: PreparedTable): boolean {
@@ -246,17 +242,6 @@ function withFilterHint(error: RowsyncError): RowsyncError {
   const filterHint =
     'Its filter in the configuration (rows) may be wrong: rowsync check says whether the origin takes it.';
   return new RowsyncError(kind, code, { message, hint: `${filterHint} Otherwise: ${hint}`, cause, refusal });
-}
-
-/** A table that was pulled, ready to be read again; `name` is the replica's. @throws RowsyncError of the origin. */
-export async function prepareForReading(context: PullContext, name: string): Promise<PreparedTable> {
-  const table = must(
-    readTables(context.replica).find(({ localName }) => localName === name),
-    'a table that was just pulled is in the bookkeeping',
-  );
-  const descriptor = await describeTable(context, { id: table.id, recordName: table.name, alias: table.alias });
-  const options = context.settings.tableOptions(table.name) ?? { sort: null };
-  return applySchema(context, descriptor, { ...options, confirmed: false });
 }
 
 /** Stores why tables could not be finished, so that status shows it; a full disk may prevent even that. */

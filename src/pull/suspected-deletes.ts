@@ -24,7 +24,7 @@ import {
   storeFacts,
 } from '../replica/bookkeeping/tables.ts';
 import { readTableProblems, storeHold, type TableProblems } from '../replica/bookkeeping/table-errors.ts';
-import type { Connection } from '../replica/connection.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { readSweep, type SweepState } from '../replica/bookkeeping/sweeps.ts';
 import { clearSeenSuspects } from '../replica/bookkeeping/pages.ts';
 import { countSuspects, readSuspects } from '../replica/bookkeeping/suspects.ts';
@@ -32,7 +32,7 @@ import { readBatchTables } from '../replica/bookkeeping/batches.ts';
 import { blocksAbove } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { PreparedTable, PullContext } from './context.ts';
-import { writeInShape } from './table-description.ts';
+import { requireShapeOf } from './table-description.ts';
 import { findRows } from './rows-by-id.ts';
 import type { SuspectsOutcome, SweepCounts } from './report.ts';
 
@@ -233,14 +233,15 @@ async function lookUp(
       const gone = order.mayGo(goneCount) ? found.gone : [];
       const outside = order.mayLeave(outsideCount) ? found.outside : [];
       tally.isSettled &&= gone === found.gone && outside === found.outside;
-      const what = `Deleting rows of ${target.localName}`;
-      const went = await writeInShape(context, table, { what, answer: page }, (tx) => {
+      await requireShapeOf(context, table, page);
+      const settle = (tx: Tx): Pick<SweepCounts, 'filteredCount'> & { readonly deletedCount: number } => {
         const at = stampFromMs(context.clock.nowMs());
         const deletedCount = storeMissingRows(tx, table, gone, { reason: 'the origin does not return the row', at });
         const filteredCount = storeOutside(tx, table, outside, at);
         storeAnswer(tx, table, page, { at, offPage: order.isOutsideOfSweep === true ? ids : undefined });
         return { deletedCount, filteredCount };
-      });
+      };
+      const went = await replica.write(`Deleting rows of ${target.localName}`, settle, context.signal);
       tally.deletedCount += went.deletedCount;
       order.counts.filteredCount += went.filteredCount;
       if (outside.length > 0) tally.stayingCount += outsideHere - went.filteredCount;

@@ -19,7 +19,6 @@ import {
   WINDOW_PAGES,
   windowFilter,
   type PageStamps,
-  isSameMap,
   judgePages,
   pageSkip,
   planRepair,
@@ -38,14 +37,16 @@ import {
   type PagePlace,
 } from '../replica/bookkeeping/pages.ts';
 import { suspectsCreated } from '../replica/bookkeeping/suspects.ts';
+import type { Tx } from '../replica/connection.ts';
+import type { RowChanges } from '../replica/rows.ts';
 import type { SelectParameters } from '../wire/request-paths.ts';
 import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
-import { writeInShape } from './table-description.ts';
+import { requireShapeOf } from './table-description.ts';
 import type { SweepCounts } from './report.ts';
 import { proveDeletes } from './suspected-deletes.ts';
-import { oneWindow, planWindows, storeWindows, throwAsLie, WindowLie } from './windows.ts';
-import { movingRowsError, samePageError, shortPageError, TableCursor } from './page-cursor.ts';
+import { planWindows, storeWindows, throwAsLie, WindowLie } from './windows.ts';
+import { movingRowsError, PageCursor, samePageError, shortPageError } from './page-cursor.ts';
 import { runPool } from '../base/concurrency.ts';
 import { confirmedRows, storeAnswer } from '../capture/writer/store-origin-rows.ts';
 
@@ -61,7 +62,7 @@ export interface SweepTally {
   readonly reportedPages: Set<string>;
 }
 
-/** Reads every page and proves that they fit together; rows that did not come are suspects. @throws RowsyncError `origin.moving` and the like. */
+/** Reads every page and proves that they fit together; rows that did not come are suspects. @throws WindowLie, RowsyncError `origin.moving` and others. */
 export async function sweepPages(context: PullContext, table: PreparedTable, tally: SweepTally): Promise<void> {
   const { target } = table;
   const plan = planWindows(context, table);
@@ -69,25 +70,7 @@ export async function sweepPages(context: PullContext, table: PreparedTable, tal
     storeWindows(tx, target.id, plan);
     return openSweep(tx, target.id, now(context));
   });
-  const pass: Pass = { context, table, sweep, tally, proofs: [], created: plan.created };
-  try {
-    await readWindows(pass, null);
-  } catch (thrown) {
-    if (!(thrown instanceof WindowLie)) throw thrown;
-    await requireFilter(context, table);
-    context.log.warn('windows.none', { table: target.localName, reason: thrown.why });
-    const single = oneWindow(context.replica, target.id, thrown.why);
-    await context.replica.write(`Reading ${target.localName} as one window`, (tx) =>
-      storeWindows(tx, target.id, single),
-    );
-    await readWindows({ ...pass, created: null }, null);
-  }
-}
-
-/** Requests rows with the table's filter alone: if the origin refuses that, windows are not the cause. @throws RowsyncError of the origin. */
-async function requireFilter({ origin, signal }: PullContext, { address }: PreparedTable): Promise<void> {
-  if ((address.rows ?? null) === null) return;
-  await origin.select({ table: address, columns: [], query: { columns: [], sort: [], top: 1 } }, { signal });
+  await readWindows({ context, table, sweep, tally, proofs: [], created: plan.created }, null);
 }
 
 /** Reads windows outside of a sweep; returns how many rows were deleted, null if a sweep has to look. @throws RowsyncError as `sweepPages`. */
@@ -127,7 +110,7 @@ export async function sweepWindows(
 async function readWindows(pass: Pass, only: ReadonlySet<string> | null): Promise<void> {
   const before = new Set(only === null ? [] : readPagedWindows(pass.context.replica, pass.table.target.id));
   let proven = await readPass(pass, { only, from: 0, kind: only === null ? 'resume' : 'repair' });
-  const repairs = new Map<string, Repair>();
+  const rounds = new Map<string, number>();
   for (;;) {
     // Read once for all windows: a window that is repaired changes its own pages, and the windows that it is cut into.
     const pages = proven ?? pagesByWindow(pass);
@@ -139,21 +122,15 @@ async function readWindows(pass: Pass, only: ReadonlySet<string> | null): Promis
       if (only !== null && !only.has(window) && before.has(window)) continue;
       const end = endOfWindow(windows, window);
       const edges = known.map((page) => ({ ...page, isEnd: isEndPage(pass, page, end) }));
-      const repair = repairs.get(window) ?? { round: 1, before: null, wasInFull: false };
+      const round = (rounds.get(window) ?? 0) + 1;
       const judged = { window, pages: await dropBehindEnd(pass, edges), isAlone: windows.length === 1 };
-      if (await repairWindow(pass, judged, repair)) {
-        repairs.set(window, repair);
+      if (await repairWindow(pass, judged, round)) {
+        rounds.set(window, round);
         repaired = true;
       }
     }
     if (!repaired) return; // ends: each window has a bounded number of rounds, and only full windows are cut
   }
-}
-
-interface Repair {
-  round: number;
-  before: readonly PageEdges[] | null;
-  wasInFull: boolean;
 }
 
 /** A window with its pages; `isAlone`: it is the only one of its table. */
@@ -164,24 +141,20 @@ interface JudgedWindow {
 }
 
 /** Judges the pages of a window, and reads them once more if they do not fit together; false if they do. */
-async function repairWindow(pass: Pass, { window, pages, isAlone }: JudgedWindow, repair: Repair): Promise<boolean> {
+async function repairWindow(pass: Pass, { window, pages, isAlone }: JudgedWindow, round: number): Promise<boolean> {
   const { context, table } = pass;
   const verdict = judgePages(pages);
   const [page, ...others] = pages;
   const isOnly = isAlone && others.length === 0;
   const behind = verdict.kind === 'whole' && isOnly && page !== undefined ? await findRowsBehind(pass, page) : null;
-  const { round, before, wasInFull } = repair;
-  const isSame = before !== null && isSameMap(before, pages);
-  const step = planRepair({ verdict, shortPage: behind?.page ?? null, round, isSame, wasInFull });
+  const step = planRepair({ verdict, shortPage: behind?.page ?? null, round });
   if (step.kind === 'done') return false;
   if (step.kind === 'giveUp') {
-    if (behind === null || step.why !== 'short') throw movingRowsError(table.target.localName);
+    if (behind === null) throw movingRowsError(table.target.localName);
     throw behind.isSamePage ? samePageError(table.address.name) : shortPageError(table, behind);
   }
-  Object.assign(repair, { round: round + 1, before: pages, wasInFull: wasInFull || step.inFull });
   context.log.info('sweep.torn', { table: table.target.localName, page: step.from, round });
-  const kind = step.inFull ? 'repairInFull' : 'repair';
-  await readPass(pass, { only: new Set([window]), from: step.from, kind });
+  await readPass(pass, { only: new Set([window]), from: step.from, kind: step.inFull ? 'repairInFull' : 'repair' });
   return true;
 }
 
@@ -247,7 +220,8 @@ interface PassPlan {
 
 interface RunningPass extends Pass {
   readonly kind: PassKind;
-  readonly cursor: TableCursor;
+  /** By window, in the order in which windows are read. */
+  readonly cursors: Map<string, PageCursor>;
   /** The page map when the pass began, by window and page. */
   readonly known: PageMap;
   /** The current windows. */
@@ -261,7 +235,7 @@ async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<Pag
   const known = pagesByWindow(pass);
   const before = { ...tally.counts };
   const windows = [...known.keys()];
-  const reading: RunningPass = { ...pass, kind, cursor: new TableCursor(), known, windows };
+  const reading: RunningPass = { ...pass, kind, cursors: new Map(), known, windows };
   if (windows.length > 1 && !windows.includes(NO_STAMP_WINDOW)) windows.push(NO_STAMP_WINDOW);
   const settled = windows
     .filter((window) => only?.has(window) ?? true)
@@ -269,7 +243,7 @@ async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<Pag
   for (const page of settled) noteAnswer(reading, page, { ...page, firstId: null, isShifted: false });
   try {
     await runPool(
-      () => reading.cursor.next(),
+      () => nextPage(reading),
       concurrency + WAITING_MAX,
       (place) => readPage(reading, place),
     );
@@ -279,7 +253,7 @@ async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<Pag
     throw thrown;
   }
   await noteProofs(pass);
-  if (reading.cursor.isRepeating) throw samePageError(table.address.name);
+  if (reading.cursors.values().some(({ isRepeating }) => isRepeating)) throw samePageError(table.address.name);
   const provenCount = settled.length + tally.counts.pagesNotModifiedCount - before.pagesNotModifiedCount;
   const pageCount = known.values().reduce((sum, pages) => sum + pages.length, 0);
   const isChanged = tally.counts.pagesReadCount > before.pagesReadCount;
@@ -287,7 +261,16 @@ async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<Pag
   return new Map(known.entries().map(([window, pages]) => [window, pages.map((page) => ({ ...page, sweep }))]));
 }
 
-/** Adds a window to the pass; returns its pages that need no request. */
+/** The page to request next; null if answers must come in first, or all pages were requested. */
+function nextPage({ cursors }: RunningPass): PagePlace | null {
+  for (const [window, cursor] of cursors) {
+    const page = cursor.next();
+    if (page !== null) return { window, page };
+  }
+  return null;
+}
+
+/** Adds a window to the pass, after those that were added before; returns its pages that need no request. */
 function addWindow(reading: RunningPass, window: string, from: number): readonly KnownPage[] {
   const pages = reading.known.get(window) ?? [];
   const lastKnown = pages.at(-1)?.page ?? -1;
@@ -295,7 +278,7 @@ function addWindow(reading: RunningPass, window: string, from: number): readonly
     page.page < from || (reading.kind === 'resume' && page.sweep === reading.sweep && isSameUrl(reading, page));
   const settled = pages.filter(isSettled);
   const settledPages = new Set(settled.map(({ page }) => page));
-  reading.cursor.add(window, {
+  const cursor = new PageCursor({
     // A sweep that was cut off leaves holes in the page map, so every number up to the last one counts.
     known: Array.from({ length: lastKnown + 1 }, (_, page) => page).filter((page) => !settledPages.has(page)),
     firstFresh: lastKnown + 1,
@@ -304,6 +287,7 @@ function addWindow(reading: RunningPass, window: string, from: number): readonly
     windowPages: window === NO_STAMP_WINDOW ? undefined : windowPages(reading),
     asksLastFirst: window !== FIRST_WINDOW && window !== NO_STAMP_WINDOW,
   });
+  reading.cursors.set(window, cursor);
   return settled;
 }
 
@@ -317,14 +301,15 @@ function noteAnswer(
   { window, page }: PagePlace,
   answer: Pick<KnownPage, 'rowCount' | 'firstId' | 'lastStamp' | 'tieCount'> & { readonly isShifted: boolean },
 ): boolean {
-  const { windows, known, cursor } = reading;
+  const { windows, known, cursors } = reading;
   const end = endOfWindow(windows, window);
   const lastKnown = known.get(window)?.at(-1)?.page ?? -1;
   const isFull = answer.rowCount >= reading.table.pageRows;
   const next = cutWindow({ ...answer, window, page, end, isFull, lastKnown, windowPages: windowPages(reading) });
-  cursor.of(window)?.answered(page, isEndPage(reading, answer, end), answer.firstId);
+  const cursor = cursors.get(window);
+  cursor?.answered(page, isEndPage(reading, answer, end), answer.firstId);
   if (next === null) return false;
-  cursor.of(window)?.cutBehind(page);
+  cursor?.cutBehind(page);
   for (const added of [next, NO_STAMP_WINDOW]) {
     if (windows.includes(added)) continue;
     windows.push(added);
@@ -336,7 +321,7 @@ function noteAnswer(
 
 /** Requests one page and applies the answer. */
 async function readPage(reading: RunningPass, place: PagePlace): Promise<void> {
-  const { context, table, cursor } = reading;
+  const { context, table } = reading;
   const known = reading.known.get(place.window)?.find(({ page }) => page === place.page);
   const query = pageQuery(reading, place);
   const url = context.origin.selectUrl(table.address, query);
@@ -345,7 +330,7 @@ async function readPage(reading: RunningPass, place: PagePlace): Promise<void> {
   const asked = context.origin.select(request, { etag, signal: context.signal });
   const answer = await (query.filter === undefined ? asked : asked.catch(throwAsLie));
   // The window was cut before this page while the answer was on its way.
-  if (cursor.of(place.window)?.isCutBefore(place.page) === true) return;
+  if (reading.cursors.get(place.window)?.isCutBefore(place.page) === true) return;
   if (answer.kind === 'notModified') {
     const rowCount = known?.rowCount ?? 0;
     if (known !== undefined) noteAnswer(reading, place, { ...known, firstId: null, isShifted: false });
@@ -383,14 +368,19 @@ function stampsOfPage({ created, table }: Pass, window: string, { ids, rows }: R
 async function storePage(pass: Pass, answered: Omit<AnsweredPage, 'sweep' | 'at'>, isCut: boolean): Promise<void> {
   const { context, table, sweep, tally } = pass;
   const { page, content } = answered;
-  const what = `Storing page ${page} of ${table.target.localName}`;
-  const changes = await writeInShape(context, table, { what, answer: content }, (tx) => {
+  await requireShapeOf(context, table, content);
+  const store = (tx: Tx): RowChanges => {
     const at = now(context);
     const stored = storeAnswer(tx, table, content, { at });
     notePage(tx, table.target.id, { ...answered, sweep, at });
     if (isCut) dropPagesFrom(tx, table.target.id, { window: answered.window, page: page + 1 });
     return stored;
-  });
+  };
+  const changes = await context.replica.write(
+    `Storing page ${page} of ${table.target.localName}`,
+    store,
+    context.signal,
+  );
   tally.counts.insertedCount += changes.insertedCount;
   tally.counts.updatedCount += changes.updatedCount;
   tally.counts.pagesReadCount += 1;

@@ -10,9 +10,9 @@ import type { Address } from '../origin/address.ts';
 import { must } from '../base/assert.ts';
 import { readColumns } from '../replica/bookkeeping/columns.ts';
 import { baseTarget } from '../replica/base-comparison.ts';
-import type { Connection, Tx } from '../replica/connection.ts';
+import type { Connection } from '../replica/connection.ts';
 import { readTableDescriptor, storeDescriptor } from '../replica/bookkeeping/descriptors.ts';
-import { readRowsById, type RowTarget } from '../replica/rows.ts';
+import { readRowsById } from '../replica/rows.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
 import { leavesRightsOpen, withRights } from '../wire/write-rights.ts';
 import type { RowPage, TableDescriptor, TableSummary } from '../wire/schema.ts';
@@ -74,15 +74,16 @@ function withKnownRights(from: Connection, descriptor: TableDescriptor): TableDe
   return withRights(descriptor, null, readColumns(from, descriptor.id));
 }
 
-/** Writes rows; if one differs from its base, after a look at the names of columns. @throws RowsyncError `origin.moving`. */
-export async function writeInShape<T>(
-  { replica, signal }: PullContext,
+/** Looks at the names of columns before rows of a two-way table are stored that differ from their base. @throws RowsyncError `origin.moving`. */
+export async function requireShapeOf(
+  { replica }: PullContext,
   table: PreparedTable,
-  { what, answer }: { readonly what: string; readonly answer: Pick<RowPage, 'rows' | 'unreadable'> },
-  work: (tx: Tx) => T,
-): Promise<T> {
-  if (table.twoWay !== null && bringsNews(replica, table.twoWay.table, answer)) await table.requireShape();
-  return replica.write(what, work, signal);
+  { rows, unreadable }: Pick<RowPage, 'rows' | 'unreadable'>,
+): Promise<void> {
+  if (table.twoWay === null) return;
+  const ids = rows.map(({ id }) => id);
+  const bases = readRowsById(replica, baseTarget(table.twoWay.table), ids);
+  if (unreadable.length > 0 || unlikeRows(rows, bases).length > 0) await table.requireShape();
 }
 
 /** Why rows that were just read may have come under the names of other columns. */
@@ -91,14 +92,4 @@ export function movingError(table: string): RowsyncError {
     message: `${table}: its columns changed while its rows were read`,
     hint: 'A colleague is changing the table at the origin; the next run reads it again.',
   });
-}
-
-/** Whether a row differs from its base, or cannot be read with its types. */
-function bringsNews(
-  from: Connection,
-  table: RowTarget,
-  { rows, unreadable }: Pick<RowPage, 'rows' | 'unreadable'>,
-): boolean {
-  const ids = rows.map(({ id }) => id);
-  return unreadable.length > 0 || unlikeRows(rows, readRowsById(from, baseTarget(table), ids)).length > 0;
 }

@@ -14,7 +14,7 @@ import {
   smallerPage,
 } from '../reconcile/windows.ts';
 import type { Tx } from '../replica/connection.ts';
-import { readSweep } from '../replica/bookkeeping/sweeps.ts';
+import { readSweep, restartSweep } from '../replica/bookkeeping/sweeps.ts';
 import { dropPagesFrom, readPagedWindows, readWindowSizes, forgetEtags } from '../replica/bookkeeping/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
 import { storeFacts } from '../replica/bookkeeping/tables.ts';
@@ -40,7 +40,7 @@ export function planWindows({ replica, settings }: PullContext, table: PreparedT
   return { created: created.name, why: null, joined };
 }
 
-export function oneWindow(replica: PullContext['replica'], tableId: number, why: OneWindow | null): WindowPlan {
+function oneWindow(replica: PullContext['replica'], tableId: number, why: OneWindow | null): WindowPlan {
   const windows = readPagedWindows(replica, tableId);
   return { created: null, why, joined: windows.filter((window) => window !== FIRST_WINDOW) };
 }
@@ -72,6 +72,26 @@ export function throwAsLie(thrown: unknown): never {
   const refusal = thrown instanceof RowsyncError ? thrown.refusal : null;
   if (refusal?.status === 400 && refusal.code !== NO_COLUMN_CODE) throw new WindowLie('filter');
   throw thrown;
+}
+
+/** Has the next sweep read a table in another way, after an answer that was too large or windows that do not hold; false for any other error. */
+export async function readOtherwise(context: PullContext, table: PreparedTable, thrown: unknown): Promise<boolean> {
+  if (!(thrown instanceof WindowLie)) return shrinkPages(context, table, thrown);
+  const { replica, log } = context;
+  const { id, localName } = table.target;
+  await requireFilter(context, table);
+  await replica.write(`Reading ${localName} as one window`, (tx) => {
+    restartSweep(tx, id);
+    storeWindows(tx, id, oneWindow(replica, id, thrown.why));
+  });
+  log.warn('windows.none', { table: localName, reason: thrown.why });
+  return true;
+}
+
+/** Requests rows with the table's filter alone: if the origin refuses that, windows are not the cause. @throws RowsyncError of the origin. */
+async function requireFilter({ origin, signal }: PullContext, { address }: PreparedTable): Promise<void> {
+  if ((address.rows ?? null) === null) return;
+  await origin.select({ table: address, columns: [], query: { columns: [], sort: [], top: 1 } }, { signal });
 }
 
 /** Halves the pages after an answer that was too large; false for any other error, or without a smaller page. The next sweep reads every page. */

@@ -5,8 +5,8 @@
  * window. So a new window invalidates no earlier page.
  *
  * Neighbouring pages of a window share one row: page k starts at row k × (pageRows − 1). Rows that are deleted or inserted during a sweep shift all
- * later rows. Then the last row of one page is not the first row of the next. Such pages are read again: conditionally, and once in full if that
- * changes nothing. Without the shared row, a delete during a sweep would hide a row without a trace. Pure.
+ * later rows. Then the last row of one page is not the first row of the next. Such pages are read again: conditionally, and the last time in full.
+ * Without the shared row, a delete during a sweep would hide a row without a trace. Pure.
  */
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { columnType, isWritable, type ColumnDescriptor } from '../wire/schema.ts';
@@ -158,15 +158,6 @@ export function smallerPage(pageRows: number): number | null {
   return pageRows <= PAGE_ROWS_MIN ? null : Math.max(PAGE_ROWS_MIN, Math.floor(pageRows / 2));
 }
 
-/** Whether two page maps name the same edges, so that one fits together just as badly as the other. */
-export function isSameMap(one: readonly PageEdges[], other: readonly PageEdges[]): boolean {
-  const isSame = (page: PageEdges, index: number): boolean => {
-    const { page: number, rowCount, firstId, lastId } = other[index] ?? {};
-    return page.page === number && page.rowCount === rowCount && page.firstId === firstId && page.lastId === lastId;
-  };
-  return one.length === other.length && one.every(isSame);
-}
-
 /** How the pages fit: whole, or torn from `from` on (read these and the following ones again), or the end is not reached. */
 export type PagesVerdict =
   | { readonly kind: 'whole' }
@@ -193,31 +184,22 @@ export interface RepairFacts {
   /** A page that looked like the last one although rows follow; null if none was found. */
   readonly shortPage: number | null;
   readonly round: number;
-  /** Whether the map is what it was before the last pass. */
-  readonly isSame: boolean;
-  /** Whether a pass of this repair went without ETags already. */
-  readonly wasInFull: boolean;
 }
 
-/**
- * What to do about the page map. done: it is whole · read: pass over the pages from `from` on once more, without ETags where `inFull` ·
- * giveUp: the origin keeps its pages too short (`short`), or rows keep moving.
- */
+/** What to do about the page map; `read`: pass over the pages from `from` on once more, without ETags where `inFull`. */
 export type RepairStep =
   | { readonly kind: 'done' }
   | { readonly kind: 'read'; readonly from: number; readonly inFull: boolean }
-  | { readonly kind: 'giveUp'; readonly why: 'short' | 'moving' };
+  | { readonly kind: 'giveUp' };
 
 /** Decides on the next pass over the pages, or that there is none. */
-export function planRepair({ verdict, shortPage, round, isSame, wasInFull }: RepairFacts): RepairStep {
+export function planRepair({ verdict, shortPage, round }: RepairFacts): RepairStep {
   if (verdict.kind === 'whole' && shortPage === null) return { kind: 'done' };
-  if (shortPage !== null && isSame && wasInFull) return { kind: 'giveUp', why: 'short' };
-  if (round > REPAIR_ROUNDS_MAX) return { kind: 'giveUp', why: 'moving' };
-  // Pages that contradict each other, and did not change when read again, were wrong from the start: no "not modified" repairs them.
-  const inFull = isSame && !wasInFull;
+  if (round > REPAIR_ROUNDS_MAX) return { kind: 'giveUp' };
+  // Pages that still contradict each other may have been wrong from the start: no "not modified" repairs them.
+  const inFull = round === REPAIR_ROUNDS_MAX;
   // Pages before a tear, read before the rows shifted, would make the next tear: so all are requested again.
-  const isRepeated = verdict.kind === 'torn' && round > 1 && !inFull;
-  const torn = verdict.kind === 'whole' || isRepeated ? 0 : verdict.from;
+  const torn = verdict.kind === 'whole' || (verdict.kind === 'torn' && round > 1) ? 0 : verdict.from;
   return { kind: 'read', from: shortPage ?? torn, inFull };
 }
 

@@ -7,7 +7,7 @@ import { openOrigin, type Origin } from '../../src/origin/client.ts';
 import type { OriginLimits } from '../../src/origin/limits.ts';
 import { findChangedWindows } from '../../src/pull/fingerprint.ts';
 import { pull } from '../../src/pull/pull.ts';
-import { prepareForReading } from '../../src/pull/pull-table.ts';
+import { prepareForReading } from '../../src/extras/verify/verify.ts';
 import type { ColumnChoice } from '../../src/reconcile/column-selection.ts';
 import type { PullReport } from '../../src/pull/report.ts';
 import { push } from '../../src/push/push.ts';

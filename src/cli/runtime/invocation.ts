@@ -140,7 +140,7 @@ export interface SyncContexts {
 function loadResources() {
   return Promise.all([
     import('../../config/settings.ts'),
-    import('../../files/prune.ts'),
+    import('../../files/open-store.ts'),
     import('../../files/uploaded-files.ts'),
     import('../terminal/progress.ts'),
     import('../../config/table-patterns.ts'),

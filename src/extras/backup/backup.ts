@@ -10,8 +10,7 @@ import { type CheckResult } from '../../cli/runtime/check-result.ts';
 import { fail, ok } from '../shared/check-results.ts';
 import type { Config } from '../../config/load.ts';
 import type { ExtraWork } from '../../daemon/work-kinds.ts';
-import { type CarryReport } from '../../files/copy-content.ts';
-import { carryFromBackup, carryToBackup, filesBeside } from '../shared/backup-content.ts';
+import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../shared/backup-content.ts';
 import { backUp, dateOfBackup, datedBackups, restore, type CopyReport, type RestoreReport } from './replica-copy.ts';
 import type { StoredContent } from '../../reconcile/files.ts';
 

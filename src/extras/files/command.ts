@@ -7,7 +7,7 @@ import { answerAsJson, type ResultTable } from '../../base/result-formats.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { bytesText, countText, plural } from '../../base/text.ts';
 import type { FilesReport } from '../../files/context.ts';
-import { pruneFiles, type PruneReport } from '../../files/prune.ts';
+import { pruneFiles, type PruneReport } from '../../files/open-store.ts';
 import { pullFiles } from '../../files/download.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { rowNamer } from '../../replica/bookkeeping/row-names.ts';

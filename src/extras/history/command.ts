@@ -15,7 +15,7 @@ import { loadNamedConfig, numberArgument, openExistingReplica, printResult } fro
 import type { Invocation, Runner, ForgottenCopies } from '../../extra.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { sql, ident, type Sql } from '../../base/sql.ts';
-import { removeUnnamed } from '../../files/prune.ts';
+import { removeUnnamed } from '../../files/open-store.ts';
 import type { Replica } from '../../replica/database.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import { markHistory } from '../../replica/bookkeeping/history.ts';

@@ -6,9 +6,19 @@ import { rm, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { usageError } from '../../base/errors.ts';
 import { systemFiles } from '../../base/file-system.ts';
-import { type CarryReport, copyContent, type OnCarried, NOTHING } from '../../files/copy-content.ts';
+import { copyContent, type CopyTally, type OnCarried } from '../../files/copy-content.ts';
 import { fileError, openStore } from '../../files/store.ts';
 import type { StoredContent } from '../../reconcile/files.ts';
+
+/** What was brought. Counts are contents. */
+export interface CarryReport extends CopyTally {
+  /** Null where there was nothing to bring. */
+  readonly folder: string | null;
+  /** That was there already. */
+  readonly presentCount: number;
+}
+
+const NOTHING = { linkedCount: 0, copiedCount: 0, presentCount: 0, bytes: 0, lost: [] };
 
 export function filesBeside(backup: string): string {
   return `${backup}.files`;
@@ -38,7 +48,7 @@ export async function carryToBackup(
     await systemFiles.sync(partial);
     await rename(partial, folder);
     await systemFiles.sync(dirname(folder));
-    return { ...report, folder };
+    return { ...report, folder, presentCount: 0 };
   } catch (thrown) {
     await rm(partial, { recursive: true, force: true });
     throw fileError(thrown, `Backing up files to ${folder}`);

@@ -4,26 +4,28 @@
  * table the base is compared, so a waiting edit is no mismatch. Nor are rows whose delete a guard holds; they are reported as such. Nothing is
  * repaired here; `resync` does that. Rows that cannot be read are listed apart: they cannot be equal.
  */
+import { must } from '../../base/assert.ts';
 import { RowsyncError } from '../../base/errors.ts';
 import { confirmedRows } from '../../capture/writer/store-origin-rows.ts';
-import { readTable } from '../../replica/bookkeeping/tables.ts';
+import { readTable, readTables } from '../../replica/bookkeeping/tables.ts';
 import { suspectsAmong } from '../../replica/bookkeeping/suspects.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
 import { readMeasured, readRowsById, type RowTarget } from '../../replica/rows.ts';
 import type { Row, UnreadableRow } from '../../wire/schema.ts';
 import type { PreparedTable, PullContext } from '../../pull/context.ts';
+import { applySchema } from '../../pull/apply-schema.ts';
 import { PageCursor, samePageError } from '../../pull/page-cursor.ts';
 import { findRows } from '../../pull/rows-by-id.ts';
 import { runPool } from '../../base/concurrency.ts';
 import { plural, shellWord } from '../../base/text.ts';
 import { pull } from '../../pull/pull.ts';
-import { prepareForReading } from '../../pull/pull-table.ts';
 import { sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { findHistory } from '../../replica/bookkeeping/history.ts';
 import { blocksAbove, queryRows } from '../../replica/query.ts';
 import { changedIndexes } from '../../reconcile/merge.ts';
 import { pageSkip } from '../../reconcile/windows.ts';
+import { describeTable } from '../../pull/table-description.ts';
 import { shrinkPages } from '../../pull/windows.ts';
 
 /** Looks at rows that seem to differ; each one pulls the table first. */
@@ -192,6 +194,17 @@ async function compareFitting(
       if (!(await shrinkPages(context, table, thrown))) throw thrown; // ends: each round halves the pages
     }
   }
+}
+
+/** A table that was pulled, ready to be read again; `name` is the replica's. @throws RowsyncError of the origin. */
+export async function prepareForReading(context: PullContext, name: string): Promise<PreparedTable> {
+  const table = must(
+    readTables(context.replica).find(({ localName }) => localName === name),
+    'a table that was just pulled is in the bookkeeping',
+  );
+  const descriptor = await describeTable(context, { id: table.id, recordName: table.name, alias: table.alias });
+  const options = context.settings.tableOptions(table.name) ?? { sort: null };
+  return applySchema(context, descriptor, { ...options, confirmed: false });
 }
 
 interface Compared {

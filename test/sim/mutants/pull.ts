@@ -35,7 +35,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/windows.ts',
-        find: 'const inFull = isSame && !wasInFull;',
+        find: 'const inFull = round === REPAIR_ROUNDS_MAX;',
         replace: 'const inFull = false;',
       },
     ],
