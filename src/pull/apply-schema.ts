@@ -6,10 +6,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
-import { applyOutcome, readRowFacts, retryRefused } from '../capture/writer/apply-outcome.ts';
+import { retryRefused } from '../capture/writer/apply-outcome.ts';
 import { judgeMatch, matchError } from '../reconcile/match-column.ts';
 import { ADDS_OFF } from '../reconcile/push-plan.ts';
-import { decideNoRow } from '../reconcile/row-outcome.ts';
 import { foldName, newNames, type Naming } from '../reconcile/naming.ts';
 import { isInFlight } from '../reconcile/row-state.ts';
 import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema-plan.ts';
@@ -19,30 +18,30 @@ import { captureChanges, readAllChanges, markBatchesInDoubt } from '../capture/f
 import { ensureCapture, isTampered, noteOpenness, discardChanges, switchMode } from '../capture/sync-mode.ts';
 import { carryOutRequests, refuseRequests } from '../capture/resolve-conflict.ts';
 import { findTwoWayTable, missingColumnsError, type TwoWayColumn, type TwoWayTable } from '../capture/two-way-table.ts';
-import { ensureChangesView, hasChangesView } from '../capture/changes-view.ts';
+import { ensureChangesView } from '../capture/changes-view.ts';
 import {
   areRulesChanged,
+  type DescribedColumn,
   describeColumns,
   readColumns,
   storeColumnState,
   type ColumnRecord,
 } from '../replica/bookkeeping/columns.ts';
-import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
+import type { Tx, WrittenTable } from '../replica/connection.ts';
 import {
   findTable,
   readSelection,
   readTable,
-  readTables,
   storeEditing,
   type TableEditing,
   storeFacts,
 } from '../replica/bookkeeping/tables.ts';
+import { readNameStyle } from '../replica/bookkeeping/identity.ts';
 import { configureHistory } from '../replica/bookkeeping/history.ts';
 import { renameInKeptRows } from '../replica/rows-as-json.ts';
-import { hasTable, schemaWatch } from '../replica/schema-objects.ts';
+import { schemaWatch } from '../replica/schema-objects.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
-import { countUnsent } from '../replica/bookkeeping/row-states.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { storeSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import {
@@ -50,26 +49,19 @@ import {
   addColumns,
   ALLOW_COLUMN,
   COLOR_COLUMN,
-  enterTable,
   hasBase,
-  isMade,
-  isUnmade,
   readPhysicalColumns,
   renameColumns,
-  renameTables,
   restoreColumn,
-  restoreTable,
   requireShape,
 } from '../replica/user-tables.ts';
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
-import { isWritable, type TableDescriptor, type TableSummary } from '../wire/schema.ts';
+import { isWritable, type TableDescriptor } from '../wire/schema.ts';
 import { applySelection, type Confirmation } from './column-selection.ts';
 import type { LocalShape, PreparedTable, PullContext, TableSettings } from './context.ts';
 import { movingError } from './table-description.ts';
 import { changeOf, columnChanges } from './schema-changes.ts';
-import { columnNaming, isInPlace, movesOf, namesOf, tableNames, type Placing } from './table-names.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
-import { readWaitingDeletes } from '../replica/bookkeeping/refusals.ts';
 import { watchShape } from '../origin/renamed-columns.ts';
 
 /** Prepares a described table. @throws RowsyncError as `applySelection`, `guard.columns`, `guard.schema`, `config.invalid` for an unknown column. */
@@ -90,46 +82,41 @@ export async function applySchema(
   const filterBefore = known === null ? null : readSelection(context.replica, known.id).rowsFilter;
   const pageRowsBefore = known === null ? null : readSweep(context.replica, known.id).pageRows;
   await requireColumns(context, descriptor);
-  const { target, twoWay, wasDropped } = await context.replica.write(
-    `Preparing the table ${descriptor.recordName}`,
-    (tx) => {
-      const before = findTwoWayTable(tx, descriptor.id);
-      const shaped = shapeTable(tx, descriptor, {
-        at,
-        confirmed: options.confirmed,
-        twoWay: before,
-        names: tableNames(tx, context.settings),
-        columnNaming: columnNaming(tx, options),
-      });
-      if (before !== null) {
-        keepLockedEdits(tx, { before, live: shaped.live, discard: options.discard === true }, at);
-      }
-      // Rows of a table that is already two-way are still read; a table that becomes two-way does not begin.
-      if (match.problem !== null && before === null) throw match.problem;
-      settleEditing(tx, before, { id: descriptor.id, matchColumn: match.column, allowsAdd, at });
-      if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);
-      requireShape(tx, shaped.target);
-      requireHarmlessTriggers(tx, shaped.target);
-      configureHistory(tx, descriptor.id, { isWanted: (options.history ?? null) !== null, at });
-      const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
-      switchMode(tx, descriptor.id, mode);
-      const table = findTwoWayTable(tx, descriptor.id);
-      // Then its triggers must stay as they were when they were checked above.
-      const isAsBefore = table !== null && !shaped.changed && table === before;
-      if (!isAsBefore && (ensureCapture(tx, descriptor.id, table) || shaped.changed)) {
-        // A new table has no edits, and joins the view at the end of the pull: making it for each of hundreds costs minutes.
-        if (!shaped.isNew) ensureChangesView(tx);
-      }
-      if (table !== null) {
-        captureChanges(tx, table, at);
-        carryOutRequests(tx, table, at);
-      } else if (!mode.push) {
-        refuseRequests(tx, descriptor.id);
-      }
-      return { target: shaped.target, twoWay: table, wasDropped: shaped.wasDropped };
-    },
-  );
-  if (wasDropped) context.log.warn('table.restored', { table: target.localName, ...TABLE_RESTORED });
+  const { target, twoWay } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
+    const before = findTwoWayTable(tx, descriptor.id);
+    const shaped = shapeTable(tx, descriptor, {
+      at,
+      confirmed: options.confirmed,
+      twoWay: before,
+      columnNaming: { scope: 'column', style: readNameStyle(tx), given: (name) => options.columnNames?.get(name) },
+    });
+    if (before !== null) {
+      keepLockedEdits(tx, { before, live: shaped.live, discard: options.discard === true }, at);
+    }
+    // Rows of a table that is already two-way are still read; a table that becomes two-way does not begin.
+    if (match.problem !== null && before === null) throw match.problem;
+    settleEditing(tx, before, { id: descriptor.id, matchColumn: match.column, allowsAdd, at });
+    if (shaped.wasTampered) noteOpenness(tx, shaped.target, at);
+    requireShape(tx, shaped.target);
+    requireHarmlessTriggers(tx, shaped.target);
+    configureHistory(tx, descriptor.id, { isWanted: (options.history ?? null) !== null, at });
+    const mode = { push: (options.editing ?? null) !== null, discard: options.discard === true, at };
+    switchMode(tx, descriptor.id, mode);
+    const table = findTwoWayTable(tx, descriptor.id);
+    // Then its triggers must stay as they were when they were checked above.
+    const isAsBefore = table !== null && !shaped.changed && table === before;
+    if (!isAsBefore && (ensureCapture(tx, descriptor.id, table) || shaped.changed)) {
+      // A new table has no edits, and joins the view at the end of the pull: making it for each of hundreds costs minutes.
+      if (!shaped.isNew) ensureChangesView(tx);
+    }
+    if (table !== null) {
+      captureChanges(tx, table, at);
+      carryOutRequests(tx, table, at);
+    } else if (!mode.push) {
+      refuseRequests(tx, descriptor.id);
+    }
+    return { target: shaped.target, twoWay: table };
+  });
   const address = { name: descriptor.recordName, alias: descriptor.alias, rows };
   return {
     address,
@@ -202,12 +189,6 @@ async function requireColumns({ replica }: PullContext, { id, columns }: TableDe
   if (missing.length > 0) throw missingColumnsError(table, missing);
 }
 
-const TABLE_RESTORED = {
-  message:
-    'Another SQL client dropped or renamed the table; it was made again as the origin last confirmed it, and nothing was deleted there',
-  hint: 'Edits of it that had not been pushed are gone, or in the table under its other name: look, and make them again.',
-} as const;
-
 /** Stops before edits are given up because a right was lost, which may be a mistake, unless `discard`. @throws RowsyncError `guard.pending`. */
 function keepLockedEdits(
   tx: Tx,
@@ -251,28 +232,6 @@ function matchColumn(
   return { column: wished, problem: matchError(descriptor.recordName, wished, verdict) };
 }
 
-/** Gives every table its place and name before any is described: they are pulled in parallel, and the order of answers must not decide. */
-export async function placeTables(context: PullContext, tables: readonly TableSummary[]): Promise<void> {
-  const { replica } = context;
-  const placing = { at: stampFromMs(context.clock.nowMs()), names: tableNames(replica, context.settings) };
-  const knownById = new Map(readTables(replica).map((table) => [table.id, table]));
-  const isPlaced =
-    tables.every(({ id, recordName }) => knownById.get(id)?.name === recordName) &&
-    movesOf(replica, tables, placing).length === 0;
-  if (isPlaced && hasChangesView(replica)) return;
-  await replica.write('Placing tables', (tx) => {
-    // A table that was dropped here is made again when it is prepared, which logs it.
-    const toMake = tables.filter(({ id }) => !isDropped(tx, id));
-    if (!isPlaced) for (const id of placeAll(tx, tables, placing, toMake)) ensureCapture(tx, id);
-    ensureChangesView(tx);
-  });
-}
-
-export async function refreshChangesView({ replica }: PullContext): Promise<void> {
-  if (hasChangesView(replica)) return;
-  await replica.write('Showing edits', ensureChangesView);
-}
-
 /** Makes sure that no row is on its way: it would be merged with values just sent. A broken table is repaired first. @throws `pull.unsettled`. */
 export function requireSettled({ replica }: PullContext, tableId: number): void {
   if (!readBatchTables(replica).includes(tableId)) return;
@@ -292,27 +251,22 @@ interface Shaped {
   readonly changed: boolean;
   readonly isNew: boolean;
   /** Its guards were missing or changed, so another client may have changed its rows. */
-  readonly wasOpenToEdits: boolean;
-  /** It was missing in the file, and was made again. */
-  readonly wasDropped: boolean;
+  readonly wasTampered: boolean;
 }
 
 /** `twoWay` is the table as it was captured so far; null if it was not. */
 function shapeTable(
   tx: Tx,
   descriptor: TableDescriptor,
-  options: Placing & {
+  options: {
+    readonly at: string;
     readonly confirmed: boolean;
     readonly twoWay: TwoWayTable | null;
     readonly columnNaming: Naming;
   },
 ): Shaped {
-  const before = findTable(tx, descriptor.id);
-  const wasDropped = isDropped(tx, descriptor.id);
-  const wasTampered = before !== null && isTampered(tx, descriptor.id, options.twoWay);
-  const changedIds = isInPlace(tx, descriptor, options) ? [] : placeAll(tx, [descriptor], options);
-  for (const id of changedIds) if (id !== descriptor.id) ensureCapture(tx, id);
-  const table = { ...readTable(tx, descriptor.id), changed: changedIds.includes(descriptor.id) };
+  const wasTampered = isTampered(tx, descriptor.id, options.twoWay);
+  const table = readTable(tx, descriptor.id);
   const known = readColumns(tx, descriptor.id);
   schemaWatch(tx)?.free(tx, table.localName, newNames(options.columnNaming, known, descriptor.columns));
   const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
@@ -346,10 +300,12 @@ function shapeTable(
   const whole = dropped.length > 0 ? findTwoWayTable(tx, descriptor.id) : null;
   if (whole !== null) markBatchesInDoubt(tx, whole, options.at);
   storeSchemaChanges(tx, columnChanges(descriptor.recordName, known, descriptor.columns), options.at);
-  applyActions(tx, table, descriptor, { actions: plan.actions, known, at: options.at });
+  applyActions(tx, table, descriptor, { actions: plan.actions, at: options.at });
   const isColored = addColorColumn(tx, table);
   const columns = readColumns(tx, descriptor.id);
-  const isShown = plan.actions.some(({ kind }) => kind === 'revive');
+  const isShown = plan.actions.some(
+    (action) => action.kind === 'change' && action.state === 'live' && action.column.state === 'removed',
+  );
   if (isShown || areRulesChanged(known, columns)) retryRefused(tx, descriptor.id, options.at);
   const nameById = new Map(descriptor.columns.map(({ id, name }) => [id, name]));
   // Pages that were read between a rename and this pull may hold one column's values under the name of another.
@@ -362,10 +318,9 @@ function shapeTable(
   return {
     target: { id: descriptor.id, localName: table.localName, columns: shapes },
     live,
-    changed: table.changed || wasTampered || shapeChanged,
+    changed: wasTampered || shapeChanged,
     isNew: known.length === 0,
-    wasOpenToEdits: wasTampered && !wasDropped,
-    wasDropped,
+    wasTampered,
   };
 }
 
@@ -373,96 +328,24 @@ function isChange({ kind }: SchemaAction): boolean {
   return kind !== 'keep';
 }
 
-/** Whether another client dropped a table of ours, or renamed it. */
-function isDropped(from: Connection, tableId: number): boolean {
-  const table = findTable(from, tableId);
-  return table !== null && table.state !== 'gone' && !hasTable(from, table.localName) && !isUnmade(from, table);
-}
-
-/** Gives all tables their names at once, and notes the missing ones. Returns the ids of those that changed: their triggers have to be made. */
-function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing, toMake = tables): readonly number[] {
-  const { at, names: rules } = placing;
-  const watch = schemaWatch(tx);
-  const described = tables.map(({ id, recordName: name }) => ({ id, name }));
-  watch?.free(tx, null, newNames({ ...rules, scope: 'table' }, readTables(tx), described));
-  const moves = movesOf(tx, tables, placing);
-  const names = namesOf(tx, tables, placing);
-  const onChanged = moves.length > 0 ? watch?.change(tx) : undefined;
-  // Checked first: triggers are made again under another name, which would hide that one was missing.
-  const tampered = moves.filter(({ table }) => isMade(tx, table) && isTampered(tx, table.id));
-  const renames = moves.map(({ table, to }) => ({
-    id: table.id,
-    from: table.localName,
-    to,
-    isMade: isMade(tx, table),
-  }));
-  const describedIds = new Set(tables.map(({ id }) => id));
-  renameTables(tx, renames, { makesRoom: moves.some(({ table }) => !describedIds.has(table.id)) });
-  for (const { table, to } of tampered) noteOpenness(tx, { id: table.id, localName: to }, at);
-  const created = toMake
-    .toSorted((a, b) => a.id - b.id)
-    .flatMap((table) => (placeTable(tx, table, names.get(table.id) ?? table.recordName, at) ? [table.id] : []));
-  onChanged?.();
-  return [...new Set([...renames.flatMap((one) => (one.isMade ? one.id : [])), ...created])];
-}
-
-/** Notes a new table, makes one again that was dropped here, or finds it in place, under the name that it has now. Returns whether it was made. */
-function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: string): boolean {
-  const { id, recordName: name, alias } = descriptor;
-  const known = findTable(tx, id);
-  // It must be swept before it counts as steady.
-  if (known?.state === 'gone') storeFacts(tx, id, { state: 'loading', sweep_open: 0 });
-  if (known !== null && (isMade(tx, known) || isUnmade(tx, known))) {
-    if (known.name !== name || known.alias !== alias) storeFacts(tx, id, { name, alias });
-    return false;
-  }
-  if (known?.push === 'on' && hasBase(tx, id)) {
-    // A missing table is no delete of its rows: the base has what the origin last confirmed. Waiting deletes are listed, and continue waiting.
-    storeFacts(tx, id, { name, alias, local_name: localName });
-    const deletes = readWaitingDeletes(tx, id);
-    const now = String(countUnsent(tx, id) - deletes.length);
-    storeSchemaChanges(tx, [{ ...changeOf('tableRemade', name), now }], at);
-    restoreTable(tx, { id, localName });
-    const twoWay = findTwoWayTable(tx, id);
-    if (twoWay !== null) {
-      markBatchesInDoubt(tx, twoWay, at);
-      const outcomes = readRowFacts(tx, twoWay, deletes).map((facts) => decideNoRow(facts, null));
-      applyOutcome(tx, twoWay, { outcomes, nowMs: Date.parse(at) });
-    }
-    return true;
-  }
-  enterTable(tx, { id, name, alias, localName }, at);
-  return false;
-}
-
 function applyActions(
   tx: Tx,
   table: WrittenTable,
-  descriptor: TableDescriptor,
-  change: { actions: readonly SchemaAction[]; known: readonly ColumnRecord[]; at: string },
+  { columns }: TableDescriptor,
+  { actions, at }: { readonly actions: readonly SchemaAction<ColumnRecord>[]; readonly at: string },
 ): void {
-  const knownColumn = (column: { localName: string }): ColumnRecord | undefined =>
-    change.known.find(({ localName: local }) => local === column.localName);
-  const positionById = new Map(descriptor.columns.map(({ id }, index) => [id, index]));
-  const renames: { column: ColumnRecord; localName: string }[] = [];
-  for (const action of change.actions) {
-    if (action.kind === 'add' || action.kind === 'keep') continue;
-    const column = knownColumn(action.column);
-    if (column === undefined) continue; // planned from `known`, so it is there
-    if (action.kind === 'setAside' || action.kind === 'rename') renames.push({ column, localName: action.localName });
-    if (action.kind === 'setAside') storeColumnState(tx, column.seq, action.state, change.at);
-    if (action.kind === 'remove') storeColumnState(tx, column.seq, 'removed', change.at);
-    if (action.kind === 'revive') storeColumnState(tx, column.seq, 'live', change.at);
-  }
+  const changes = actions.filter((action) => action.kind === 'change');
+  for (const { column, state } of changes) if (state !== column.state) storeColumnState(tx, column.seq, state, at);
+  const renames = changes.filter(({ column, localName }) => localName !== column.localName);
   renameColumns(tx, table, renames);
   renameInKeptRows(tx, table.id, new Map(renames.map(({ column, localName: now }) => [column.localName, now])));
-  const describe = ({ descriptor: column, localName: local }: Extract<SchemaAction, { kind: 'add' | 'keep' }>) => ({
-    descriptor: column,
-    localName: local,
-    position: positionById.get(column.id) ?? 0,
-  });
-  const added = change.actions.flatMap((action) => (action.kind === 'add' ? [describe(action)] : []));
-  addColumns(tx, table, added, change.at);
-  const kept = change.actions.flatMap((action) => (action.kind === 'keep' ? [describe(action)] : []));
-  describeColumns(tx, table.id, kept);
+  const positionById = new Map(columns.map(({ id }, index) => [id, index]));
+  const described = (kind: 'add' | 'keep'): readonly DescribedColumn[] =>
+    actions.flatMap((action) => {
+      if (action.kind !== kind) return [];
+      const { descriptor, localName } = action;
+      return [{ descriptor, localName, position: positionById.get(descriptor.id) ?? 0 }];
+    });
+  addColumns(tx, table, described('add'), at);
+  describeColumns(tx, table.id, described('keep'));
 }

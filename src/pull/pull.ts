@@ -35,7 +35,7 @@ import { Outage } from '../origin/outage.ts';
 import type { Counters } from '../origin/requests.ts';
 import { once, runAll } from '../base/concurrency.ts';
 import { bindOptions } from './option-bindings.ts';
-import { placeTables, refreshChangesView } from './apply-schema.ts';
+import { placeTables, refreshChangesView } from './place-tables.ts';
 import type { PullReport, TablePullReport } from './report.ts';
 import { isOfOrigin, schemaChangeText } from './schema-changes.ts';
 import { noteProblem, pullTable } from './pull-table.ts';

@@ -22,18 +22,14 @@ export interface KnownColumn {
   readonly state: ColumnState;
 }
 
-/** One step. `add` and `keep` carry the descriptor, so that the bookkeeping stores what describe says now. */
-export type SchemaAction =
-  | { readonly kind: 'setAside'; readonly column: KnownColumn; readonly localName: string; readonly state: ColumnState }
-  | { readonly kind: 'rename'; readonly column: KnownColumn; readonly localName: string }
-  | { readonly kind: 'remove'; readonly column: KnownColumn }
-  | { readonly kind: 'revive'; readonly column: KnownColumn }
-  | { readonly kind: 'add'; readonly descriptor: ColumnDescriptor; readonly localName: string }
-  | { readonly kind: 'keep'; readonly descriptor: ColumnDescriptor; readonly localName: string };
+/** One step. A column that changes gets this name and state. `add` and `keep` have what the bookkeeping stores of a described column. */
+export type SchemaAction<C extends KnownColumn = KnownColumn> =
+  | { readonly kind: 'change'; readonly column: C; readonly localName: string; readonly state: ColumnState }
+  | { readonly kind: 'add' | 'keep'; readonly descriptor: ColumnDescriptor; readonly localName: string };
 
 /** The steps, or the refusal to take any because most columns vanished. */
-export type SchemaPlan =
-  | { readonly kind: 'apply'; readonly actions: readonly SchemaAction[] }
+export type SchemaPlan<C extends KnownColumn = KnownColumn> =
+  | { readonly kind: 'apply'; readonly actions: readonly SchemaAction<C>[] }
   | { readonly kind: 'hold'; readonly vanishedCount: number; readonly liveCount: number };
 
 /** Writable columns that the origin no longer shows, or shows in another form. */
@@ -46,15 +42,15 @@ export function missingColumns<T extends Pick<KnownColumn, 'id' | 'type'> & { re
 }
 
 /** Plans one table; `day` names columns set aside, `foreign` are folded names of other clients' columns. `known` is empty for a new table. */
-export function planSchema(
-  known: readonly KnownColumn[],
+export function planSchema<C extends KnownColumn>(
+  known: readonly C[],
   described: readonly ColumnDescriptor[],
   options: NameRules & {
     readonly day: string;
     readonly foreign: ReadonlySet<string>;
     readonly confirmed: boolean;
   },
-): SchemaPlan {
+): SchemaPlan<C> {
   const describedById = new Map(described.map((column) => [column.id, column]));
   const live = known.filter(({ state }) => state === 'live');
   const vanished = live.filter(({ id }) => !describedById.has(id));
@@ -64,32 +60,34 @@ export function planSchema(
   return { kind: 'apply', actions: planActions(known, described, options) };
 }
 
-function planActions(
-  known: readonly KnownColumn[],
+function planActions<C extends KnownColumn>(
+  known: readonly C[],
   described: readonly ColumnDescriptor[],
   options: NameRules & { readonly day: string; readonly foreign: ReadonlySet<string> },
-): readonly SchemaAction[] {
+): readonly SchemaAction<C>[] {
   const { day, foreign } = options;
   const naming: Naming = { ...options, scope: 'column' };
   const describedById = new Map(described.map((column) => [column.id, column]));
-  const usable = new Map<number, KnownColumn>(); // columns that stay the home of their id
-  const actions: SchemaAction[] = [];
+  const usable = new Map<number, C>(); // columns that stay the home of their id
+  const actions: SchemaAction<C>[] = [];
+  const change = (column: C, name: string, state: ColumnState): void =>
+    void actions.push({ kind: 'change', column, localName: name, state });
   const taken = new Set([...foreign, ...known.map((column) => foldName(column.localName))]);
-  const setAside = (column: KnownColumn, why: string, state: ColumnState): void => {
+  const setAside = (column: C, why: string, state: ColumnState): void => {
     const aside = asideName(column.localName, why, day, taken);
     taken.delete(foldName(column.localName));
     taken.add(foldName(aside));
-    actions.push({ kind: 'setAside', column, localName: aside, state });
+    change(column, aside, state);
   };
 
   for (const column of known) {
     if (column.state === 'aside') continue;
     const descriptor = describedById.get(column.id);
     if (descriptor === undefined) {
-      if (column.state === 'live') actions.push({ kind: 'remove', column });
+      if (column.state === 'live') change(column, column.localName, 'removed');
     } else if (TYPE_RULES[column.type].form === TYPE_RULES[columnType(descriptor.type)].form) {
       usable.set(column.id, column);
-      if (column.state === 'removed') actions.push({ kind: 'revive', column });
+      if (column.state === 'removed') change(column, column.localName, 'live');
     } else {
       setAside(column, 'was ' + column.type, 'aside');
     }
@@ -105,12 +103,12 @@ function planActions(
 }
 
 /** Renames, additions and confirmations, in the order of ids, so that of two equal names the older thing keeps it. */
-function planNames(
+function planNames<C extends KnownColumn>(
   described: readonly ColumnDescriptor[],
-  usable: ReadonlyMap<number, KnownColumn>,
+  usable: ReadonlyMap<number, C>,
   { naming, taken }: { readonly naming: Naming; readonly taken: Set<string> },
-): readonly SchemaAction[] {
-  const actions: SchemaAction[] = [];
+): readonly SchemaAction<C>[] {
+  const actions: SchemaAction<C>[] = [];
   const inOrder = described.toSorted((a, b) => a.id - b.id);
   const keepsName = (descriptor: ColumnDescriptor): boolean =>
     usable.get(descriptor.id)?.localName === ownName(naming, descriptor);
@@ -122,7 +120,8 @@ function planNames(
     const local = keepsName(descriptor) ? ownName(naming, descriptor) : localName(naming, descriptor, taken);
     taken.add(foldName(local));
     localNameById.set(descriptor.id, local);
-    if (column !== undefined && column.localName !== local) actions.push({ kind: 'rename', column, localName: local });
+    if (column !== undefined && column.localName !== local)
+      actions.push({ kind: 'change', column, localName: local, state: 'live' });
   }
   for (const descriptor of described) {
     const local = localNameById.get(descriptor.id) ?? descriptor.name;

@@ -21,9 +21,11 @@ function steps(knownColumns: readonly KnownColumn[], describedColumns: readonly 
 }
 
 function stepText(action: SchemaAction): string {
-  if (action.kind === 'add' || action.kind === 'keep') return `${action.kind} ${action.localName}`;
-  const to = 'localName' in action ? ` → ${action.localName}` : '';
-  return `${action.kind} ${action.column.localName}${to}`;
+  if (action.kind !== 'change') return `${action.kind} ${action.localName}`;
+  const { column, localName, state } = action;
+  if (localName === column.localName) return `${state === 'live' ? 'revive' : 'remove'} ${localName}`;
+  const verb = { live: 'rename', aside: 'setAside', removed: 'makeRoom' }[state];
+  return `${verb} ${column.localName} → ${localName}`;
 }
 
 const CASES: readonly (readonly [string, readonly KnownColumn[], readonly ColumnDescriptor[], readonly string[]])[] = [
@@ -47,7 +49,7 @@ const CASES: readonly (readonly [string, readonly KnownColumn[], readonly Column
     [
       'revive A (removed 2026-11-20)',
       'remove A',
-      'setAside A → A (removed 2026-11-21)',
+      'makeRoom A → A (removed 2026-11-21)',
       'rename A (removed 2026-11-20) → A',
     ],
   ],
@@ -55,13 +57,13 @@ const CASES: readonly (readonly [string, readonly KnownColumn[], readonly Column
     'a column recreated under the name of a removed one',
     [known(1, 'A'), known(2, 'B', { state: 'removed' })],
     [described(1, 'A'), described(3, 'B')],
-    ['setAside B → B (removed 2026-11-21)', 'add B'],
+    ['makeRoom B → B (removed 2026-11-21)', 'add B'],
   ],
   [
     'a column recreated under its own name at once',
     [known(1, 'A'), known(2, 'B')],
     [described(1, 'A'), described(3, 'B')],
-    ['remove B', 'setAside B → B (removed 2026-11-21)', 'add B'],
+    ['remove B', 'makeRoom B → B (removed 2026-11-21)', 'add B'],
   ],
   ['a change between texts', [known(1, 'A')], [described(1, 'A', 'Phone')], []],
   [
@@ -134,7 +136,9 @@ test('renames a column once its name is to be written otherwise, and then leaves
   const [first] = [planSchema([known(1, 'Order Line')], [described(1, 'Order Line')], snake)];
   const renamed = known(1, 'Order Line', { localName: 'order_line' });
 
-  expect(first).toMatchObject({ actions: [{ kind: 'rename', localName: 'order_line' }, { kind: 'keep' }] });
+  expect(first).toMatchObject({
+    actions: [{ kind: 'change', localName: 'order_line', state: 'live' }, { kind: 'keep' }],
+  });
   expect(planSchema([renamed], [described(1, 'Order Line')], snake)).toMatchObject({ actions: [{ kind: 'keep' }] });
   expect(steps([renamed], [described(1, 'Order Line')])).toEqual(['rename order_line → Order Line']);
 });

@@ -32,14 +32,14 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'files/download.ts',
-        find: '    await this.#store.keep(complete.map(({ file }) => file));\n',
+        find: '    await store.keep(complete.map(({ file }) => file));\n',
         replace: '',
       },
       {
         file: 'files/download.ts',
         find: '        storeFileHere(tx, id, file);\n      }\n    });\n',
         replace:
-          '        storeFileHere(tx, id, file);\n      }\n    });\n    await this.#store.keep(complete.map(({ file }) => file));\n',
+          '        storeFileHere(tx, id, file);\n      }\n    });\n    await store.keep(complete.map(({ file }) => file));\n',
       },
     ],
   },

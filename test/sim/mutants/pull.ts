@@ -11,10 +11,10 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/sweep.ts',
-        find: '  const changes = await writeInShape(',
+        find: '  await requireShapeOf(context, table, content);',
         replace:
           "  await context.replica.write('Storing an ETag', (tx) => tx.prepare('UPDATE _rowsync_pages SET url = ?, etag = ? WHERE table_id = ? AND page = ?').run(answered.url, answered.etag, table.target.id, page));\n" +
-          '  const changes = await writeInShape(',
+          '  await requireShapeOf(context, table, content);',
       },
     ],
   },
@@ -141,8 +141,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/pull-table.ts',
-        find: 'if (!isResumed) return first;',
-        replace: 'if (isResumed || !isResumed) return first;',
+        find: 'if (!isResumed) return { deletedCount, held };',
+        replace: 'return { deletedCount, held };',
       },
     ],
   },
@@ -186,7 +186,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/apply-schema.ts',
-        find: 'if (shaped.wasOpenToEdits) noteOpenness(tx, shaped.target, at);',
+        find: 'if (shaped.wasTampered) noteOpenness(tx, shaped.target, at);',
         replace: '',
       },
     ],
@@ -335,8 +335,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/table-description.ts',
-        find: 'table.twoWay !== null && bringsNews(replica, table.twoWay.table, answer)',
-        replace: 'table.twoWay !== null && !bringsNews(replica, table.twoWay.table, answer) && answer.rows.length < 0',
+        find: 'if (table.twoWay === null) return;',
+        replace: 'if (table.twoWay === null || rows.length >= 0) return;',
       },
     ],
   },

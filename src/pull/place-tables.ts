@@ -1,0 +1,162 @@
+/**
+ * Gives tables their places and names here, by the configuration or as the origin calls them now. A table that another
+ * client dropped is made again.
+ */
+import { stampFromMs } from '../base/clock.ts';
+import { ensureChangesView, hasChangesView } from '../capture/changes-view.ts';
+import { markBatchesInDoubt } from '../capture/find-edits.ts';
+import { ensureCapture, isTampered, noteOpenness } from '../capture/sync-mode.ts';
+import { findTwoWayTable } from '../capture/two-way-table.ts';
+import { applyOutcome, readRowFacts } from '../capture/writer/apply-outcome.ts';
+import { foldName, isNameOf, newNames, planTableNames, type NameRules } from '../reconcile/naming.ts';
+import { decideNoRow } from '../reconcile/row-outcome.ts';
+import { readNameStyle } from '../replica/bookkeeping/identity.ts';
+import { readWaitingDeletes } from '../replica/bookkeeping/refusals.ts';
+import { countUnsent } from '../replica/bookkeeping/row-states.ts';
+import { storeSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
+import { findTable, readTable, readTables, storeFacts, type TableRecord } from '../replica/bookkeeping/tables.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
+import { hasTable, isNamed, schemaWatch } from '../replica/schema-objects.ts';
+import {
+  enterTable,
+  hasBase,
+  isMade,
+  isUnmade,
+  readTakenNames,
+  renameTables,
+  restoreTable,
+} from '../replica/user-tables.ts';
+import type { TableSummary } from '../wire/schema.ts';
+import type { PullContext } from './context.ts';
+import { changeOf } from './schema-changes.ts';
+
+const TABLE_RESTORED = {
+  message:
+    'Another SQL client dropped or renamed the table; it was made again as the origin last confirmed it, and nothing was deleted there',
+  hint: 'Edits of it that had not been pushed are gone, or in the table under its other name: look, and make them again.',
+} as const;
+
+interface Placing {
+  readonly at: string;
+  readonly names: NameRules;
+}
+
+interface Move {
+  readonly table: TableRecord;
+  readonly to: string;
+}
+
+/** Places all tables before any is described: they are pulled in parallel, and the order of answers must not decide. */
+export async function placeTables(context: PullContext, tables: readonly TableSummary[]): Promise<void> {
+  const { replica, settings, clock } = context;
+  const names = { style: readNameStyle(replica), given: settings.ownNameOf };
+  const placing = { at: stampFromMs(clock.nowMs()), names };
+  const isPlaced =
+    tables.every((table) => isInPlace(replica, table, names)) &&
+    movesOf(replica, namesOf(replica, tables, placing)).length === 0;
+  if (isPlaced && hasChangesView(replica)) return;
+  const dropped = tables.filter(({ id }) => isDropped(replica, id));
+  await replica.write('Placing tables', (tx) => {
+    if (!isPlaced) for (const id of placeAll(tx, tables, placing)) ensureCapture(tx, id);
+    ensureChangesView(tx);
+  });
+  for (const { id } of dropped)
+    context.log.warn('table.restored', { table: readTable(replica, id).localName, ...TABLE_RESTORED });
+}
+
+export async function refreshChangesView({ replica }: PullContext): Promise<void> {
+  if (hasChangesView(replica)) return;
+  await replica.write('Showing edits', ensureChangesView);
+}
+
+/** Whether a table has its place, under the name that the origin has now. */
+function isInPlace(from: Connection, { id, recordName, alias }: TableSummary, names: NameRules): boolean {
+  const known = findTable(from, id);
+  if (known === null || known.state === 'gone' || known.name !== recordName || known.alias !== alias) return false;
+  if (isUnmade(from, known) ? isNamed(from, known.localName) : !isMade(from, known)) return false;
+  return isNameOf(known.localName, { ...names, scope: 'table' }, { id, name: recordName });
+}
+
+function namesOf(from: Connection, tables: readonly TableSummary[], placing: Placing): ReadonlyMap<number, string> {
+  const tablesHere = readTables(from);
+  const known = tablesHere.map(({ id, name, localName, state }) => ({ id, name, localName, isGone: state === 'gone' }));
+  // A table that is noted or was dropped does not hold its name against what another client made under it.
+  const ours = new Set(tablesHere.filter((one) => isMade(from, one)).map(({ localName }) => foldName(localName)));
+  const taken = new Set(
+    readTakenNames(from)
+      .map(foldName)
+      .filter((name) => !ours.has(name)),
+  );
+  const described = tables.map(({ id, recordName: name }) => ({ id, name }));
+  return planTableNames(known, described, { ...placing.names, taken, day: placing.at.slice(0, 10) });
+}
+
+/** Tables that another name is due, be it to make room for one that the origin still shows. */
+function movesOf(from: Connection, names: ReadonlyMap<number, string>): readonly Move[] {
+  return readTables(from).flatMap((table) => {
+    const to = names.get(table.id) ?? table.localName;
+    return to === table.localName ? [] : [{ table, to }];
+  });
+}
+
+/** Whether another client dropped a table of ours, or renamed it. */
+function isDropped(from: Connection, tableId: number): boolean {
+  const table = findTable(from, tableId);
+  return table !== null && table.state !== 'gone' && !hasTable(from, table.localName) && !isUnmade(from, table);
+}
+
+/** Gives all tables their names at once, and makes missing ones. Returns the ids of those that need triggers. */
+function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing): readonly number[] {
+  const { at, names: rules } = placing;
+  const watch = schemaWatch(tx);
+  const described = tables.map(({ id, recordName: name }) => ({ id, name }));
+  watch?.free(tx, null, newNames({ ...rules, scope: 'table' }, readTables(tx), described));
+  const names = namesOf(tx, tables, placing);
+  const moves = movesOf(tx, names);
+  const onChanged = moves.length > 0 ? watch?.change(tx) : undefined;
+  // Checked first: triggers are made again under another name, which would hide that one was missing.
+  const tampered = moves.filter(({ table }) => isMade(tx, table) && isTampered(tx, table.id));
+  const renames = moves.map(({ table, to }) => ({
+    id: table.id,
+    from: table.localName,
+    to,
+    isMade: isMade(tx, table),
+  }));
+  const describedIds = new Set(tables.map(({ id }) => id));
+  renameTables(tx, renames, { makesRoom: moves.some(({ table }) => !describedIds.has(table.id)) });
+  for (const { table, to } of tampered) noteOpenness(tx, { id: table.id, localName: to }, at);
+  const created = tables
+    .toSorted((a, b) => a.id - b.id)
+    .flatMap((table) => (placeTable(tx, table, names.get(table.id) ?? table.recordName, at) ? [table.id] : []));
+  onChanged?.();
+  return [...new Set([...renames.flatMap((one) => (one.isMade ? one.id : [])), ...created])];
+}
+
+/** Notes a new table, makes one again that was dropped here, or finds it in place, under the name that it has now. Returns whether it was made. */
+function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: string): boolean {
+  const { id, recordName: name, alias } = descriptor;
+  const known = findTable(tx, id);
+  // It must be swept before it counts as steady.
+  if (known?.state === 'gone') storeFacts(tx, id, { state: 'loading', sweep_open: 0 });
+  if (known !== null && (isMade(tx, known) || isUnmade(tx, known))) {
+    if (known.name !== name || known.alias !== alias) storeFacts(tx, id, { name, alias });
+    return false;
+  }
+  if (known?.push === 'on' && hasBase(tx, id)) {
+    // A missing table is no delete of its rows: the base has what the origin last confirmed. Waiting deletes are listed, and continue waiting.
+    storeFacts(tx, id, { name, alias, local_name: localName });
+    const deletes = readWaitingDeletes(tx, id);
+    const now = String(countUnsent(tx, id) - deletes.length);
+    storeSchemaChanges(tx, [{ ...changeOf('tableRemade', name), now }], at);
+    restoreTable(tx, { id, localName });
+    const twoWay = findTwoWayTable(tx, id);
+    if (twoWay !== null) {
+      markBatchesInDoubt(tx, twoWay, at);
+      const outcomes = readRowFacts(tx, twoWay, deletes).map((facts) => decideNoRow(facts, null));
+      applyOutcome(tx, twoWay, { outcomes, nowMs: Date.parse(at) });
+    }
+    return true;
+  }
+  enterTable(tx, { id, name, alias, localName }, at);
+  return false;
+}
