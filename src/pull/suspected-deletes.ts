@@ -7,14 +7,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { storeMissingRows, confirmedRows, storeOutside, storeAnswer } from '../capture/writer/store-origin-rows.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
-import {
-  isNarrowed,
-  judgeDeletion,
-  type DeletionFacts,
-  type DeletionHold,
-  type DeletionVerdict,
-  identityOf,
-} from '../reconcile/guards.ts';
+import { isNarrowed, judgeDeletion, type DeletionFacts, type DeletionHold, identityOf } from '../reconcile/guards.ts';
 import { isOtherCaller } from '../replica/bookkeeping/identity.ts';
 import {
   type TableRecord,
@@ -66,10 +59,10 @@ export async function settleSuspects(
     deletedCount = looked.deletedCount;
     settling = await judgeSuspects(context, table, { consent, ...looked });
   }
-  const { verdict, known, count, missingCount } = settling;
-  if (verdict.kind === 'hold') {
+  const { hold, known, count, missingCount } = settling;
+  if (hold !== null) {
     if (isResumed) return { deletedCount, held: null };
-    const held = holdError(table, { ...verdict, missingCount, rowCount: known.rowCount });
+    const held = holdError(table, { hold, missingCount, rowCount: known.rowCount });
     if (known.heldCode === null) context.log.warn('guard.held', { table: localName, rowCount: missingCount });
     await context.replica.write(`Holding deletes of ${localName}`, (tx) => {
       storeHold(tx, id, held, stampFromMs(context.clock.nowMs()));
@@ -91,10 +84,9 @@ export async function settleSuspects(
 }
 
 /** Whether rows are requested before the question to a person: once, unless it would take long. */
-function isRequestedFirst({ verdict, known, missingCount }: Settling): boolean {
-  if (verdict.kind === 'go') return false;
-  if (verdict.reason === 'share') return true;
-  return verdict.reason === 'narrowed' && known.heldCode === null && missingCount <= FIRST_LOOKUPS_MAX;
+function isRequestedFirst({ hold, known, missingCount }: Settling): boolean {
+  if (hold === 'share') return true;
+  return hold === 'narrowed' && known.heldCode === null && missingCount <= FIRST_LOOKUPS_MAX;
 }
 
 interface Settling {
@@ -102,8 +94,8 @@ interface Settling {
   readonly count: number;
   /** Suspects that are here, and on no page. */
   readonly missingCount: number;
-  /** Whether they may all go. */
-  readonly verdict: DeletionVerdict;
+  /** Why they wait for a person; null if they may all go. */
+  readonly hold: DeletionHold | null;
   /** Whether so many may be deleted, or may leave the filter. */
   readonly mayGo: (count: number) => boolean;
   readonly mayLeave: (count: number) => boolean;
@@ -128,7 +120,7 @@ async function judgeSuspects(
   const known = readGuarded(replica, target.id);
   const facts = guardFacts(table, { ...known, rowCount: known.rowCount + deletedCount });
   const { maxDeletePercent } = settings;
-  const judge = (missing: number, rules: Partial<DeletionFacts>): DeletionVerdict => {
+  const judge = (missing: number, rules: Partial<DeletionFacts>): DeletionHold | null => {
     const missingOfAll = missing === 0 ? 0 : missing + deletedCount;
     return judgeDeletion({
       ...facts,
@@ -142,10 +134,10 @@ async function judgeSuspects(
     known,
     count,
     missingCount,
-    verdict: judge(missingCount, {}),
+    hold: judge(missingCount, {}),
     // Suspects on a page that was read before they became suspects may be gone too, so they can outnumber the missing rows.
-    mayGo: (gone) => judge(gone, { isNarrowed: false }).kind === 'go',
-    mayLeave: (leaving) => judge(leaving, { maxDeletePercent: PERCENT_MAX }).kind === 'go',
+    mayGo: (gone) => judge(gone, { isNarrowed: false }) === null,
+    mayLeave: (leaving) => judge(leaving, { maxDeletePercent: PERCENT_MAX }) === null,
   };
 }
 
@@ -181,7 +173,7 @@ export async function proveDeletes(
   const { replica, settings } = context;
   const facts = { ...guardFacts(table, readGuarded(replica, table.target.id)), confirmed: false };
   const isAllowed = (missingCount: number, rules: Pick<DeletionFacts, 'maxDeletePercent' | 'isNarrowed'>): boolean =>
-    judgeDeletion({ ...facts, missingCount, ...rules }).kind === 'go';
+    judgeDeletion({ ...facts, missingCount, ...rules }) === null;
   const ordered = ids.toSorted((a, b) => a - b);
   const { deletedCount, isSettled } = await lookUp(context, table, {
     counts,
@@ -270,22 +262,21 @@ async function deleteForeign(context: PullContext, table: PreparedTable, ids: re
 
 function holdError(
   table: PreparedTable,
-  facts: { reason: DeletionHold; percent: number; missingCount: number; rowCount: number },
+  { hold, missingCount, rowCount }: { hold: DeletionHold; missingCount: number; rowCount: number },
 ): RowsyncError {
   const { localName } = table.target;
-  const share = `${facts.missingCount} of ${facts.rowCount} rows (${Math.floor(facts.percent)} %)`;
-  if (facts.reason === 'narrowed') {
+  const share = `${missingCount} of ${rowCount} rows (${Math.floor((missingCount * 100) / Math.max(1, rowCount))} %)`;
+  if (hold === 'narrowed') {
     return new RowsyncError('needsPerson', 'guard.filter', {
       message: `${localName}: ${share} lie outside of the filter that the configuration now has (rows); they stay in the replica until a person confirms`,
       hint: `If they are to leave this replica: rowsync pull ${shellWord(localName)} --confirm. At the origin nothing changes.`,
     });
   }
   const what = {
-    empty: `the origin returns none of the ${facts.rowCount} rows any more${table.address.rows == null ? '' : ' under the filter (rows)'}`,
+    empty: `the origin returns none of the ${rowCount} rows any more${table.address.rows == null ? '' : ' under the filter (rows)'}`,
     share: `the origin no longer returns ${share}`,
-    narrowed: '',
     identity: `the address, calling user, role or time zone changed, and the origin no longer returns ${share}`,
-  }[facts.reason];
+  }[hold];
   return new RowsyncError('needsPerson', 'guard.deletes', {
     message: `${localName}: ${what}; nothing was deleted here`,
     hint: `Check the table at the origin. If the rows are really gone: rowsync pull ${shellWord(localName)} --confirm`,

@@ -147,7 +147,7 @@ async function repairWindow(pass: Pass, { window, pages, isAlone }: JudgedWindow
   const [page, ...others] = pages;
   const isOnly = isAlone && others.length === 0;
   const behind = verdict.kind === 'whole' && isOnly && page !== undefined ? await findRowsBehind(pass, page) : null;
-  const step = planRepair({ verdict, shortPage: behind?.page ?? null, round });
+  const step = planRepair({ verdict, isShort: behind !== null, round });
   if (step.kind === 'done') return false;
   if (step.kind === 'giveUp') {
     if (behind === null) throw movingRowsError(table.target.localName);
@@ -425,7 +425,6 @@ async function dropBehindEnd<P extends KnownPage & PageEdges>(pass: Pass, pages:
 
 /** Rows that follow a page which looked like the last one. */
 interface RowsBehind {
-  readonly page: number;
   readonly pageRowCount: number;
   readonly followingCount: number;
   /** Whether they begin with the row with which the page itself began. */
@@ -441,5 +440,5 @@ async function findRowsBehind(pass: Pass, last: KnownPage): Promise<RowsBehind |
   const { ids } = (await context.origin.select(request, { signal: context.signal })).value;
   if (ids.length === 0) return null;
   const isSamePage = ids[0] === last.firstId;
-  return { page: last.page, pageRowCount: last.rowCount, followingCount: ids.length, isSamePage };
+  return { pageRowCount: last.rowCount, followingCount: ids.length, isSamePage };
 }

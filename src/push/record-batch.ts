@@ -118,8 +118,7 @@ function mergePresent(
   const missingCount = missing.length === 0 ? 0 : missing.length + progress.missingCount;
   const { maxDeletePercent } = context.settings;
   const facts = { rowCount, missingCount, maxDeletePercent, identityChanged: false, isNarrowed: false, confirmed };
-  const verdict = judgeDeletion(facts);
-  if (verdict.kind === 'hold') throw missingError(run, missingCount, rowCount);
+  if (judgeDeletion(facts) !== null) throw missingError(run, missingCount, rowCount);
   progress.missingCount += missing.length;
   const remote = { target: table, twoWay: { table, policy: options.conflict } };
   const at = stampFromMs(context.clock.nowMs());

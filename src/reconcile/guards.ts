@@ -5,12 +5,7 @@
  */
 import type { UserDescriptor } from '../wire/schema.ts';
 
-/** Whether deletes found by a sweep may be applied. */
-export type DeletionVerdict =
-  | { readonly kind: 'go' }
-  | { readonly kind: 'hold'; readonly reason: DeletionHold; readonly percent: number };
-
-/** empty: nothing would be left · share: more than configured · identity: another caller · narrowed: another filter (`rows`). */
+/** Why deletes wait for a person. empty: nothing would be left · share: more than configured · identity: another caller · narrowed: another filter (`rows`). */
 export type DeletionHold = 'empty' | 'share' | 'identity' | 'narrowed';
 
 export interface DeletionFacts {
@@ -27,16 +22,15 @@ export interface DeletionFacts {
 /**
  * Judges the rows that a sweep did not find. A table that turns up empty, or loses more than the configured share, waits. After a change of identity
  * every delete waits, since lost rights look like deletes; also after a change of the table's filter. Rows that the origin has outside of the filter
- * are no deletes: for them no share counts (`maxDeletePercent` 100).
+ * are no deletes: for them no share counts (`maxDeletePercent` 100). Null if they may go.
  */
-export function judgeDeletion(facts: DeletionFacts): DeletionVerdict {
+export function judgeDeletion(facts: DeletionFacts): DeletionHold | null {
   const { rowCount, missingCount } = facts;
-  if (missingCount === 0 || facts.confirmed) return { kind: 'go' };
-  const percent = rowCount === 0 ? 0 : (missingCount / rowCount) * 100;
-  if (facts.identityChanged) return { kind: 'hold', reason: 'identity', percent };
-  if (facts.isNarrowed) return { kind: 'hold', reason: 'narrowed', percent };
-  if (missingCount >= rowCount) return { kind: 'hold', reason: 'empty', percent };
-  return percent > facts.maxDeletePercent ? { kind: 'hold', reason: 'share', percent } : { kind: 'go' };
+  if (missingCount === 0 || facts.confirmed) return null;
+  if (facts.identityChanged) return 'identity';
+  if (facts.isNarrowed) return 'narrowed';
+  if (missingCount >= rowCount) return 'empty';
+  return missingCount * 100 > facts.maxDeletePercent * rowCount ? 'share' : null;
 }
 
 /**

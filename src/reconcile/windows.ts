@@ -181,8 +181,8 @@ export function judgePages(pages: readonly PageEdges[]): PagesVerdict {
 /** The facts when the page map was judged again, in round `round` of its repair, 1 after the first pass. */
 export interface RepairFacts {
   readonly verdict: PagesVerdict;
-  /** A page that looked like the last one although rows follow; null if none was found. */
-  readonly shortPage: number | null;
+  /** Whether rows follow the only page, which looked like the last one. */
+  readonly isShort: boolean;
   readonly round: number;
 }
 
@@ -193,14 +193,14 @@ export type RepairStep =
   | { readonly kind: 'giveUp' };
 
 /** Decides on the next pass over the pages, or that there is none. */
-export function planRepair({ verdict, shortPage, round }: RepairFacts): RepairStep {
-  if (verdict.kind === 'whole' && shortPage === null) return { kind: 'done' };
+export function planRepair({ verdict, isShort, round }: RepairFacts): RepairStep {
+  if (verdict.kind === 'whole' && !isShort) return { kind: 'done' };
   if (round > REPAIR_ROUNDS_MAX) return { kind: 'giveUp' };
   // Pages that still contradict each other may have been wrong from the start: no "not modified" repairs them.
   const inFull = round === REPAIR_ROUNDS_MAX;
   // Pages before a tear, read before the rows shifted, would make the next tear: so all are requested again.
-  const torn = verdict.kind === 'whole' || (verdict.kind === 'torn' && round > 1) ? 0 : verdict.from;
-  return { kind: 'read', from: shortPage ?? torn, inFull };
+  const from = verdict.kind === 'whole' || (verdict.kind === 'torn' && round > 1) ? 0 : verdict.from;
+  return { kind: 'read', from, inFull };
 }
 
 export function secondOf(stamp: string): string {

@@ -52,10 +52,10 @@ test('lets every page start at the last row of the one before', () => {
   expect([0, 1, 2].map((page) => pageSkip(page, 500))).toEqual([0, 499, 998]);
 });
 
-const WHOLE: RepairFacts = { verdict: { kind: 'whole' }, shortPage: null, round: 1 };
+const WHOLE: RepairFacts = { verdict: { kind: 'whole' }, isShort: false, round: 1 };
 const TORN: RepairFacts = { ...WHOLE, verdict: { kind: 'torn', from: 2 } };
 const MORE: RepairFacts = { ...WHOLE, verdict: { kind: 'more', from: 3 } };
-const SHORT: RepairFacts = { ...WHOLE, shortPage: 1 };
+const SHORT: RepairFacts = { ...WHOLE, isShort: true };
 const LAST = REPAIR_ROUNDS_MAX;
 
 test.each<[string, RepairFacts, RepairStep]>([
@@ -65,9 +65,9 @@ test.each<[string, RepairFacts, RepairStep]>([
   ['an end that is not reached is looked for from there', MORE, { kind: 'read', from: 3, inFull: false }],
   ['a second tear has all pages asked again', { ...TORN, round: 2 }, { kind: 'read', from: 0, inFull: false }],
   ['a missing end does not', { ...MORE, round: 2 }, { kind: 'read', from: 3, inFull: false }],
-  ['rows behind a short page are read from that page on', SHORT, { kind: 'read', from: 1, inFull: false }],
-  ['also in a later round', { ...SHORT, round: LAST - 1 }, { kind: 'read', from: 1, inFull: false }],
-  ['a page that stays short is read in full', { ...SHORT, round: LAST }, { kind: 'read', from: 1, inFull: true }],
+  ['rows behind a short page are read from that page on', SHORT, { kind: 'read', from: 0, inFull: false }],
+  ['also in a later round', { ...SHORT, round: LAST - 1 }, { kind: 'read', from: 0, inFull: false }],
+  ['a page that stays short is read in full', { ...SHORT, round: LAST }, { kind: 'read', from: 0, inFull: true }],
   ['a page that stays short in full is given up', { ...SHORT, round: LAST + 1 }, { kind: 'giveUp' }],
   ['before the last round, ETags are sent', { ...TORN, round: LAST - 1 }, { kind: 'read', from: 0, inFull: false }],
   ['the last time, torn pages are read in full', { ...TORN, round: LAST }, { kind: 'read', from: 0, inFull: true }],

@@ -130,7 +130,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/guards.ts',
-        find: "if (facts.identityChanged) return { kind: 'hold', reason: 'identity', percent };",
+        find: "if (facts.identityChanged) return 'identity';",
         replace: '',
       },
     ],
@@ -213,8 +213,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/guards.ts',
-        find: "return percent > facts.maxDeletePercent ? { kind: 'hold', reason: 'share', percent }",
-        replace: "return percent > 0 ? { kind: 'hold', reason: 'share', percent }",
+        find: "return missingCount * 100 > facts.maxDeletePercent * rowCount ? 'share'",
+        replace: "return missingCount > 0 ? 'share'",
       },
     ],
   },
@@ -226,7 +226,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
   {
     name: 'outside-is-a-delete',
     without: 'Rows that left the filter of their table count for the guard of deletes.',
-    edits: [{ file: 'pull/suspected-deletes.ts', find: "if (verdict.reason === 'share') return true;", replace: '' }],
+    edits: [{ file: 'pull/suspected-deletes.ts', find: "if (hold === 'share') return true;", replace: '' }],
   },
   {
     name: 'narrowing-asks-nobody',
@@ -234,7 +234,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/guards.ts',
-        find: "if (facts.isNarrowed) return { kind: 'hold', reason: 'narrowed', percent };",
+        find: "if (facts.isNarrowed) return 'narrowed';",
         replace: '',
       },
     ],
