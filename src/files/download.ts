@@ -7,7 +7,7 @@ import PQueue from 'p-queue';
 import { stampFromMs } from '../base/clock.ts';
 import { type RowsyncError, asRowsyncError } from '../base/errors.ts';
 import { runAll, shareNext } from '../base/concurrency.ts';
-import { columnMode, downloadProblem, judgeFile, type FileRule } from '../reconcile/files.ts';
+import { columnMode, downloadProblem, judgeFile } from '../reconcile/files.ts';
 import { readTableProblems } from '../replica/bookkeeping/table-errors.ts';
 import { readFileColumns, forgetLook, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
 import {
@@ -184,10 +184,8 @@ interface FetchRun {
   readonly underWay: Map<string, Promise<void>>;
 }
 
-interface FileToFetch {
+interface FileToFetch extends WantedColumn {
   readonly file: FileNotHere;
-  readonly column: FileColumn;
-  readonly rule: FileRule;
 }
 
 /** Thrown into a download to end it where a rule turns out to leave the file out. */

@@ -11,7 +11,6 @@
 import mime from 'mime';
 import { basename, isAbsolute, join, normalize, sep } from 'node:path';
 import { createHash } from 'node:crypto';
-import { must } from '../base/assert.ts';
 import { asRowsyncError, codeOf } from '../base/errors.ts';
 import { piecesOf, systemFiles, type FileSystem } from '../base/file-system.ts';
 import {
@@ -46,14 +45,17 @@ import type { AttachmentInfo } from '../wire/attachments.ts';
 
 type ReadFile = Omit<SentFile, 'before'>;
 
+/** Why a value cannot be sent after all. */
+interface Problem {
+  readonly problem: string;
+}
+
 /** What the files of a batch hold, by their SHA-256. */
 export type Contents = ReadonlyMap<string, StreamedBytes>;
 
 /** The files of a batch, by the values that name them. */
 export interface Uploads {
-  readonly files: ReadonlyMap<string, ReadFile>;
-  /** Why a value cannot be sent after all. */
-  readonly problems: ReadonlyMap<string, string>;
+  readonly files: ReadonlyMap<string, ReadFile | Problem>;
   /** By SHA-256. */
   readonly contents: Contents;
 }
@@ -66,7 +68,7 @@ export function fileMeasurer(uploadDir: string | null, files = systemFiles): Mea
   };
 }
 
-type Place = { readonly path: string; readonly bytes: number } | { readonly problem: string };
+type Place = { readonly path: string; readonly bytes: number } | Problem;
 
 function findFile(files: FileSystem, value: string, uploadDir: string | null): Place {
   const name = value.slice(UPLOAD_PREFIX.length);
@@ -96,35 +98,31 @@ function isWithin(path: string, folder: string): boolean {
   return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-export const NO_UPLOADS: Uploads = { files: new Map(), problems: new Map(), contents: new Map() };
+export const NO_UPLOADS: Uploads = { files: new Map(), contents: new Map() };
 
 /** Reads the files of rows that are about to be recorded, as many as one request takes; rows with the others are left for the next plan. */
 export async function readUploads(run: TablePush, rows: readonly PlannedRow[]): Promise<Uploads> {
   const { settings, files: { system = systemFiles } = {} } = run.context;
   const requestBytesMax = settings.batchLimits?.requestBytesMax ?? REQUEST_BYTES_MAX;
-  const files = new Map<string, ReadFile>();
-  const problems = new Map<string, string>();
+  const bounds = { bytesMax: requestBytesMax, secrets: settings.secrets };
+  const files = new Map<string, ReadFile | Problem>();
   const contents = new Map<string, StreamedBytes>();
   let left = requestBytesMax;
   for (const { value } of rows.flatMap((row) => uploadsOf(run, row))) {
-    const known = files.get(value);
-    if (known === undefined && !problems.has(value) && left > 0) {
+    if (!files.has(value) && left > 0) {
       const place = findFile(system, value, settings.uploadDir);
-      const bounds = { bytesMax: requestBytesMax, secrets: settings.secrets };
-      const content = 'problem' in place ? place : await hashFile(system, place.path, bounds);
-      if (content === 'tooLarge') problems.set(value, tooLarge(requestBytesMax));
-      else if ('problem' in content) problems.set(value, content.problem);
-      else if ('path' in place && content.bytes <= left) {
-        const { path } = place;
-        const type = mime.getType(path) ?? 'application/octet-stream'; // by the extension, as the origin is told
-        files.set(value, { path, name: basename(path), type, ...content });
-        contents.set(content.sha256, { length: content.bytes, read: () => readAgain(system, path, content) });
+      const read = 'problem' in place ? place : await readFile(system, place.path, bounds);
+      if ('problem' in read) files.set(value, read);
+      else if (read.bytes <= left) {
+        files.set(value, read);
+        contents.set(read.sha256, { length: read.bytes, read: () => readAgain(system, read) });
       }
     }
+    const file = files.get(value);
     // Each row sends a copy of its own.
-    left -= files.get(value)?.bytes ?? 0;
+    if (file !== undefined && 'bytes' in file) left -= file.bytes;
   }
-  return { files, problems, contents };
+  return { files, contents };
 }
 
 function uploadsOf(
@@ -148,29 +146,22 @@ export function attachUploads(
 } {
   const broken: Pick<UnsendableRow, 'id' | 'column' | 'reason'>[] = [];
   const whole = rows.flatMap((row): readonly PlannedRow[] => {
-    const named = uploadsOf(run, row);
-    if (named.length === 0) return [row];
-    const problem = named.find(({ value }) => uploads.problems.has(value));
-    if (problem !== undefined) {
-      const reason = must(uploads.problems.get(problem.value), 'a broken file has a reason');
-      broken.push({ id: row.id, column: problem.column, reason });
+    const named = new Map(uploadsOf(run, row).map(({ column, value }) => [column, uploads.files.get(value)]));
+    for (const [column, file] of named) {
+      if (file === undefined || !('problem' in file)) continue;
+      broken.push({ id: row.id, column, reason: file.problem });
       return [];
     }
-    if (named.some(({ value }) => !uploads.files.has(value))) return [];
+    if (named.values().some((file) => file === undefined)) return [];
     const cells = row.cells.map((cell): SentCell => {
-      if (!named.some(({ column }) => column === cell.column)) return cell;
+      const file = named.get(cell.column);
+      if (file === undefined || 'problem' in file) return cell;
       const before = baseById.get(row.id)?.values[cell.column] ?? null;
-      const file = must(uploads.files.get(String(cell.value)), 'a row without all its files was left out');
       return { ...cell, file: { ...file, before: before === null ? null : String(before) } };
     });
     return [{ ...row, cells }];
   });
   return { rows: whole, broken };
-}
-
-interface FileContent {
-  readonly bytes: number;
-  readonly sha256: string;
 }
 
 const NO_FILE = 'what is to be attached is not a file (a folder, a pipe or a device)';
@@ -185,17 +176,17 @@ function fileProblem(thrown: unknown): string {
   return `the file to attach cannot be read (${code})`;
 }
 
-/** Reads a file once. Returns its length and SHA-256, or why it is not to be sent. */
-async function hashFile(
+/** Reads a file once, for its length and SHA-256. */
+async function readFile(
   files: FileSystem,
   path: string,
   { bytesMax, secrets }: { readonly bytesMax: number; readonly secrets: readonly string[] },
-): Promise<FileContent | 'tooLarge' | { readonly problem: string }> {
+): Promise<ReadFile | Problem> {
   try {
     const file = await files.open(path);
     try {
       if (!file.isFile) return { problem: NO_FILE };
-      if (file.bytes > bytesMax) return 'tooLarge';
+      if (file.bytes > bytesMax) return { problem: tooLarge(bytesMax) };
       const hash = createHash('sha256');
       const hasSecret = secretFinder(secrets, file.bytes);
       let bytes = 0;
@@ -204,7 +195,8 @@ async function hashFile(
         hash.update(chunk);
         bytes += chunk.length;
       }
-      return { bytes, sha256: hash.digest('hex') };
+      const type = mime.getType(path) ?? 'application/octet-stream'; // by the extension, as the origin is told
+      return { path, name: basename(path), type, bytes, sha256: hash.digest('hex') };
     } finally {
       await file.close();
     }
@@ -235,7 +227,7 @@ function secretFinder(secrets: readonly string[], fileBytes: number): (chunk: Ui
 }
 
 /** The bytes of a file that was hashed before. The last ones come only once they all are known to be the same. */
-async function* readAgain(files: FileSystem, path: string, { bytes, sha256 }: FileContent): AsyncGenerator<Uint8Array> {
+async function* readAgain(files: FileSystem, { path, bytes, sha256 }: ReadFile): AsyncGenerator<Uint8Array> {
   const file = await files.open(path);
   try {
     if (!file.isFile) throw new Error('What was to be sent is not a file any more');
