@@ -42,7 +42,6 @@ import { renameInKeptRows } from '../replica/rows-as-json.ts';
 import { schemaWatch } from '../replica/schema-objects.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
-import type { RowTarget } from '../replica/rows.ts';
 import { storeSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import {
   addColorColumn,
@@ -58,7 +57,7 @@ import {
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import { isWritable, type TableDescriptor } from '../wire/schema.ts';
 import { applySelection, type Confirmation } from './column-selection.ts';
-import type { LocalShape, PreparedTable, PullContext, TableSettings } from './context.ts';
+import type { PreparedTable, PullContext, TableSettings } from './context.ts';
 import { movingError } from './table-description.ts';
 import { changeOf, columnChanges } from './schema-changes.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
@@ -245,15 +244,6 @@ export function requireSettled({ replica }: PullContext, tableId: number): void 
   });
 }
 
-interface Shaped {
-  readonly target: RowTarget & { readonly columns: readonly LocalShape[] };
-  readonly live: readonly ColumnRecord[];
-  readonly changed: boolean;
-  readonly isNew: boolean;
-  /** Its guards were missing or changed, so another client may have changed its rows. */
-  readonly wasTampered: boolean;
-}
-
 /** `twoWay` is the table as it was captured so far; null if it was not. */
 function shapeTable(
   tx: Tx,
@@ -264,7 +254,7 @@ function shapeTable(
     readonly twoWay: TwoWayTable | null;
     readonly columnNaming: Naming;
   },
-): Shaped {
+) {
   const wasTampered = isTampered(tx, descriptor.id, options.twoWay);
   const table = readTable(tx, descriptor.id);
   const known = readColumns(tx, descriptor.id);
@@ -320,6 +310,7 @@ function shapeTable(
     live,
     changed: wasTampered || shapeChanged,
     isNew: known.length === 0,
+    // Its guards were missing or changed, so another client may have changed its rows.
     wasTampered,
   };
 }

@@ -9,16 +9,10 @@ import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
 import { isNarrowed, judgeDeletion, type DeletionFacts, type DeletionHold, identityOf } from '../reconcile/guards.ts';
 import { isOtherCaller } from '../replica/bookkeeping/identity.ts';
-import {
-  type TableRecord,
-  readSelection,
-  readTable,
-  type TableSelection,
-  storeFacts,
-} from '../replica/bookkeeping/tables.ts';
-import { readTableProblems, storeHold, type TableProblems } from '../replica/bookkeeping/table-errors.ts';
+import { readSelection, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
+import { readTableProblems, storeHold } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { readSweep, type SweepState } from '../replica/bookkeeping/sweeps.ts';
+import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { clearSeenSuspects } from '../replica/bookkeeping/pages.ts';
 import { countSuspects, readSuspects } from '../replica/bookkeeping/suspects.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
@@ -63,7 +57,7 @@ export async function settleSuspects(
   if (hold !== null) {
     if (isResumed) return { deletedCount, held: null };
     const held = holdError(table, { hold, missingCount, rowCount: known.rowCount });
-    if (known.heldCode === null) context.log.warn('guard.held', { table: localName, rowCount: missingCount });
+    if (!known.isHeld) context.log.warn('guard.held', { table: localName, rowCount: missingCount });
     await context.replica.write(`Holding deletes of ${localName}`, (tx) => {
       storeHold(tx, id, held, stampFromMs(context.clock.nowMs()));
     });
@@ -72,7 +66,7 @@ export async function settleSuspects(
   const looked =
     count === 0 ? { deletedCount: 0, isSettled: true } : await lookUp(context, table, { next, counts, ...settling });
   const outcome = { deletedCount: deletedCount + looked.deletedCount, held: null };
-  const isKnown = known.heldCode === null && known.identityChecked && known.rowsFilter === filter;
+  const isKnown = !known.isHeld && !known.identityChanged && !known.isOtherFilter;
   if (!looked.isSettled || isKnown) return outcome;
   await context.replica.write(`Settling the missing rows of ${localName}`, (tx) => {
     storeHold(tx, id, null, '');
@@ -86,11 +80,11 @@ export async function settleSuspects(
 /** Whether rows are requested before the question to a person: once, unless it would take long. */
 function isRequestedFirst({ hold, known, missingCount }: Settling): boolean {
   if (hold === 'share') return true;
-  return hold === 'narrowed' && known.heldCode === null && missingCount <= FIRST_LOOKUPS_MAX;
+  return hold === 'narrowed' && !known.isHeld && missingCount <= FIRST_LOOKUPS_MAX;
 }
 
 interface Settling {
-  readonly known: GuardedTable;
+  readonly known: ReturnType<typeof readGuarded>;
   readonly count: number;
   /** Suspects that are here, and on no page. */
   readonly missingCount: number;
@@ -117,13 +111,14 @@ async function judgeSuspects(
         );
   const { count } = left;
   const missingCount = Math.max(0, left.missingCount - stayingCount);
-  const known = readGuarded(replica, target.id);
-  const facts = guardFacts(table, { ...known, rowCount: known.rowCount + deletedCount });
+  const known = readGuarded(replica, table);
+  const rowCount = known.rowCount + deletedCount;
   const { maxDeletePercent } = settings;
   const judge = (missing: number, rules: Partial<DeletionFacts>): DeletionHold | null => {
     const missingOfAll = missing === 0 ? 0 : missing + deletedCount;
     return judgeDeletion({
-      ...facts,
+      ...known,
+      rowCount,
       maxDeletePercent,
       missingCount: missingOfAll,
       confirmed: missing <= consent,
@@ -141,27 +136,17 @@ async function judgeSuspects(
   };
 }
 
-type GuardedTable = Pick<TableRecord, 'rowCount'> &
-  Pick<SweepState, 'identityChecked' | 'sweptAt'> &
-  Pick<TableSelection, 'rowsFilter'> &
-  Pick<TableProblems, 'heldCode'>;
-
-function readGuarded(from: Connection, tableId: number): GuardedTable {
+/** What decides, besides counts, whether rows of a table may be removed. */
+function readGuarded(from: Connection, { target: { id }, address: { rows: filter = null } }: PreparedTable) {
+  const { identityChecked, sweptAt } = readSweep(from, id);
+  const { rowsFilter } = readSelection(from, id);
   return {
-    ...readTable(from, tableId),
-    ...readSweep(from, tableId),
-    ...readSelection(from, tableId),
-    ...readTableProblems(from, tableId),
+    rowCount: readTable(from, id).rowCount,
+    isHeld: readTableProblems(from, id).heldCode !== null,
+    identityChanged: !identityChecked,
+    isOtherFilter: rowsFilter !== filter,
+    isNarrowed: isNarrowed({ filter, settledBy: rowsFilter, wasRead: sweptAt !== null }),
   };
-}
-
-/** The facts, besides counts, that decide whether rows of a table may be removed. */
-function guardFacts(
-  { address }: PreparedTable,
-  { rowCount, identityChecked, rowsFilter, sweptAt }: GuardedTable,
-): Pick<DeletionFacts, 'rowCount' | 'identityChanged' | 'isNarrowed'> {
-  const facts = { filter: address.rows ?? null, settledBy: rowsFilter, wasRead: sweptAt !== null };
-  return { rowCount, identityChanged: !identityChecked, isNarrowed: isNarrowed(facts) };
 }
 
 /** Asks for rows by id outside of a sweep; returns how many were deleted, null if more may not go without a person. @throws RowsyncError. */
@@ -171,7 +156,7 @@ export async function proveDeletes(
   { ids, counts }: { readonly ids: readonly number[]; readonly counts: SweepCounts },
 ): Promise<number | null> {
   const { replica, settings } = context;
-  const facts = { ...guardFacts(table, readGuarded(replica, table.target.id)), confirmed: false };
+  const facts = { ...readGuarded(replica, table), confirmed: false };
   const isAllowed = (missingCount: number, rules: Pick<DeletionFacts, 'maxDeletePercent' | 'isNarrowed'>): boolean =>
     judgeDeletion({ ...facts, missingCount, ...rules }) === null;
   const ordered = ids.toSorted((a, b) => a - b);

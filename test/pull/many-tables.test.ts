@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { placeTables } from '../../src/pull/apply-schema.ts';
+import { placeTables } from '../../src/pull/place-tables.ts';
 import { pull } from '../../src/pull/pull.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';

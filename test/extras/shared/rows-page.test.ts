@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { countRows, findBrowsedTable, readBrowsedTables, type Filter } from '../../../src/extras/shared/rows-page.ts';
 import { must } from '../../../src/base/assert.ts';
-import { placeTables } from '../../../src/pull/apply-schema.ts';
+import { placeTables } from '../../../src/pull/place-tables.ts';
 import { startFixture } from '../../support/replica.ts';
 import { startTwoWay } from '../../support/two-way.ts';
 
