@@ -59,6 +59,7 @@ import { isWritable, type TableDescriptor } from '../wire/schema.ts';
 import { applySelection, type Confirmation } from './column-selection.ts';
 import type { PreparedTable, PullContext, TableSettings } from './context.ts';
 import { movingError } from './table-description.ts';
+import { keepPlace } from './place-tables.ts';
 import { changeOf, columnChanges } from './schema-changes.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { watchShape } from '../origin/renamed-columns.ts';
@@ -81,6 +82,7 @@ export async function applySchema(
   const filterBefore = known === null ? null : readSelection(context.replica, known.id).rowsFilter;
   const pageRowsBefore = known === null ? null : readSweep(context.replica, known.id).pageRows;
   await requireColumns(context, descriptor);
+  await keepPlace(context, descriptor);
   const { target, twoWay } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
     const before = findTwoWayTable(tx, descriptor.id);
     const shaped = shapeTable(tx, descriptor, {

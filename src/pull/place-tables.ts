@@ -48,11 +48,10 @@ interface Move {
 
 /** Places all tables before any is described: they are pulled in parallel, and the order of answers must not decide. */
 export async function placeTables(context: PullContext, tables: readonly TableSummary[]): Promise<void> {
-  const { replica, settings, clock } = context;
-  const names = { style: readNameStyle(replica), given: settings.ownNameOf };
-  const placing = { at: stampFromMs(clock.nowMs()), names };
+  const { replica, clock } = context;
+  const placing = { at: stampFromMs(clock.nowMs()), names: nameRules(context) };
   const isPlaced =
-    tables.every((table) => isInPlace(replica, table, names)) &&
+    tables.every((table) => isInPlace(replica, table, placing.names)) &&
     movesOf(replica, namesOf(replica, tables, placing)).length === 0;
   if (isPlaced && hasChangesView(replica)) return;
   const dropped = tables.filter(({ id }) => isDropped(replica, id));
@@ -62,6 +61,15 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
   });
   for (const { id } of dropped)
     context.log.warn('table.restored', { table: readTable(replica, id).localName, ...TABLE_RESTORED });
+}
+
+/** Places a table once more that has lost its place since, to another client or to another name. */
+export async function keepPlace(context: PullContext, table: TableSummary): Promise<void> {
+  if (!isInPlace(context.replica, table, nameRules(context))) await placeTables(context, [table]);
+}
+
+function nameRules({ replica, settings }: PullContext): NameRules {
+  return { style: readNameStyle(replica), given: settings.ownNameOf };
 }
 
 export async function refreshChangesView({ replica }: PullContext): Promise<void> {
