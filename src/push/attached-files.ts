@@ -46,7 +46,7 @@ import type { AttachmentInfo } from '../wire/attachments.ts';
 type ReadFile = Omit<SentFile, 'before'>;
 
 /** Why a value cannot be sent after all. */
-interface Problem {
+interface UnsendableFile {
   readonly problem: string;
 }
 
@@ -55,7 +55,7 @@ export type Contents = ReadonlyMap<string, StreamedBytes>;
 
 /** The files of a batch, by the values that name them. */
 export interface Uploads {
-  readonly files: ReadonlyMap<string, ReadFile | Problem>;
+  readonly files: ReadonlyMap<string, ReadFile | UnsendableFile>;
   /** By SHA-256. */
   readonly contents: Contents;
 }
@@ -68,7 +68,7 @@ export function fileMeasurer(uploadDir: string | null, files = systemFiles): Mea
   };
 }
 
-type Place = { readonly path: string; readonly bytes: number } | Problem;
+type Place = { readonly path: string; readonly bytes: number } | UnsendableFile;
 
 function findFile(files: FileSystem, value: string, uploadDir: string | null): Place {
   const name = value.slice(UPLOAD_PREFIX.length);
@@ -105,7 +105,7 @@ export async function readUploads(run: TablePush, rows: readonly PlannedRow[]): 
   const { settings, files: { system = systemFiles } = {} } = run.context;
   const requestBytesMax = settings.batchLimits?.requestBytesMax ?? REQUEST_BYTES_MAX;
   const bounds = { bytesMax: requestBytesMax, secrets: settings.secrets };
-  const files = new Map<string, ReadFile | Problem>();
+  const files = new Map<string, ReadFile | UnsendableFile>();
   const contents = new Map<string, StreamedBytes>();
   let left = requestBytesMax;
   for (const { value } of rows.flatMap((row) => uploadsOf(run, row))) {
@@ -181,7 +181,7 @@ async function readFile(
   files: FileSystem,
   path: string,
   { bytesMax, secrets }: { readonly bytesMax: number; readonly secrets: readonly string[] },
-): Promise<ReadFile | Problem> {
+): Promise<ReadFile | UnsendableFile> {
   try {
     const file = await files.open(path);
     try {
