@@ -19,7 +19,7 @@ export type Given = Exclude<Value, null>;
 /** Turns a parsed JSON value, or the text of an XML element, into a `Value`; undefined when it has no meaning for the type. */
 export type ValueReader = (raw: unknown) => Value | undefined;
 
-/** Turns a value into JSON text, or into the text of an XML element, not escaped. */
+/** Turns a value into the text of an XML element, not escaped; in JSON it is a string unless its type says otherwise. */
 export type GivenWriter = (value: Given) => string;
 
 /** What the values of a type are. Types of one form hold each other's values: a change between them keeps the column. */
@@ -38,15 +38,14 @@ export interface CellForm {
   readonly sqlAdvice?: string;
 }
 
-/** How values travel: output is what Select and Retrieve return, input is what the write methods take. `zone` is the caller's. The sandbox has the other
- * side (sandbox/wire/value-forms.ts). */
+/** How values travel (values.ts). `zone` is the caller's. */
 interface Wire {
   readonly readOutput: ValueReader;
-  /** JSON. */
-  readonly writeInput: (zone: string) => GivenWriter;
   /** The text of an element means the same with spaces around it; in types without this, every character counts. */
   readonly readXmlText?: (text: string, read: ValueReader) => Value | undefined;
-  readonly writeXmlInput: (zone: string) => GivenWriter;
+  readonly writeInput: (zone: string) => GivenWriter;
+  /** Whether JSON has the text without quotes, as a number or a boolean. */
+  readonly isJsonLiteral?: boolean;
 }
 
 /** One column type. */
@@ -137,14 +136,6 @@ function isInstant(value: Given): boolean {
   return typeof value === 'string' && value.endsWith('Z') && utcFromOffsetText(value) !== undefined;
 }
 
-/** A writer that is the same in every zone. */
-function anyZone(write: GivenWriter): (zone: string) => GivenWriter {
-  return () => write;
-}
-
-const jsonText = anyZone((value) => JSON.stringify(String(value)));
-const plainText = anyZone(String);
-const plainDigits = anyZone(numericToPlain);
 const trimmed = (text: string, read: ValueReader): Value | undefined => read(text);
 
 const TEXT: TypeRules = {
@@ -161,8 +152,7 @@ const TEXT: TypeRules = {
   isTakenAs: (sent, there) => sent === '' && there === null,
   filterLiteral: (value) => textLiteral(String(value)),
   readOutput: readText,
-  writeInput: jsonText,
-  writeXmlInput: plainText,
+  writeInput: () => String,
 };
 
 /** In formulas a type of its own: a filter that compares it with a text would be refused. */
@@ -204,7 +194,7 @@ const CHECKBOX: TypeRules = {
   isTakenAs: (sent, there) => sent === null && there === false,
   filterLiteral: () => null,
   readOutput: (raw) => (typeof raw === 'boolean' ? raw : readNull(raw)),
-  writeInput: anyZone((value) => (value === true ? 'true' : 'false')),
+  isJsonLiteral: true,
   readXmlText: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
 };
 
@@ -235,9 +225,9 @@ const NUMERIC: TypeRules = {
   filterLiteral: (value) =>
     !isNumber(value) || typeof value === 'boolean' || isTooLong(value) ? null : numberLiteral(value),
   readOutput: readNumeric,
-  writeInput: plainDigits,
+  writeInput: () => numericToPlain,
+  isJsonLiteral: true,
   readXmlText: trimmed,
-  writeXmlInput: plainDigits,
 };
 
 const DURATION: TypeRules = {
@@ -300,9 +290,8 @@ const TIMESTAMP: TypeRules = {
   readOutput: ofText(utcFromOffsetText),
   // Both formats show whole seconds.
   isTakenAs: (sent, there) => typeof sent === 'string' && withoutFraction(sent) === there,
-  writeInput: (zone) => (value) => `"${inputTextFromUtc(String(value), zone)}"`,
+  writeInput: (zone) => (value) => inputTextFromUtc(String(value), zone),
   readXmlText: trimmed,
-  writeXmlInput: (zone) => (value) => inputTextFromUtc(String(value), zone),
 };
 
 const ATTACHMENT: TypeRules = {

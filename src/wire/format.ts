@@ -4,8 +4,10 @@
  */
 import { readAttachments, type AttachmentInfo } from './attachments.ts';
 import * as json from './json.ts';
+import type { ValueReader } from './column-types.ts';
 import type {
   ColumnShape,
+  ColumnType,
   DatabaseDescriptor,
   Rollup,
   RollupShape,
@@ -13,6 +15,7 @@ import type {
   TableDescriptor,
   UserDescriptor,
 } from './schema.ts';
+import { readOutput, readXmlOutput } from './values.ts';
 import * as writes from './writes.ts';
 import * as xml from './xml.ts';
 
@@ -51,45 +54,60 @@ export interface WireFormat {
   writeInputRows(rows: readonly writes.OutgoingRow[], zone: string): string;
 }
 
-const jsonFormat: WireFormat = {
-  extension: 'json',
-  contentType: 'application/json;charset=utf-8',
-  readDatabase: (text, what) => json.readDatabase(json.parseBody(text, what), what),
-  readTable: (text, what) => json.readTable(json.parseBody(text, what), what),
-  readUser: (text, what) => json.readUser(json.parseBody(text, what), what),
-  readRows: (text, columns, what, maskKey) => json.readRows(json.parseBody(text, what), columns, what, maskKey),
-  readColumnNames: (text, what) => json.readColumnNames(json.parseBody(text, what), what),
-  readRollups: (text, columns, what) => json.readRollups(json.parseBody(text, what), columns, what),
-  readStatuses: (text, rowCount, what) => writes.readStatuses(json.parseBody(text, what), rowCount, what),
-  readAttachments: (text, what) => readAttachments(json.parseBody(text, what), what),
-  readError: readJsonError,
-  carriesInput: () => true,
-  writeInputRows: writes.writeInputRows,
+/** In what one format differs from the other. */
+interface Syntax extends Pick<
+  WireFormat,
+  'extension' | 'contentType' | 'readRows' | 'carriesInput' | 'writeInputRows'
+> {
+  /** What JSON.parse gives of the document. */
+  readonly parse: (text: string, what: string, form: xml.DocumentForm) => unknown;
+  /** The same of an error; undefined for what is none. */
+  readonly parseError: (text: string) => unknown;
+  readonly readerOf: (type: ColumnType) => ValueReader;
+}
+
+function formatFrom({ parse, parseError, readerOf, ...syntax }: Syntax): WireFormat {
+  return {
+    ...syntax,
+    readDatabase: (text, what) => json.readDatabase(parse(text, what, 'fields'), what),
+    readTable: (text, what) => json.readTable(parse(text, what, 'fields'), what),
+    readUser: (text, what) => json.readUser(parse(text, what, 'fields'), what),
+    readColumnNames: (text, what) => json.readColumnNames(parse(text, what, 'rows'), what),
+    readRollups: (text, columns, what) => json.readRollups(parse(text, what, 'rows'), columns, what, readerOf),
+    readStatuses: (text, rowCount, what) => writes.readStatuses(parse(text, what, 'list'), rowCount, what),
+    readAttachments: (text, what) => readAttachments(parse(text, what, 'list'), what),
+    readError: (text) => json.readError(parseError(text)),
+  };
+}
+
+/** The format that an extension names. */
+export const WIRE_FORMATS: Readonly<Record<Extension, WireFormat>> = {
+  json: formatFrom({
+    extension: 'json',
+    contentType: 'application/json;charset=utf-8',
+    parse: json.parseBody,
+    parseError: parseJsonError,
+    readerOf: readOutput,
+    readRows: (text, columns, what, maskKey) => json.readRows(json.parseBody(text, what), columns, what, maskKey),
+    carriesInput: () => true,
+    writeInputRows: writes.writeInputRows,
+  }),
+  xml: formatFrom({
+    extension: 'xml',
+    contentType: 'text/xml;charset=utf-8',
+    parse: xml.parseXmlBody,
+    parseError: xml.parseXmlError,
+    readerOf: readXmlOutput,
+    readRows: xml.readXmlRows,
+    carriesInput: xml.carriesXmlInput,
+    writeInputRows: xml.writeXmlInputRows,
+  }),
 };
 
-function readJsonError(text: string): json.ErrorDescriptor | undefined {
+function parseJsonError(text: string): unknown {
   try {
-    return json.readError(JSON.parse(text));
+    return JSON.parse(text);
   } catch {
     return undefined; // a SyntaxError: an HTML page of a proxy, or nothing
   }
 }
-
-const xmlFormat: WireFormat = {
-  extension: 'xml',
-  contentType: 'text/xml;charset=utf-8',
-  readDatabase: xml.readXmlDatabase,
-  readTable: xml.readXmlTable,
-  readUser: xml.readXmlUser,
-  readRows: xml.readXmlRows,
-  readColumnNames: xml.readXmlColumnNames,
-  readRollups: xml.readXmlRollups,
-  readStatuses: xml.readXmlStatuses,
-  readAttachments: xml.readXmlAttachments,
-  readError: xml.readXmlError,
-  carriesInput: xml.carriesXmlInput,
-  writeInputRows: xml.writeXmlInputRows,
-};
-
-/** The format that an extension names. */
-export const WIRE_FORMATS: Readonly<Record<Extension, WireFormat>> = { json: jsonFormat, xml: xmlFormat };

@@ -8,6 +8,7 @@ import { overBudget } from './json-budget.ts';
 import type {
   ColumnDescriptor,
   ColumnShape,
+  ColumnType,
   DatabaseDescriptor,
   JsonObject,
   Rollup,
@@ -23,7 +24,7 @@ import type {
 } from './schema.ts';
 import type { ValueReader } from './column-types.ts';
 import { unreadableRow, whyUnreadable, type UnreadableCell } from './unreadable.ts';
-import { readColumnOutput, readOutput } from './json-values.ts';
+import { columnReader, readOutput } from './values.ts';
 
 /** An error descriptor (2.7, origin facts 4.1); `error` is HTTP-like, `source` names a parameter, column or view. */
 export interface ErrorDescriptor {
@@ -296,11 +297,9 @@ export function readRows(
   if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
   const readers = columns.map((column) => {
     const { name } = column;
-    return { name, inherited: name in {}, read: readColumnOutput(column, maskKey) };
+    return { name, inherited: name in {}, read: columnReader(readOutput, column, maskKey) };
   });
-  const rows: Row[] = [];
-  const unreadable: UnreadableRow[] = [];
-  const ids: number[] = [];
+  const page: OpenPage = { rows: [], unreadable: [], ids: [] };
   let count = 0;
   let allowed: { readonly raw: unknown; readonly allow: string | null } = { raw: null, allow: null };
   for (const item of json as unknown[]) {
@@ -311,20 +310,41 @@ export function readRows(
     if (typeof id !== 'number' || !Number.isSafeInteger(id)) {
       throw unexpected(what, `row ${count} has no integer "@row.id"`);
     }
-    ids.push(id);
-    const { values, faults } = readValues(object, readers, what);
     const raw = object['@row.allow'];
     // Mostly that of the row before.
     if (raw !== allowed.raw) allowed = { raw, allow: readAllow(raw) };
-    const { allow } = allowed;
-    const color = object['@row.color'];
-    // Most rows have no color, and a spread costs as much as three cells.
-    const row = color == null ? { id, allow, values } : { id, allow, ...readColor(color), values };
-    const fault = faults[0]; // not taken apart, which would make an iterator for every row
-    if (fault === undefined) rows.push(row);
-    else unreadable.push(unreadableRow(row, [fault, ...faults.slice(1)]));
+    const { values, faults } = readValues(object, readers, what); // a spread costs as much as three cells
+    addRow(page, { id, allow: allowed.allow, color: object['@row.color'], values, faults });
   }
-  return { rows, unreadable, ids };
+  return page;
+}
+
+/** The rows of one answer, as they are read. */
+export interface OpenPage {
+  readonly rows: Row[];
+  readonly unreadable: UnreadableRow[];
+  readonly ids: number[];
+}
+
+/** A row as a format has it. The specification leaves the form of a color open: what is no text is none. */
+interface ReadRow extends ReadValues {
+  readonly id: number;
+  readonly allow: string | null;
+  readonly color: unknown;
+}
+
+interface ReadValues {
+  readonly values: readonly Value[];
+  readonly faults: readonly UnreadableCell[];
+}
+
+/** Adds a row to a page, in either format. */
+export function addRow(page: OpenPage, { id, allow, color, values, faults }: ReadRow): void {
+  page.ids.push(id);
+  const row = typeof color === 'string' && color !== '' ? { id, allow, color, values } : { id, allow, values };
+  const fault = faults[0]; // not taken apart, which would make an iterator for every row
+  if (fault === undefined) page.rows.push(row);
+  else page.unreadable.push(unreadableRow(row, [fault, ...faults.slice(1)]));
 }
 
 /** The names of the columns that the first row of an answer has; null without a row. @throws RowsyncError `origin.unexpected`. */
@@ -340,15 +360,13 @@ function readAllow(allow: unknown): string | null {
   return typeof allow === 'string' ? allow.replaceAll(' ', '') : null;
 }
 
-const NO_COLOR: Pick<Row, 'color'> = {};
-
-/** The color of a row, whose name the specification leaves open; anything but a text is none. */
-export function readColor(color: unknown): Pick<Row, 'color'> {
-  return typeof color === 'string' && color !== '' ? { color } : NO_COLOR;
-}
-
 /** Reads rows that sum up others (origin facts 1.2). @throws RowsyncError `origin.unexpected`. */
-export function readRollups(json: unknown, columns: readonly RollupShape[], what: string): readonly Rollup[] {
+export function readRollups(
+  json: unknown,
+  columns: readonly RollupShape[],
+  what: string,
+  readerOf: (type: ColumnType) => ValueReader,
+): readonly Rollup[] {
   if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
   return (json as unknown[]).map((item, index) => {
     const object = readObject(item, `${what}, row ${index + 1}`);
@@ -356,7 +374,7 @@ export function readRollups(json: unknown, columns: readonly RollupShape[], what
     const values = columns.map(({ name, otherName, type: valueType }): Value => {
       if (otherName !== undefined && typeof type === 'string') return null;
       const isOther = otherName !== undefined && !Object.hasOwn(object, name);
-      const value = readOutput(valueType)(object[isOther ? otherName : name]);
+      const value = readerOf(valueType)(object[isOther ? otherName : name]);
       if (value === undefined) throw unexpected(what, `row ${index + 1} has no usable "${name}"`);
       return value;
     });
@@ -367,11 +385,7 @@ export function readRollups(json: unknown, columns: readonly RollupShape[], what
 /** No row has faults but the few that cannot be read. */
 const NO_FAULTS: readonly UnreadableCell[] = [];
 
-function readValues(
-  object: JsonObject,
-  readers: readonly JsonColumnReader[],
-  what: string,
-): { readonly values: readonly Value[]; readonly faults: readonly UnreadableCell[] } {
+function readValues(object: JsonObject, readers: readonly JsonColumnReader[], what: string): ReadValues {
   const values: Value[] = [];
   let faults = NO_FAULTS;
   const read = (reader: JsonColumnReader, raw: unknown): void => {

@@ -15,7 +15,7 @@ import {
   type ErrorDescriptor,
 } from './json.ts';
 import type { ColumnShape, ColumnType, Value } from './schema.ts';
-import { writeInput, type ValueWriter } from './json-values.ts';
+import { writeInput, type ValueWriter } from './values.ts';
 
 /** One cell of a write; the value of an attachment column is `cid:<content id>`. */
 export interface OutgoingCell extends ColumnShape {

@@ -3,39 +3,18 @@
  * `<Response>` with `<row>` or `<attachment>` elements directly below it, descriptors with plural wrappers around singular
  * items (`<tables><table>`), `<Error>` as the root when the whole request failed. Rows of a write have any names.
  *
- * Descriptors, statuses and attachments are brought into the fields of the JSON form and read there. So each field is
- * described once, and a number or a boolean may be its text (json.ts, writes.ts, attachments.ts). Rows go straight to and from `Value`s.
+ * Documents are brought into the JSON form and read there. So each field is described once, and a number or a boolean may be its text (json.ts,
+ * writes.ts, attachments.ts). Pages of rows, where time counts, go straight to and from `Value`s.
  */
 import { XMLBuilder } from 'fast-xml-parser';
 
 import { RowsyncError } from '../base/errors.ts';
-import { readAttachments, type AttachmentInfo } from './attachments.ts';
 import { WireFault } from './fault.ts';
 import * as json from './json.ts';
-import type {
-  ColumnShape,
-  ColumnType,
-  DatabaseDescriptor,
-  JsonObject,
-  Rollup,
-  RollupShape,
-  Row,
-  RowPage,
-  TableDescriptor,
-  UnreadableRow,
-  UserDescriptor,
-  Value,
-} from './schema.ts';
+import type { ColumnShape, ColumnType, JsonObject, RowPage, Value } from './schema.ts';
 import type { ValueReader } from './column-types.ts';
-import {
-  checkInputRows,
-  readStatuses,
-  rowIdFrom,
-  type OutgoingCell,
-  type OutgoingRow,
-  type StatusDescriptor,
-} from './writes.ts';
-import { unreadableRow, whyUnreadable, type UnreadableCell } from './unreadable.ts';
+import { checkInputRows, rowIdFrom, type OutgoingCell, type OutgoingRow } from './writes.ts';
+import { whyUnreadable, type UnreadableCell } from './unreadable.ts';
 import { elementFromName } from './xml-names.ts';
 import {
   attributeOf,
@@ -46,7 +25,7 @@ import {
   type TakeChild,
   type XmlElement,
 } from './xml-tree.ts';
-import { readXmlColumnOutput, readXmlOutput, writeXmlInput, type XmlValueWriter } from './xml-values.ts';
+import { columnReader, readXmlOutput, writeXmlInput, type XmlValueWriter } from './values.ts';
 
 /** Begins every document. */
 export const DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
@@ -89,35 +68,35 @@ export function isNil({ attributes }: XmlElement): boolean {
   return attributes.some(({ name, value }) => name.endsWith(':nil') && (value === 'true' || value === '1'));
 }
 
-/** Reads Describe (Database). @throws RowsyncError `origin.truncated` or `origin.unexpected`, as all readers here. */
-export function readXmlDatabase(text: string, what: string): DatabaseDescriptor {
-  return json.readDatabase(fieldsFrom(readResponse(text, what)), what);
+/** Which part of an answer is asked for: what describes one thing, a list of such descriptions, or rows. */
+export type DocumentForm = 'fields' | 'list' | 'rows';
+
+/**
+ * Parses an answer to what JSON.parse gives of the same answer in JSON, but that numbers and booleans are their texts.
+ * @throws RowsyncError `origin.truncated`, `origin.tooLarge` or `origin.unexpected`.
+ */
+export function parseXmlBody(text: string, what: string, form: DocumentForm): unknown {
+  const root = readResponse(text, what);
+  return form === 'fields' ? fieldsFrom(root) : root.children.map(form === 'list' ? fieldsFrom : rowFrom);
 }
 
-/** Reads Describe (Table). */
-export function readXmlTable(text: string, what: string): TableDescriptor {
-  return json.readTable(fieldsFrom(readResponse(text, what)), what);
+/** A row has its attributes as `@row.…`, and the text of each column, which may have any name. */
+function rowFrom({ attributes, children }: XmlElement): JsonObject {
+  return Object.fromEntries([
+    ...attributes.map(({ name, value }) => [`@row.${name}`, value]),
+    ...children.map((cell) => [cell.name, rawValueOf(cell)]),
+  ]);
 }
 
-/** Reads User. */
-export function readXmlUser(text: string, what: string): UserDescriptor {
-  return json.readUser(fieldsFrom(readResponse(text, what)), what);
+/** Null, the text of a column, or the elements that are there instead. */
+function rawValueOf(cell: XmlElement): unknown {
+  return isNil(cell) ? null : cell.children.length > 0 ? cell.children : cell.text;
 }
 
-/** Reads the statuses of a write or a delete; see `readStatuses`. */
-export function readXmlStatuses(text: string, rowCount: number, what: string): readonly StatusDescriptor[] {
-  return readStatuses(readResponse(text, what).children.map(fieldsFrom), rowCount, what);
-}
-
-/** Reads the revisions of an attachment. */
-export function readXmlAttachments(text: string, what: string): readonly AttachmentInfo[] {
-  return readAttachments(readResponse(text, what).children.map(fieldsFrom), what);
-}
-
-/** Reads an error descriptor; undefined when the body is something else. */
-export function readXmlError(text: string): json.ErrorDescriptor | undefined {
+/** Parses an error like other documents; undefined when the body is something else. */
+export function parseXmlError(text: string): unknown {
   const root = readXml(text);
-  return root instanceof WireFault || root.name !== 'Error' ? undefined : json.readError(fieldsFrom(root));
+  return root instanceof WireFault || root.name !== 'Error' ? undefined : fieldsFrom(root);
 }
 
 interface XmlColumnReader {
@@ -132,10 +111,11 @@ export function readXmlRows(
   what: string,
   maskKey: string | null = null,
 ): RowPage {
-  const readers = columns.map((column) => ({ name: column.name, read: readXmlColumnOutput(column, maskKey) }));
-  const rows: Row[] = [];
-  const unreadable: UnreadableRow[] = [];
-  const ids: number[] = [];
+  const readers = columns.map((column) => ({
+    name: column.name,
+    read: columnReader(readXmlOutput, column, maskKey),
+  }));
+  const page: json.OpenPage = { rows: [], unreadable: [], ids: [] };
   let count = 0;
   readResponse(text, what, (element) => {
     count += 1;
@@ -143,38 +123,11 @@ export function readXmlRows(
     if (attributeOf(element, 'type') !== undefined) return;
     const id = rowIdFrom(attributeOf(element, 'id'));
     if (id === undefined) throw json.unexpected(what, `row ${count} has no integer attribute "id"`);
-    ids.push(id);
     const allow = attributeOf(element, 'allow')?.trim().replaceAll(/\s+/g, ',') ?? null;
     const { values, faults } = readValues(element, readers, what);
-    const color = attributeOf(element, 'color');
-    const row = color === undefined ? { id, allow, values } : { id, allow, ...json.readColor(color), values };
-    const fault = faults[0];
-    if (fault === undefined) rows.push(row);
-    else unreadable.push(unreadableRow(row, [fault, ...faults.slice(1)]));
+    json.addRow(page, { id, allow, color: attributeOf(element, 'color'), values, faults });
   });
-  return { rows, unreadable, ids };
-}
-
-/** The names of the columns that the first row of an answer has; null without a row. */
-export function readXmlColumnNames(text: string, what: string): ReadonlySet<string> | null {
-  const [first] = readResponse(text, what).children;
-  return first === undefined ? null : new Set(first.children.map(({ name }) => name));
-}
-
-/** Reads rows that sum up others (origin facts 1.2). @throws RowsyncError `origin.unexpected`. */
-export function readXmlRollups(text: string, columns: readonly RollupShape[], what: string): readonly Rollup[] {
-  return readResponse(text, what).children.map((row, index) => {
-    const byName = cellByName(row);
-    const rowType = attributeOf(row, 'type') ?? null;
-    const values = columns.map(({ name, otherName, type }): Value => {
-      if (otherName !== undefined && rowType !== null) return null;
-      const cell = byName.get(name) ?? (otherName === undefined ? undefined : byName.get(otherName));
-      const value = cell === undefined ? undefined : readXmlOutput(type)(isNil(cell) ? null : cell.text);
-      if (value === undefined) throw json.unexpected(what, `row ${index + 1} has no usable "${name}"`);
-      return value;
-    });
-    return { type: rowType, values };
-  });
+  return page;
 }
 
 function readValues(
@@ -189,7 +142,7 @@ function readValues(
     // Answers keep the order of the request, so that a search is needed only where columns were added or left out.
     if (cell?.name !== name) cell = (byName ??= cellByName(row)).get(name);
     if (cell === undefined) throw json.unexpected(what, `rows lack the column "${name}" that describe lists`);
-    const value = cell.children.length > 0 ? undefined : read(isNil(cell) ? null : cell.text);
+    const value = read(rawValueOf(cell));
     if (value !== undefined) return value;
     const reason = cell.children.length > 0 ? 'elements instead of text' : whyUnreadable(cell.text, 'text');
     faults = [...faults, { column: name, reason }];

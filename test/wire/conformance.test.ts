@@ -8,7 +8,7 @@ import { WireFault } from '../../src/wire/fault.ts';
 import { parseBody, readDatabase, readError, readTable } from '../../src/wire/json.ts';
 import { readXml } from '../../src/wire/xml-tree.ts';
 import { readXmlInputRows } from '../../src/sandbox/wire/input-rows.ts';
-import { readXmlDatabase, readXmlError, readXmlTable } from '../../src/wire/xml.ts';
+import { WIRE_FORMATS } from '../../src/wire/format.ts';
 
 /** What parsing comes to: `accepted`, the code of a complaint, or what else was thrown. */
 function outcomeOf(read: () => unknown): string {
@@ -446,9 +446,9 @@ describe('XML', () => {
   test('makes nothing of any of them but a description or a complaint', () => {
     for (const text of [...XML_ACCEPTED, ...XML_REFUSED]) {
       const reads = [
-        () => readXmlDatabase(text, 'a'),
-        () => readXmlTable(text, 'a'),
-        () => readXmlError(text),
+        () => WIRE_FORMATS.xml.readDatabase(text, 'a'),
+        () => WIRE_FORMATS.xml.readTable(text, 'a'),
+        () => WIRE_FORMATS.xml.readError(text),
         () => readXmlInputRows(text),
       ];
       for (const read of reads) expect(outcomeOf(read)).toMatch(/^(?:accepted|refused)$/);

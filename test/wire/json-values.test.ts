@@ -7,8 +7,7 @@ import { expect, test } from 'vitest';
 import { plainDecimal } from '../../src/wire/decimal.ts';
 import { parseExactJson } from '../../src/wire/exact-json.ts';
 import { COLUMN_TYPES, type ColumnType, type Value } from '../../src/wire/schema.ts';
-import { readOutput, writeInput } from '../../src/wire/json-values.ts';
-import { readXmlOutput } from '../../src/wire/xml-values.ts';
+import { readOutput, readXmlOutput, writeInput } from '../../src/wire/values.ts';
 import { readInput, writeOutput } from '../../src/sandbox/wire/value-forms.ts';
 
 const PARIS = 'Europe/Paris';

@@ -19,7 +19,7 @@ import {
   readUser,
 } from '../../src/wire/json.ts';
 import { COLUMN_TYPES, type ColumnShape, type Row } from '../../src/wire/schema.ts';
-import { writeInput } from '../../src/wire/json-values.ts';
+import { readOutput, writeInput } from '../../src/wire/values.ts';
 import { rowsWriter, writeDatabase, writeError, writeTable, writeUser } from '../../src/sandbox/wire/json-answers.ts';
 import { readInput } from '../../src/sandbox/wire/value-forms.ts';
 
@@ -495,7 +495,7 @@ describe('rows that stand for others (origin facts 1.2)', () => {
     ['all of them', '{"@row.type":"Grand","Day":"2026-11-21","Count":9}', { type: 'Grand', values: [null, 9] }],
     ['all of them, without the group', '{"@row.type":"Grand","Count":9}', { type: 'Grand', values: [null, 9] }],
   ])('are read: %s', (_what, json, rollup) => {
-    expect(readRollups(parseBody(`[${json}]`, 'x'), DAYS, 'x')).toEqual([rollup]);
+    expect(readRollups(parseBody(`[${json}]`, 'x'), DAYS, 'x', readOutput)).toEqual([rollup]);
   });
 
   test.each([
@@ -505,7 +505,7 @@ describe('rows that stand for others (origin facts 1.2)', () => {
     ['[{"Day":null,"Count":1},{"Day":null,"Count":"x"}]', 'totals: row 2 has no usable "Count"'],
     ['[{"Count":1}]', 'totals: row 1 has no usable "Day"'],
   ])('are not %s', (json, message) => {
-    expect(failureOf(() => readRollups(parseBody(json, 'x'), DAYS, 'totals'))).toEqual({
+    expect(failureOf(() => readRollups(parseBody(json, 'x'), DAYS, 'totals', readOutput))).toEqual({
       code: 'origin.unexpected',
       message,
     });

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 import { isSameMask, maskedReader, maskedType, maskKeyDigest, maskProblem } from '../../src/wire/mask.ts';
 import type { ColumnType, Mask, MaskKind, Value } from '../../src/wire/schema.ts';
-import { readColumnOutput } from '../../src/wire/json-values.ts';
+import { columnReader, readOutput } from '../../src/wire/values.ts';
 
 const KEY = 'a key of some length';
 
@@ -56,7 +56,8 @@ test('equal values have equal hashes in columns of any type, under one key only'
 });
 
 test('a value that cannot be read stays unreadable', () => {
-  const read = readColumnOutput(
+  const read = columnReader(
+    readOutput,
     { name: 'X', type: 'Numeric', mask: { kind: 'year', from: 'Date', pattern: 'X' } },
     null,
   );

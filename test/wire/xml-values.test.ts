@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 
 import type { ColumnType } from '../../src/wire/schema.ts';
-import { readXmlOutput, writeXmlInput } from '../../src/wire/xml-values.ts';
+import { readXmlOutput, writeXmlInput } from '../../src/wire/values.ts';
 import { readXmlInput, writeXmlOutput } from '../../src/sandbox/wire/value-forms.ts';
 
 describe('numbers leave with six decimals', () => {

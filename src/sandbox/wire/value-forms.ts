@@ -5,8 +5,7 @@
 import { ofText, TYPE_RULES, withoutFraction, type GivenWriter, type ValueReader } from '../../wire/column-types.ts';
 import { numericToPlain, type Numeric } from '../../wire/decimal.ts';
 import type { ColumnType, Value } from '../../wire/schema.ts';
-import type { ValueWriter } from '../../wire/json-values.ts';
-import { xmlReaderOf, type XmlValueWriter } from '../../wire/xml-values.ts';
+import { jsonWriterOf, xmlReaderOf, type ValueWriter, type XmlValueWriter } from '../../wire/values.ts';
 import { isDate, isTimeOfDay, offsetTextFromUtc, utcFromInputText } from '../../wire/time-zones.ts';
 
 type ByType<T> = Readonly<Partial<Record<ColumnType, (zone: string) => T>>>;
@@ -19,10 +18,10 @@ const READERS: ByType<ValueReader> = {
 };
 
 const WRITERS: ByType<GivenWriter> = {
-  Multiline: () => (value) => JSON.stringify(withLineEnds(value)),
-  Date: () => (value) => `"${String(value)}T00:00:00+00:00"`,
-  Time: () => (value) => `"0001-01-01T${String(value)}+00:00"`,
-  Timestamp: (zone) => (value) => `"${offsetTextFromUtc(withoutFraction(String(value)), zone)}"`,
+  Multiline: () => withLineEnds,
+  Date: () => (value) => `${String(value)}T00:00:00+00:00`,
+  Time: () => (value) => `0001-01-01T${String(value)}+00:00`,
+  Timestamp: (zone) => (value) => offsetTextFromUtc(withoutFraction(String(value)), zone),
 };
 
 const XML_WRITERS: ByType<GivenWriter> = {
@@ -44,13 +43,12 @@ export function readXmlInput(type: ColumnType, zone: string): ValueReader {
 
 /** Writes a value as Select and Retrieve send it, as JSON text; `zone` is the calling user's. */
 export function writeOutput(type: ColumnType, zone: string): ValueWriter {
-  const write = WRITERS[type]?.(zone) ?? TYPE_RULES[type].writeInput(zone);
-  return (value) => (value === null ? 'null' : write(value));
+  return jsonWriterOf(type, WRITERS[type]?.(zone) ?? TYPE_RULES[type].writeInput(zone));
 }
 
 /** Writes element text as Select and Retrieve send it; `zone` is the calling user's. */
 export function writeXmlOutput(type: ColumnType, zone: string): XmlValueWriter {
-  const write = XML_WRITERS[type]?.(zone) ?? TYPE_RULES[type].writeXmlInput(zone);
+  const write = XML_WRITERS[type]?.(zone) ?? TYPE_RULES[type].writeInput(zone);
   return (value) => (value === null ? null : write(value));
 }
 
