@@ -9,11 +9,9 @@ import {
   pathSegment,
   QUERY_BYTES_MAX,
   queryFromPairs,
-  recordPairs,
   retrieveQuery,
   selectQuery,
   type QueryPair,
-  type Records,
   type SelectParameters,
 } from '../wire/request-paths.ts';
 
@@ -79,77 +77,23 @@ export function segment({ name, alias }: Address): string {
 
 /** Describe, of the database or of a table. */
 export function describePath(extension: Extension, table?: Address): string {
-  return table === undefined ? `/describe.${extension}` : `/${segment(table)}/describe.${extension}`;
+  return table === undefined ? `/describe.${extension}` : methodPath(extension, table, 'describe');
+}
+
+/** A method of a table, with a query string that may be empty. */
+export function methodPath(extension: Extension, table: Address, method: string, query = ''): string {
+  return withQuery(`/${segment(table)}/${method}.${extension}`, query);
 }
 
 /** Select. */
-export function selectPath(extension: Extension, table: Address, query: SelectParameters): string {
-  return withQuery(`/${segment(table)}/select.${extension}`, selectQuery(withRows(table, query)));
-}
-
-/** Select on a view, whose columns and order are its own. */
-export function viewPath(
-  extension: Extension,
-  { table, view }: { readonly table: Address; readonly view: Address },
-  query: Pick<SelectParameters, 'filter' | 'top' | 'skip'>,
-): string {
-  const path = `/${segment(table)}/${segment(view)}/select.${extension}`;
-  return withQuery(path, selectQuery(withRows(table, { ...query, columns: [], sort: [] })));
+export function selectPath(extension: Extension, table: Address, query: SelectParameters, method = 'select'): string {
+  return methodPath(extension, table, method, selectQuery(withRows(table, query)));
 }
 
 /** The filter of the table besides that of the request. */
 function withRows({ rows = null }: Address, query: SelectParameters): SelectParameters {
   if (rows === null) return query;
   return { ...query, filter: query.filter === undefined ? rows : `(${rows}) and (${query.filter})` };
-}
-
-/** Retrieve. */
-export function retrievePath(
-  extension: Extension,
-  table: Address,
-  columns: readonly string[],
-  records: Records,
-): string {
-  return withQuery(`/${segment(table)}/retrieve.${extension}`, retrieveQuery(columns, records));
-}
-
-/** Updated and Deleted; the bounds are UTC stamps that name their zone. */
-export function changesPath(
-  extension: Extension,
-  { table, method }: { readonly table: Address; readonly method: 'updated' | 'deleted' },
-  { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
-): string {
-  const query = queryFromPairs([
-    ['from', from],
-    ['to', to],
-  ]);
-  return withQuery(`/${segment(table)}/${method}.${extension}`, query);
-}
-
-/** Create, Update and Upsert. */
-export function writePath(
-  extension: Extension,
-  { table, method }: { readonly table: Address; readonly method: 'create' | 'update' | 'upsert' },
-  { match, workflow }: { readonly match?: string | undefined; readonly workflow?: 'run' | 'suppress' | undefined },
-): string {
-  const pairs = [['match', match], workflowPair(workflow)] as const;
-  return withQuery(`/${segment(table)}/${method}.${extension}`, queryFromPairs(pairs));
-}
-
-/** Delete. */
-export function deletePath(
-  extension: Extension,
-  table: Address,
-  records: Records,
-  { workflow, purge }: { readonly workflow?: 'run' | 'suppress' | undefined; readonly purge?: boolean | undefined },
-): string {
-  const purging = ['purge', purge === true ? 1 : undefined] as const;
-  const pairs = [...recordPairs(records), workflowPair(workflow), purging];
-  return withQuery(`/${segment(table)}/delete.${extension}`, queryFromPairs(pairs));
-}
-
-function workflowPair(workflow: 'run' | 'suppress' | undefined): QueryPair {
-  return ['workflow', workflow === 'suppress' ? 0 : undefined];
 }
 
 /** Attachments, the list of revisions. */
@@ -187,49 +131,31 @@ function withQuery(path: string, query: string): string {
 }
 
 /**
- * Cuts ids, in order, into as few requests as the origin's bounds on their number and on the query string allow. `columns`
+ * Cuts ids or keys, in order, into as few requests as the origin's bounds on their number and on the query string allow. `columns`
  * are those that each request names besides. Where they alone fill the query string, one row goes at a time, and the
  * origin has the last word.
  */
-export function idBatches(
+export function recordBatches<T extends number | string>(
+  parameter: 'id' | 'key',
   columns: readonly string[],
-  ids: readonly number[],
+  records: readonly T[],
   countMax = KEYS_MAX,
-): readonly (readonly number[])[] {
-  const fixedBytes = retrieveQuery(columns, { ids: [] }).length;
-  return batches(ids, { fixedBytes, bytesOf: (id) => `&id=${id}`.length, countMax: Math.min(countMax, KEYS_MAX) });
-}
-
-/** Cuts keys like ids. */
-export function keyBatches(columns: readonly string[], keys: readonly string[]): readonly (readonly string[])[] {
-  const fixedBytes = retrieveQuery(columns, { ids: [] }).length;
-  const bytesOf = (key: string): number => `&${queryFromPairs([['key', key]])}`.length;
-  return batches(keys, { fixedBytes, bytesOf, countMax: KEYS_MAX });
-}
-
-function batches<T>(
-  items: readonly T[],
-  {
-    fixedBytes,
-    bytesOf,
-    countMax,
-  }: { readonly fixedBytes: number; readonly bytesOf: (item: T) => number; readonly countMax: number },
 ): readonly (readonly T[])[] {
-  const whole: T[][] = [];
-  let batch: T[] = [];
-  let bytes = fixedBytes;
-  for (const item of items) {
-    const itemBytes = bytesOf(item);
-    if (batch.length > 0 && (batch.length === countMax || bytes + itemBytes > QUERY_BYTES_MAX)) {
-      whole.push(batch);
-      batch = [];
-      bytes = fixedBytes;
+  const fixedBytes = retrieveQuery(columns, { ids: [] }).length;
+  const batches: T[][] = [];
+  let bytes = QUERY_BYTES_MAX;
+  for (const record of records) {
+    const recordBytes = `&${queryFromPairs([[parameter, record]])}`.length;
+    const last = batches.at(-1);
+    if (last === undefined || last.length >= Math.min(countMax, KEYS_MAX) || bytes + recordBytes > QUERY_BYTES_MAX) {
+      batches.push([record]);
+      bytes = fixedBytes + recordBytes;
+    } else {
+      last.push(record);
+      bytes += recordBytes;
     }
-    batch.push(item);
-    bytes += itemBytes;
   }
-  if (batch.length > 0) whole.push(batch);
-  return whole;
+  return batches;
 }
 
 function invalid(problem: string, hint: string): RowsyncError {

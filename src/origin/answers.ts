@@ -4,7 +4,7 @@
  * facts 4.1.
  */
 import { RowsyncError } from '../base/errors.ts';
-import { WIRE_FORMATS, type Extension, type WireFormat } from '../wire/format.ts';
+import { WIRE_FORMATS, type DocumentReader, type Extension, type WireFormat } from '../wire/format.ts';
 import { isCacheable, mediaType, readEtag, readRetryAfterMs } from '../wire/headers.ts';
 import type { ErrorDescriptor } from '../wire/json.ts';
 import { fileNameFromDisposition, readHeaderValue } from '../wire/header-parameters.ts';
@@ -15,6 +15,7 @@ import {
   statusFailure,
   tooLargeFailure,
   unexpectedFailure,
+  withPage,
   outsideWords,
   type Attempted,
   type Failure,
@@ -67,7 +68,7 @@ export interface AnswerContext {
 /** Reads an answer whose body is a document; `read` throws `origin.truncated` or `origin.unexpected`. */
 export function readDocument<T>(
   answer: WireAnswer,
-  read: (text: string, what: string) => T,
+  read: DocumentReader<T>,
   reading: AnswerContext,
 ): Answer<T> | Failure {
   const { attempted, format } = reading;
@@ -76,11 +77,8 @@ export function readDocument<T>(
   if (other !== null) return other;
   const contentType = oneHeader(headers, 'content-type');
   if (formatOf(contentType) !== format) {
-    return notApiFailure(
-      attempted,
-      `200 with ${contentType === undefined ? 'no media type' : outsideWords(attempted.scrub, mediaType(contentType))}`,
-      { status: 200, text: pageText(answer) ?? '' },
-    );
+    const type = contentType === undefined ? 'no media type' : outsideWords(attempted.scrub, mediaType(contentType));
+    return notApiFailure(withPage(attempted, 200, pageText(answer)), `200 with ${type}`);
   }
   const body = bodyText(answer, reading);
   if (typeof body !== 'string') return body;
@@ -189,28 +187,23 @@ function bodyText(
   { attempted, format, decodedBytesMax }: AnswerContext,
 ): string | Failure {
   const decoded = textFromBody(body, headers['content-encoding'], decodedBytesMax);
-  switch (decoded.kind) {
-    case 'text':
-      // Something else under the type that was asked for: some captive portals keep it.
-      return NOT_OF_FORMAT[format.extension].test(decoded.text)
-        ? notApiFailure(attempted, '200 with a page of HTML or another format than its type says')
-        : decoded.text;
-    case 'tooLarge':
-      return tooLargeFailure(attempted);
-    case 'unknownEncoding':
-      return notApiFailure(attempted, '200 with a content encoding that was not asked for');
-    case 'damaged':
-      return damagedFailure(attempted, 'the compressed answer is damaged or ended early');
-    case 'notUtf8':
-      return damagedFailure(attempted, 'the answer is not UTF-8');
-    default:
-      return decoded satisfies never;
-  }
+  if (decoded.kind !== 'text') return UNREADABLE[decoded.kind](attempted);
+  // Something else under the type that was asked for: some captive portals keep it.
+  return NOT_OF_FORMAT[format.extension].test(decoded.text)
+    ? notApiFailure(attempted, '200 with a page of HTML or another format than its type says')
+    : decoded.text;
 }
+
+const UNREADABLE: Readonly<Record<Exclude<BodyText['kind'], 'text'>, (attempted: Attempted) => Failure>> = {
+  tooLarge: tooLargeFailure,
+  unknownEncoding: (attempted) => notApiFailure(attempted, '200 with a content encoding that was not asked for'),
+  damaged: (attempted) => damagedFailure(attempted, 'the compressed answer is damaged or ended early'),
+  notUtf8: (attempted) => damagedFailure(attempted, 'the answer is not UTF-8'),
+};
 
 function readValue<T>(
   text: string,
-  read: (text: string, what: string) => T,
+  read: DocumentReader<T>,
   { attempted, format }: AnswerContext,
 ): { value: T } | Failure {
   try {
@@ -218,11 +211,10 @@ function readValue<T>(
   } catch (error) {
     if (!(error instanceof RowsyncError)) throw error;
     // Cut short although the transfer looked complete: a Content-Length that is too small does this.
-    if (error.code === 'origin.truncated') return { kind: 'failed', error, isTransient: true };
-    // Too costly to be parsed, also to see whether it is an error.
-    if (error.code === 'origin.tooLarge') return { kind: 'failed', error, isTransient: false };
-    const descriptor = format.readError(text);
-    if (descriptor === undefined) return { kind: 'failed', error, isTransient: false };
+    const isTransient = error.code === 'origin.truncated';
+    // What is too costly to be parsed is not parsed to see whether it is an error.
+    const descriptor = isTransient || error.code === 'origin.tooLarge' ? undefined : format.readError(text);
+    if (descriptor === undefined) return { kind: 'failed', error, isTransient };
     return unexpectedFailure(
       attempted,
       `the origin answered 200 with an error${descriptorText(attempted, descriptor)}`,
@@ -257,12 +249,8 @@ function oneHeader(headers: WireHeaders, name: string): string | undefined {
 /** What became of a body; each refusal is told apart because the operator's next step differs. */
 type BodyText =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'tooLarge' }
-  /** Not asked for, or more than one. */
-  | { readonly kind: 'unknownEncoding' }
-  /** gzip that ends early or fails its checksum. */
-  | { readonly kind: 'damaged' }
-  | { readonly kind: 'notUtf8' };
+  /** An encoding that was not asked for, or several · gzip that ends early or fails its checksum. */
+  | { readonly kind: 'tooLarge' | 'unknownEncoding' | 'damaged' | 'notUtf8' };
 
 /** The shortest possible gzip file (RFC 1952): header, empty block, checksum and size. */
 const GZIP_BYTES_MIN = 18;

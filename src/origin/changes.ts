@@ -9,10 +9,10 @@
  */
 import { WIRE_FORMATS, type WireFormat } from '../wire/format.ts';
 import { unexpected } from '../wire/json.ts';
-import { KEYS_MAX, type Records } from '../wire/request-paths.ts';
+import { KEYS_MAX, queryFromPairs, recordPairs, type QueryPair, type Records } from '../wire/request-paths.ts';
 import { writeWriteBody, type OutgoingFile } from '../wire/write-body.ts';
 import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
-import { deletePath, writePath, type Address } from './address.ts';
+import { methodPath, type Address } from './address.ts';
 import type { ReadOptions, Requests } from './requests.ts';
 
 /** How a caller may ask for a change. */
@@ -67,7 +67,7 @@ export interface ChangeMethods {
 export function changeMethods(requests: Requests, format: WireFormat, random: () => number): ChangeMethods {
   const write = async (
     method: 'create' | 'update' | 'upsert',
-    { table, rows, zone, files = [], ...request }: MatchRequest,
+    { table, rows, zone, files = [], match, workflow }: MatchRequest,
     { signal }: ChangeOptions,
   ): Promise<readonly StatusDescriptor[]> => {
     if (rows.length === 0) return [];
@@ -76,7 +76,8 @@ export function changeMethods(requests: Requests, format: WireFormat, random: ()
       checkEchoes(statuses, { sentIn: (index) => ({ id: rows[index]?.id ?? null, key: null }), method }, what);
       return statuses;
     };
-    const path = writePath(format.extension, { table, method }, request);
+    const query = queryFromPairs([['match', match], workflowPair(workflow)]);
+    const path = methodPath(format.extension, table, method, query);
     const bodyFormat = format.carriesInput(rows) ? format : WIRE_FORMATS.json;
     const body = writeWriteBody(bodyFormat, { rows, zone, files }, random);
     return requests.change({ method, table: table.name, path, body, read }, { signal });
@@ -94,11 +95,17 @@ export function changeMethods(requests: Requests, format: WireFormat, random: ()
         checkEchoes(statuses, { sentIn: (index) => sentAt(request, index), method: 'delete' }, what);
         return statuses;
       };
-      const path = deletePath(format.extension, table, request, request);
+      const purging: QueryPair = ['purge', request.purge === true ? 1 : undefined];
+      const query = queryFromPairs([...recordPairs(request), workflowPair(request.workflow), purging]);
+      const path = methodPath(format.extension, table, 'delete', query);
       const isTooMany = count > KEYS_MAX;
       return requests.change({ method: 'delete', table: table.name, path, body: null, read, isTooMany }, { signal });
     },
   };
+}
+
+function workflowPair(workflow: ChangeRequest['workflow']): QueryPair {
+  return ['workflow', workflow === 'suppress' ? 0 : undefined];
 }
 
 /** The status of a row that a write created (specification 4.6). */

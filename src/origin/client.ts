@@ -12,21 +12,14 @@ import { mediaType } from '../wire/headers.ts';
 import { maskKeyDigest } from '../wire/mask.ts';
 import type { SelectParameters } from '../wire/request-paths.ts';
 import type { DatabaseDescriptor, TableDescriptor, UserDescriptor } from '../wire/schema.ts';
-import {
-  attachmentsPath,
-  describePath,
-  idBatches,
-  keyBatches,
-  originAddress,
-  selectPath,
-  type Address,
-} from './address.ts';
+import { attachmentsPath, describePath, recordBatches, originAddress, selectPath, type Address } from './address.ts';
 import { changeMethods, type ChangeMethods } from './changes.ts';
 import { proxySecrets, type ProxySettings } from './proxy.ts';
 import { authorizationOf, secretsOf, type Credentials } from './credentials.ts';
 import { fileMethods, type AttachmentsRequest, type FileMethods } from './files.ts';
 import { ORIGIN_LIMITS, type OriginLimits } from './limits.ts';
-import { Requests, type Counters, type ReadMethod } from './requests.ts';
+import { Requests, type Call, type Counters, type ReadMethod, type ReadOptions } from './requests.ts';
+import type { Answer, Etag } from './answers.ts';
 import { rowMethods, type RowMethods } from './rows.ts';
 import { openTransport, type Transport } from './transport.ts';
 
@@ -80,6 +73,8 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   idBatches(ids: readonly number[], names?: readonly string[], countMax?: number): readonly (readonly number[])[];
   /** Cuts keys, as `idBatches` ids. */
   keyBatches(keys: readonly string[], names?: readonly string[]): readonly (readonly string[])[];
+  /** Sends any other request that only reads: what rowsync itself does not use is made of it (extras/library). */
+  run<T, E extends Etag = undefined>(call: Call<T>, options?: ReadOptions<E>): Promise<Answer<T, E>>;
   /** Resolves once pending requests have left, as far as connections are free: for callers that will keep the event loop busy. */
   requestsLeave(): Promise<void>;
   /** Sums since the origin was opened. */
@@ -133,8 +128,9 @@ export function openOrigin(
     selectUrl: (table, query) => url + root + selectPath(format.extension, table, query),
     describeUrl: (table) => url + root + describePath(format.extension, table),
     attachmentsUrl: (request) => url + root + attachmentsPath(format.extension, request, request.revisions),
-    idBatches: (ids, names = [], countMax) => idBatches(names, ids, countMax),
-    keyBatches: (keys, names = []) => keyBatches(names, keys),
+    idBatches: (ids, names = [], countMax) => recordBatches('id', names, ids, countMax),
+    keyBatches: (keys, names = []) => recordBatches('key', names, keys),
+    run: (call, options = {}) => requests.run(call, options),
     requestsLeave: () => requests.requestsLeave(),
     counters: () => requests.counters(),
     close: () => requests.close(),
@@ -143,23 +139,19 @@ export function openOrigin(
 
 function descriptionMethods(
   requests: Requests,
-  format: WireFormat,
+  { extension, readDatabase, readTable, readUser }: WireFormat,
 ): Pick<Origin, 'describeDatabase' | 'describeTable' | 'user'> {
   return {
     describeDatabase: (options = {}) => {
-      const read = (text: string, what: string): DatabaseDescriptor => format.readDatabase(text, what);
-      const path = describePath(format.extension);
-      return requests.run({ method: 'describe database', table: null, path, read }, options);
+      const path = describePath(extension);
+      return requests.run({ method: 'describe database', table: null, path, read: readDatabase }, options);
     },
     describeTable: (table, options = {}) => {
-      const read = (text: string, what: string): TableDescriptor => format.readTable(text, what);
-      const path = describePath(format.extension, table);
-      return requests.run({ method: 'describe', table: table.name, path, read }, options);
+      const path = describePath(extension, table);
+      return requests.run({ method: 'describe', table: table.name, path, read: readTable }, options);
     },
-    user: (options = {}) => {
-      const read = (text: string, what: string): UserDescriptor => format.readUser(text, what);
-      return requests.run({ method: 'user', table: null, path: `/user.${format.extension}`, read }, options);
-    },
+    user: (options = {}) =>
+      requests.run({ method: 'user', table: null, path: `/user.${extension}`, read: readUser }, options),
   };
 }
 

@@ -48,7 +48,7 @@ export function fileMethods(requests: Requests, format: WireFormat): FileMethods
   return {
     attachments: ({ revisions, ...request }, options = {}) => {
       const path = attachmentsPath(format.extension, request, revisions);
-      const read = (text: string, what: string): readonly AttachmentInfo[] => format.readAttachments(text, what);
+      const read = format.readAttachments;
       return requests.run({ method: 'attachments', table: request.table.name, path, read }, options);
     },
     attachment: (request, receive, options = {}) => requests.file(target(request), receive, options),

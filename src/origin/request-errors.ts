@@ -28,6 +28,8 @@ export interface Attempted {
   readonly isChange: boolean;
   /** Removes secrets from words that came from outside. */
   readonly scrub: (text: string) => string;
+  /** What the origin said; goes into the error of every failure of this request. */
+  readonly refusal?: Refusal;
 }
 
 /** An answer with a status other than the method's own. */
@@ -109,16 +111,19 @@ export function tooLargeFailure(attempted: Attempted): Failure {
 }
 
 /** The meaning of an answer that no Records API gives. */
-export function notApiFailure(attempted: Attempted, came: string, page?: { status: number; text: string }): Failure {
+export function notApiFailure(attempted: Attempted, came: string): Failure {
   return failure(attempted, 'wireFormat', 'origin.notApi', false, {
     came: `${attempted.host} answered ${came}`,
     hint: `${HINT_PROXY} ${HINT_URL}`,
-    ...(page === undefined
-      ? {}
-      : {
-          refusal: { status: page.status, code: null, words: outsideWords(attempted.scrub, page.text), source: null },
-        }),
   });
+}
+
+/** A request that was answered with a page in place of a document. */
+export function withPage(attempted: Attempted, status: number, pageText: string | null): Attempted {
+  return {
+    ...attempted,
+    refusal: { status, code: null, words: outsideWords(attempted.scrub, pageText ?? ''), source: null },
+  };
 }
 
 /** The meaning of a body that broke on its way. */
@@ -152,29 +157,20 @@ export function unknownOutcomeFailure(attempted: Attempted, failed: Failure): Fa
 
 /** The meaning of a request that is larger than the origin takes; it is never sent. */
 export function tooMuchFailure(attempted: Attempted, refusal: Refusal): Failure {
-  return failure(attempted, 'originRefused', 'origin.refused', false, {
+  return failure({ ...attempted, refusal }, 'originRefused', 'origin.refused', false, {
     came: `not sent, because the origin would answer ${refusal.status}: ${refusal.words}`,
     hint: 'Ask for less at a time.',
-    refusal,
   });
 }
 
 /** The meaning of a status other than 200, or of an unrequested 304. */
 export function statusFailure(attempted: Attempted, answer: OddAnswer): Failure {
-  const refusal = refusalFrom(attempted, answer);
-  const { error, ...failed } = statusMeaning(attempted, answer);
-  const { kind, code, message, hint, cause } = error;
-  return { ...failed, error: new RowsyncError(kind, code, { message, hint, cause, refusal }) };
-}
-
-function refusalFrom({ scrub }: Attempted, { status, descriptor, pageText }: OddAnswer): Refusal {
-  const source = descriptor?.source ?? null;
-  return {
-    status,
-    code: descriptor?.code ?? null,
-    words: descriptor === undefined ? outsideWords(scrub, pageText ?? '') : scrub(descriptor.message),
-    source: source === null ? null : scrub(source),
-  };
+  const { status, descriptor, pageText } = answer;
+  if (descriptor === undefined) return statusMeaning(withPage(attempted, status, pageText), answer);
+  const { code, message, source } = descriptor;
+  const { scrub } = attempted;
+  const refusal = { status, code, words: scrub(message), source: source === null ? null : scrub(source) };
+  return statusMeaning({ ...attempted, refusal }, answer);
 }
 
 function statusMeaning(attempted: Attempted, answer: OddAnswer): Failure {
@@ -336,41 +332,44 @@ function proxyFailure(attempted: Attempted, { proxy, status, cause }: ProxyFault
   });
 }
 
+const NO_REPLY = 'no reply in time';
+const CLOSED = 'closed by the other side';
+
+const CONNECTION_WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refused: nothing listens there',
+  ECONNRESET: CLOSED,
+  EPIPE: CLOSED,
+  UND_ERR_SOCKET: CLOSED,
+  UND_ERR_CONNECT_TIMEOUT: NO_REPLY,
+  ETIMEDOUT: NO_REPLY,
+  EAI_AGAIN: 'its name cannot be looked up now',
+};
+
 function connectionText(code: string): string {
-  switch (code) {
-    case 'ECONNREFUSED':
-      return 'refused: nothing listens there';
-    case 'ECONNRESET':
-    case 'EPIPE':
-    case 'UND_ERR_SOCKET':
-      return 'closed by the other side';
-    case 'UND_ERR_CONNECT_TIMEOUT':
-    case 'ETIMEDOUT':
-      return 'no reply in time';
-    case 'EAI_AGAIN':
-      return 'its name cannot be looked up now';
-    default:
-      return code;
-  }
+  return CONNECTION_WORDS[code] ?? code;
 }
 
+const hintOfClock = (host: string): string =>
+  `Check the clock of this machine; if it is right, the operator of ${host} must renew the certificate.`;
+const hintOfPort = (host: string): string =>
+  `What answers at ${host} does not speak TLS; check the port (a sandbox is reached by http://).`;
+
+const TLS_HINTS: Readonly<Record<string, (host: string) => string>> = {
+  CERT_HAS_EXPIRED: hintOfClock,
+  CERT_NOT_YET_VALID: hintOfClock,
+  ERR_TLS_CERT_ALTNAME_INVALID: (host) => `The certificate is for another name than ${host}; check origin.url.`,
+  ERR_SSL_WRONG_VERSION_NUMBER: hintOfPort,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: hintOfPort,
+  EPROTO: hintOfPort,
+};
+
 function tlsHint(code: string, host: string): string {
-  switch (code) {
-    case 'CERT_HAS_EXPIRED':
-    case 'CERT_NOT_YET_VALID':
-      return `Check the clock of this machine; if it is right, the operator of ${host} must renew the certificate.`;
-    case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return `The certificate is for another name than ${host}; check origin.url.`;
-    case 'ERR_SSL_WRONG_VERSION_NUMBER':
-    case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
-    case 'EPROTO':
-      return `What answers at ${host} does not speak TLS; check the port (a sandbox is reached by http://).`;
-    default:
-      return (
-        `The certificate of ${host} is not signed by an authority that rowsync trusts. If the authority is your own, or that of ` +
-        'a proxy that reads what passes, name its certificate in origin.caFile.'
-      );
-  }
+  const hint = TLS_HINTS[code];
+  if (hint !== undefined) return hint(host);
+  return (
+    `The certificate of ${host} is not signed by an authority that rowsync trusts. If the authority is your own, or that of ` +
+    'a proxy that reads what passes, name its certificate in origin.caFile.'
+  );
 }
 
 /** undici's name for bytes that are no HTTP; it gives them no code. */
@@ -389,18 +388,12 @@ function causeCode(cause: unknown): string {
 }
 
 function failure(
-  { what }: Attempted,
+  { what, refusal }: Attempted,
   kind: ErrorKind,
   code: ErrorCode,
   isTransient: boolean,
-  text: {
-    readonly came: string;
-    readonly hint: string;
-    readonly cause?: Error | null;
-    readonly refusal?: Refusal;
-  },
+  { came, hint, cause }: { readonly came: string; readonly hint: string; readonly cause?: Error | null },
 ): Failure {
-  const { came, hint, cause, refusal } = text;
   const error = new RowsyncError(kind, code, { message: `${what}: ${came}`, hint, cause: cause ?? undefined, refusal });
   return { kind: 'failed', error, isTransient };
 }

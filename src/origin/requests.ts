@@ -11,7 +11,7 @@ import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { WireFormat } from '../wire/format.ts';
+import type { DocumentReader, WireFormat } from '../wire/format.ts';
 import { clockAheadMs, readEtag } from '../wire/headers.ts';
 import type { OutgoingBody } from '../wire/multipart.ts';
 import { KEYS_MAX, QUERY_BYTES_MAX } from '../wire/request-paths.ts';
@@ -63,7 +63,7 @@ export interface Target {
 /** A call that is answered with a document. */
 export interface Call<T> extends Target {
   /** Turns the body into the answer; throws `origin.truncated` or `origin.unexpected`. `what` begins its complaints. */
-  readonly read: (text: string, what: string) => T;
+  readonly read: DocumentReader<T>;
 }
 
 /** A call that changes rows: a POST with a body, or the GET that deletes. */

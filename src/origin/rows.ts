@@ -3,11 +3,11 @@
  * facts 1.1, 1.3 and 1.4). Rows come in the order of the origin, values in the order of the columns that the request gives.
  */
 import { RowsyncError } from '../base/errors.ts';
-import type { WireFormat } from '../wire/format.ts';
+import type { DocumentReader, WireFormat } from '../wire/format.ts';
 import { unexpected } from '../wire/json.ts';
-import { TOP_MAX, type Records, type SelectParameters } from '../wire/request-paths.ts';
+import { queryFromPairs, retrieveQuery, TOP_MAX, type Records, type SelectParameters } from '../wire/request-paths.ts';
 import type { ColumnShape, Rollup, RowPage, Value } from '../wire/schema.ts';
-import { changesPath, retrievePath, selectPath, viewPath, type Address } from './address.ts';
+import { methodPath, selectPath, type Address } from './address.ts';
 import type { Answer, Etag } from './answers.ts';
 import type { ReadMethod, ReadOptions, Requests } from './requests.ts';
 
@@ -18,14 +18,6 @@ export interface SelectRequest {
   readonly query: SelectParameters;
 }
 
-/** What `selectView` takes; the view has columns and an order of its own, and its filter holds besides the one given. */
-export interface SelectViewRequest {
-  readonly table: Address;
-  readonly view: Address;
-  readonly columns: readonly ColumnShape[];
-  readonly query: Pick<SelectParameters, 'filter' | 'top' | 'skip'>;
-}
-
 /** What `retrieve` takes: rows by id or by key. */
 export type RetrieveRequest = Records & {
   readonly table: Address;
@@ -33,15 +25,6 @@ export type RetrieveRequest = Records & {
   /** Column parameters, as in `SelectParameters.columns`. */
   readonly names: readonly string[];
 };
-
-/** What `updated` takes. */
-export interface UpdatedRequest {
-  readonly table: Address;
-  /** UTC, `YYYY-MM-DDThh:mm:ssZ`; from the beginning where it is left out. */
-  readonly from?: string | undefined;
-  /** UTC; until now where it is left out. */
-  readonly to?: string | undefined;
-}
 
 /** What `count` takes. */
 export interface CountRequest {
@@ -71,16 +54,17 @@ export interface AggregatePage {
 }
 
 /** What `deleted` takes; `columns` are those of the table's record picker that are to be read. */
-export interface DeletedRequest extends UpdatedRequest {
+export interface DeletedRequest extends ChangeSpan {
   readonly columns: readonly ColumnShape[];
 }
 
-/** A row that was created or changed in the range; times are UTC and may have a fraction of a second. */
-export interface UpdatedRow {
-  readonly id: number;
-  readonly key: string | null;
-  readonly createdAt: string | null;
-  readonly modifiedAt: string;
+/** In which time rows of a table changed. */
+export interface ChangeSpan {
+  readonly table: Address;
+  /** UTC, `YYYY-MM-DDThh:mm:ssZ`; from the beginning where it is left out. */
+  readonly from?: string | undefined;
+  /** UTC; until now where it is left out. */
+  readonly to?: string | undefined;
 }
 
 /** A row in the recycle bin. */
@@ -98,8 +82,6 @@ export interface DeletedRow {
 export interface RowMethods {
   /** One page of rows (4.4); `columns` says which values each row has, in order, and how they are read. */
   readonly select: ReadMethod<[request: SelectRequest], RowPage>;
-  /** One page of a view, without its rows of totals. */
-  readonly selectView: ReadMethod<[request: SelectViewRequest], RowPage>;
   /** Rows by id or key, in any order, without those that do not exist (4.5); at most one of `idBatches` or `keyBatches`. */
   readonly retrieve: ReadMethod<[request: RetrieveRequest], RowPage>;
   /** The names that `column=*` means, from one row whose values are dropped unread; null if the caller is shown no row. */
@@ -108,20 +90,12 @@ export interface RowMethods {
   count(request: CountRequest, options?: Pick<ReadOptions, 'signal'>): Promise<number | null>;
   /** What groups of rows add up to (origin facts 1.2), without the row of everything; null where the origin refuses. */
   aggregate(request: AggregateRequest, options?: Pick<ReadOptions, 'signal'>): Promise<AggregatePage | null>;
-  /** Rows that were created or changed in a range of time, the last one first, however many there are. */
-  readonly updated: ReadMethod<[request: UpdatedRequest], readonly UpdatedRow[]>;
   /**
    * Rows in the recycle bin that were deleted in a range of time, the last one first. Not every deleted row is there: the
    * purged are not, nor what has expired, nor for users without ManageData what others deleted.
    */
   readonly deleted: ReadMethod<[request: DeletedRequest], readonly DeletedRow[]>;
 }
-
-const UPDATED_COLUMNS = [
-  { name: 'key', type: 'Text' },
-  { name: 'created', type: 'Timestamp' },
-  { name: 'modified', type: 'Timestamp' },
-] as const;
 
 const DELETED_COLUMNS = [
   { name: 'deletedby', type: 'User' },
@@ -133,10 +107,12 @@ export function rowMethods(requests: Requests, format: WireFormat, maskKey: () =
   const { extension } = format;
   const run = <T, E extends Etag>(
     [method, table, path]: readonly [method: string, table: Address, path: string],
-    read: (text: string, what: string) => T,
+    read: DocumentReader<T>,
     options: ReadOptions<E> = {},
   ): Promise<Answer<T, E>> => requests.run({ method, table: table.name, path, read }, options);
-  const pageOf = (columns: readonly ColumnShape[]): ((text: string, what: string) => RowPage) => {
+  const ask = async <T>(table: Address, path: string, read: DocumentReader<T>, signal?: AbortSignal): Promise<T> =>
+    (await run<T, undefined>(['select', table, path], read, { signal })).value;
+  const pageOf = (columns: readonly ColumnShape[]): DocumentReader<RowPage> => {
     const key = columns.some(({ mask }) => mask?.kind === 'hash') ? maskKey() : null;
     return (text, what) => format.readRows(text, columns, what, key);
   };
@@ -149,37 +125,35 @@ export function rowMethods(requests: Requests, format: WireFormat, maskKey: () =
       const path = selectPath(extension, table, query);
       return run(['select', table, path], answerTo(columns, { countMax: query.top ?? TOP_MAX }), options);
     },
-    selectView: ({ table, view, columns, query }, options) => {
-      const path = viewPath(extension, { table, view }, query);
-      return run(['select', table, path], answerTo(columns, { countMax: query.top ?? TOP_MAX }), options);
-    },
     retrieve: (request, options) => {
       const { table, columns, names } = request;
       const asked =
         'ids' in request
           ? { countMax: request.ids.length, ids: new Set(request.ids) }
           : { countMax: request.keys.length };
-      const path = retrievePath(extension, table, names, request);
+      const path = methodPath(extension, table, 'retrieve', retrieveQuery(names, request));
       return run(['retrieve', table, path], answerTo(columns, asked), options);
     },
-    updateableColumns: async (table, { signal } = {}) => {
+    updateableColumns: (table, { signal } = {}) => {
       const path = selectPath(extension, table, { columns: ['*'], sort: [], top: 1 });
-      const read = (text: string, what: string) => format.readColumnNames(text, what);
-      return (await requests.run({ method: 'select', table: table.name, path, read }, { signal })).value;
+      return ask(table, path, format.readColumnNames, signal);
     },
-    count: (request, options) => countRows({ requests, format }, request, options),
-    aggregate: (request, options) => aggregateRows({ requests, format }, request, options),
-    updated: ({ table, ...range }, options) => {
-      const read = (text: string, what: string): readonly UpdatedRow[] =>
-        completeRows(pageOf(UPDATED_COLUMNS)(text, what), what).map(({ id, values: [key, created, modified] }) => ({
-          id,
-          key: textOrNull(key),
-          createdAt: textOrNull(created),
-          modifiedAt: textOf(modified, what, 'modified'),
-        }));
-      return run(['updated', table, changesPath(extension, { table, method: 'updated' }, range)], read, options);
+    count: ({ table, column, filter }, { signal } = {}) => {
+      const shape = { name: `${column}//COUNT`, type: 'Numeric' } as const;
+      const path = selectPath(extension, table, { columns: [shape.name], sort: [], filter, top: 1 });
+      const read = (text: string, what: string): number => countIn(format.readRollups(text, [shape], what), what);
+      return unlessRefused(ask(table, path, read, signal));
     },
-    deleted: ({ table, columns, ...range }, options) => {
+    aggregate: ({ table, group, columns, ...query }, { signal } = {}) => {
+      const asked = `${group.name}//${group.suffix}`;
+      const names = [asked, ...columns.map(({ name }) => name)];
+      const path = selectPath(extension, table, { columns: names, sort: [{ column: group.name }], ...query });
+      const shapes = [{ name: group.name, otherName: asked, type: group.type }, ...columns];
+      const read = (text: string, what: string): AggregatePage =>
+        groupsOf(format.readRollups(text, shapes, what), query.top ?? TOP_MAX);
+      return unlessRefused(ask(table, path, read, signal));
+    },
+    deleted: ({ table, columns, ...span }, options) => {
       const read = (text: string, what: string): readonly DeletedRow[] =>
         completeRows(pageOf([...DELETED_COLUMNS, ...columns])(text, what), what).map(
           ({ id, values: [by, at, ...values] }) => ({
@@ -189,9 +163,17 @@ export function rowMethods(requests: Requests, format: WireFormat, maskKey: () =
             values,
           }),
         );
-      return run(['deleted', table, changesPath(extension, { table, method: 'deleted' }, range)], read, options);
+      return run(['deleted', table, methodPath(extension, table, 'deleted', spanQuery(span))], read, options);
     },
   };
+}
+
+/** The query string of Updated and Deleted; the bounds are UTC stamps that name their zone. */
+export function spanQuery({ from, to }: Pick<ChangeSpan, 'from' | 'to'>): string {
+  return queryFromPairs([
+    ['from', from],
+    ['to', to],
+  ]);
 }
 
 /** What an answer can be an answer to. */
@@ -203,7 +185,7 @@ interface ExpectedRows {
 }
 
 /** A page that answers what was asked. Other rows are signs of another request's answer, whose silence about a row would delete it here. */
-function answeringPage(page: RowPage, { countMax, ids: asked }: ExpectedRows, what: string): RowPage {
+export function answeringPage(page: RowPage, { countMax, ids: asked }: ExpectedRows, what: string): RowPage {
   const { ids } = page;
   if (ids.length > countMax) throw unexpected(what, `${countMax} rows were asked for, ${ids.length} came`);
   if (ids.some((id) => id < 1)) throw unexpected(what, 'a row has an id below 1');
@@ -214,51 +196,23 @@ function answeringPage(page: RowPage, { countMax, ids: asked }: ExpectedRows, wh
 }
 
 /** Lists of ids must be complete: an omitted row would be an unnoticed change. */
-function completeRows({ rows, unreadable }: RowPage, what: string): RowPage['rows'] {
+export function completeRows({ rows, unreadable }: RowPage, what: string): RowPage['rows'] {
   const [first] = unreadable;
   if (first === undefined) return rows;
   throw unexpected(what, `the field "${first.column}" has ${first.reason}`);
 }
 
-interface RowRequests {
-  readonly requests: Requests;
-  readonly format: WireFormat;
+function groupsOf(rollups: readonly Rollup[], top: number): AggregatePage {
+  const groups = rollups
+    .filter(({ type }) => type === null)
+    .map(({ values: [group = null, ...values] }) => ({ group, values }));
+  // The row of everything may be one of those that were asked for.
+  return { groups, isLast: groups.length === 0 || rollups.length < top };
 }
 
-async function countRows(
-  { requests, format }: RowRequests,
-  { table, column, filter }: CountRequest,
-  { signal }: Pick<ReadOptions, 'signal'> = {},
-): Promise<number | null> {
-  const shape = { name: `${column}//COUNT`, type: 'Numeric' } as const;
-  const path = selectPath(format.extension, table, { columns: [shape.name], sort: [], filter, top: 1 });
-  const read = (text: string, what: string): number => countIn(format.readRollups(text, [shape], what), what);
-  return await unlessRefused(requests.run({ method: 'select', table: table.name, path, read }, { signal }));
-}
-
-async function aggregateRows(
-  { requests, format }: RowRequests,
-  { table, group, columns, ...query }: AggregateRequest,
-  { signal }: Pick<ReadOptions, 'signal'> = {},
-): Promise<AggregatePage | null> {
-  const asked = `${group.name}//${group.suffix}`;
-  const names = [asked, ...columns.map(({ name }) => name)];
-  const path = selectPath(format.extension, table, { columns: names, sort: [{ column: group.name }], ...query });
-  const shapes = [{ name: group.name, otherName: asked, type: group.type }, ...columns];
-  const read = (text: string, what: string): AggregatePage => {
-    const rollups = format.readRollups(text, shapes, what);
-    const groups = rollups
-      .filter(({ type }) => type === null)
-      .map(({ values: [value = null, ...values] }) => ({ group: value, values }));
-    // The row of everything may be one of those that were asked for.
-    return { groups, isLast: groups.length === 0 || rollups.length < (query.top ?? TOP_MAX) };
-  };
-  return await unlessRefused(requests.run({ method: 'select', table: table.name, path, read }, { signal }));
-}
-
-async function unlessRefused<T>(asked: Promise<Answer<T, undefined>>): Promise<T | null> {
+async function unlessRefused<T>(asked: Promise<T>): Promise<T | null> {
   try {
-    return (await asked).value;
+    return await asked;
   } catch (thrown) {
     if (isUnsupported(thrown)) return null;
     throw thrown;
@@ -277,11 +231,11 @@ function countIn(rollups: readonly Rollup[], what: string): number {
   throw unexpected(what, 'a number of rows was expected');
 }
 
-function textOrNull(value: Value | undefined): string | null {
+export function textOrNull(value: Value | undefined): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function textOf(value: Value | undefined, what: string, field: string): string {
+export function textOf(value: Value | undefined, what: string, field: string): string {
   if (typeof value === 'string') return value;
   throw unexpected(what, `the field "${field}" has no value`);
 }

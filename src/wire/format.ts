@@ -22,29 +22,26 @@ import * as xml from './xml.ts';
 /** The extension of a method that chooses the format of its answer. */
 export type Extension = 'json' | 'xml';
 
-/** One format as the client uses it; `what` names the request in complaints, `zone` is the calling user's. */
+/** Reads a document; `what` names the request in complaints. */
+export type DocumentReader<T> = (text: string, what: string) => T;
+
+/** One format as the client uses it; `zone` is the calling user's. */
 export interface WireFormat {
   readonly extension: Extension;
   /** The Content-Type of answers and of bodies. */
   readonly contentType: string;
-
-  readDatabase(text: string, what: string): DatabaseDescriptor;
-  readTable(text: string, what: string): TableDescriptor;
-  readUser(text: string, what: string): UserDescriptor;
+  readonly readDatabase: DocumentReader<DatabaseDescriptor>;
+  readonly readTable: DocumentReader<TableDescriptor>;
+  readonly readUser: DocumentReader<UserDescriptor>;
+  readonly readAttachments: DocumentReader<readonly AttachmentInfo[]>;
+  /** The names of the columns that the first row has; null without a row. */
+  readonly readColumnNames: DocumentReader<ReadonlySet<string> | null>;
 
   /** Reads the rows of Select or Retrieve; `columns` gives the order of each row's values, `maskKey` is needed where one is hashed. */
   readRows(text: string, columns: readonly ColumnShape[], what: string, maskKey?: string | null): RowPage;
-
-  /** The names of the columns that the first row has; null without a row. */
-  readColumnNames(text: string, what: string): ReadonlySet<string> | null;
-
   readRollups(text: string, columns: readonly RollupShape[], what: string): readonly Rollup[];
-
   /** Reads the answer of a write or a delete of `rowCount` rows. */
   readStatuses(text: string, rowCount: number, what: string): readonly writes.StatusDescriptor[];
-
-  readAttachments(text: string, what: string): readonly AttachmentInfo[];
-
   /** Undefined when the text is something else than an error. */
   readError(text: string): json.ErrorDescriptor | undefined;
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import type { RowsyncError } from '../../src/base/errors.ts';
-import { idBatches, originAddress, retrievePath, selectPath, segment } from '../../src/origin/address.ts';
+import { originAddress, recordBatches, selectPath, segment } from '../../src/origin/address.ts';
 import { KEYS_MAX, QUERY_BYTES_MAX, retrieveQuery } from '../../src/wire/request-paths.ts';
 
 /** What a call throws. */
@@ -93,27 +93,23 @@ describe('paths', () => {
   test('select without parameters has no question mark', () => {
     expect(selectPath('json', table, { columns: [], sort: [] })).toBe('/t_1/select.json');
   });
-
-  test('retrieve names columns and ids', () => {
-    expect(retrievePath('json', table, ['*'], { ids: [3, 1] })).toBe('/t_1/retrieve.json?column=*&id=3&id=1');
-  });
 });
 
-describe('idBatches', () => {
+describe('batches of ids', () => {
   test('no ids need no request', () => {
-    expect(idBatches(['*'], [])).toEqual([]);
+    expect(recordBatches('id', ['*'], [])).toEqual([]);
   });
 
   // Specification, client: 4.5-5
   test('500 ids go in one request, 501 in two', () => {
     const ids = Array.from({ length: KEYS_MAX + 1 }, (_, index) => index + 1);
 
-    expect(idBatches(['*'], ids.slice(0, KEYS_MAX)).map((batch) => batch.length)).toEqual([KEYS_MAX]);
-    expect(idBatches(['*'], ids).map((batch) => batch.length)).toEqual([KEYS_MAX, 1]);
+    expect(recordBatches('id', ['*'], ids.slice(0, KEYS_MAX)).map((batch) => batch.length)).toEqual([KEYS_MAX]);
+    expect(recordBatches('id', ['*'], ids).map((batch) => batch.length)).toEqual([KEYS_MAX, 1]);
   });
 
   test('goes one id at a time where the columns alone fill the query string', () => {
-    expect(idBatches(['x'.repeat(QUERY_BYTES_MAX)], [1, 2, 3])).toEqual([[1], [2], [3]]);
+    expect(recordBatches('id', ['x'.repeat(QUERY_BYTES_MAX)], [1, 2, 3])).toEqual([[1], [2], [3]]);
   });
 
   test('keeps every id in order, within both bounds, and no batch could take one more', () => {
@@ -121,7 +117,7 @@ describe('idBatches', () => {
     const id = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
     fc.assert(
       fc.property(fc.array(name, { maxLength: 60 }), fc.array(id, { maxLength: 1_500 }), (names, ids) => {
-        const batches = idBatches(names, ids);
+        const batches = recordBatches('id', names, ids);
 
         expect(batches.flat()).toEqual(ids);
         for (const [index, batch] of batches.entries()) {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { silentLogger } from '../../src/base/log.ts';
+import { moreMethods } from '../../src/extras/library/more-methods.ts';
 import { openOrigin, type Origin, type OriginSettings } from '../../src/origin/client.ts';
 import type { Credentials } from '../../src/origin/credentials.ts';
 import { columnType, type ColumnShape, type TableDescriptor, type Value } from '../../src/wire/schema.ts';
@@ -264,7 +265,7 @@ describe.each(['json', 'xml'] as const)('changes in %s', (format) => {
     const known = sandbox.store.rows('Note').map((row) => row.id);
     sandbox.store.delete('Note', known[1] ?? 0);
 
-    const updated = await valueOf(origin.updated({ table, from: '2000-01-01T00:00:00Z' }));
+    const updated = await valueOf(moreMethods(origin, undefined).updated({ table, from: '2000-01-01T00:00:00Z' }));
     const deleted = await valueOf(origin.deleted({ table, columns: [], from: '2000-01-01T00:00:00Z' }));
 
     expect(new Set(updated.map(({ id }) => id))).toEqual(new Set([known[0], known[2]]));

@@ -5,9 +5,13 @@
  */
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { silentLogger, type Logger } from '../../base/log.ts';
-import { openOrigin as openOriginWith, type Origin, type OriginSettings } from '../../origin/client.ts';
+import { openOrigin as openOriginWith, type Origin as CoreOrigin, type OriginSettings } from '../../origin/client.ts';
+import { moreMethods, type MoreMethods } from './more-methods.ts';
 import { nameDatabase, type NamedDatabase } from './named-rows.ts';
 import { RowsyncError, type ErrorCode } from '../../base/errors.ts';
+
+/** One database at its origin, with every method of the specification. */
+export type Origin = CoreOrigin & MoreMethods;
 
 /** Time and log of a program; the system's clock and no log where they are left out. */
 export interface LibraryOptions {
@@ -33,7 +37,8 @@ export function openOrigin(
   { clock = systemClock, log = silentLogger }: LibraryOptions = {},
 ): Origin {
   try {
-    return forCallers(openOriginWith(settings, { clock, log }));
+    const origin = openOriginWith(settings, { clock, log });
+    return forCallers({ ...origin, ...moreMethods(origin, settings.maskKey) });
   } catch (thrown) {
     throw errorForCaller(thrown);
   }
@@ -77,7 +82,8 @@ export type { OutgoingCell, OutgoingRow, StatusDescriptor } from '../../wire/wri
 export type { Address, FileVersion, RecordAddress } from '../../origin/address.ts';
 export type { Answer, Etag, FileHeaders } from '../../origin/answers.ts';
 export type { ChangeMethods, ChangeOptions, CreateRequest, DeleteRequest, MatchRequest } from '../../origin/changes.ts';
-export type { Origin, OriginSettings } from '../../origin/client.ts';
+export type { OriginSettings } from '../../origin/client.ts';
+export type { MoreMethods, SelectViewRequest, UpdatedRequest, UpdatedRow } from './more-methods.ts';
 export type {
   NamedDatabase,
   NamedPage,
@@ -104,9 +110,6 @@ export type {
   RetrieveRequest,
   RowMethods,
   SelectRequest,
-  SelectViewRequest,
-  UpdatedRequest,
-  UpdatedRow,
 } from '../../origin/rows.ts';
 
 const LATER = 'Try again later; a read changes nothing, and this change did not happen.';
