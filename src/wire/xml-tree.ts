@@ -5,7 +5,6 @@
  */
 import { SaxesParser } from 'saxes';
 import { WireFault } from './fault.ts';
-import { nameFromElement } from './xml-names.ts';
 
 /** The bounds of one document. */
 export interface XmlLimits {
@@ -50,7 +49,7 @@ export interface XmlAttribute {
 
 /** One element. */
 export interface XmlElement {
-  /** Decoded: a column name, where the element is a column. */
+  /** As written; `nameFromElement` (xml-names.ts) gives the column. */
   readonly name: string;
   readonly attributes: readonly XmlAttribute[];
   readonly children: readonly XmlElement[];
@@ -119,8 +118,6 @@ class Tree {
   readonly #parser = new SaxesParser({ position: false, defaultXMLVersion: '1.0', forceXMLVersion: true });
   /** From the root to the element that is open. */
   readonly #open: OpenElement[] = [];
-  readonly #nameByTag = new Map<string, string>();
-  readonly #hasEscapedNames: boolean;
   /** Of the tag that is read. */
   #attributes: XmlAttribute[] | undefined;
   #root: OpenElement | undefined;
@@ -132,7 +129,6 @@ class Tree {
 
   constructor(text: string, limits: XmlLimits, takeChild: TakeChild | undefined) {
     this.#text = text;
-    this.#hasEscapedNames = text.includes('_x');
     this.#limits = limits;
     this.#takeChild = takeChild;
     // At most seven handlers: with more, V8 keeps the parser as a dictionary, which is twenty times as slow.
@@ -223,7 +219,7 @@ class Tree {
     this.#checkTag();
     this.#countNode();
     const element: OpenElement = {
-      name: this.#hasEscapedNames ? this.#nameOf(name) : name,
+      name,
       attributes: this.#attributes ?? NONE,
       children: NONE,
       text: '',
@@ -273,12 +269,6 @@ class Tree {
     if (element.text === '') return;
     if (/[^ \t\r\n]/.test(element.text)) this.#refuse('text and elements are mixed');
     element.text = '';
-  }
-
-  #nameOf(tag: string): string {
-    let name = this.#nameByTag.get(tag);
-    if (name === undefined) this.#nameByTag.set(tag, (name = nameFromElement(tag)));
-    return name;
   }
 }
 

@@ -15,7 +15,7 @@ import type { ColumnShape, ColumnType, JsonObject, RowPage, Value } from './sche
 import type { ValueReader } from './column-types.ts';
 import { checkInputRows, rowIdFrom, type OutgoingCell, type OutgoingRow } from './writes.ts';
 import { whyUnreadable, type UnreadableCell } from './unreadable.ts';
-import { elementFromName } from './xml-names.ts';
+import { elementFromName, nameFromElement } from './xml-names.ts';
 import {
   attributeOf,
   escapeText,
@@ -50,7 +50,7 @@ function readResponse(text: string, what: string, takeChild?: TakeChild): XmlEle
 const LIST_FIELDS: ReadonlySet<string> = new Set(['tables', 'columns', 'views', 'errors']);
 
 function fieldsFrom(element: XmlElement): JsonObject {
-  return Object.fromEntries(element.children.map((child) => [child.name, fieldFrom(child)]));
+  return Object.fromEntries(element.children.map((child) => [nameFromElement(child.name), fieldFrom(child)]));
 }
 
 function fieldFrom(element: XmlElement): unknown {
@@ -84,13 +84,13 @@ export function parseXmlBody(text: string, what: string, form: DocumentForm): un
 function rowFrom({ attributes, children }: XmlElement): JsonObject {
   return Object.fromEntries([
     ...attributes.map(({ name, value }) => [`@row.${name}`, value]),
-    ...children.map((cell) => [cell.name, rawValueOf(cell)]),
+    ...children.map((cell) => [nameFromElement(cell.name), rawValueOf(cell)]),
   ]);
 }
 
-/** Null, the text of a column, or the elements that are there instead. */
+/** The text of a column, null, or the elements that are there instead. */
 function rawValueOf(cell: XmlElement): unknown {
-  return isNil(cell) ? null : cell.children.length > 0 ? cell.children : cell.text;
+  return cell.children.length > 0 ? cell.children : isNil(cell) ? null : cell.text;
 }
 
 /** Parses an error like other documents; undefined when the body is something else. */
@@ -102,6 +102,8 @@ export function parseXmlError(text: string): unknown {
 interface XmlColumnReader {
   readonly name: string;
   readonly read: ValueReader;
+  /** The element that the column was in the row before: an origin spells all rows alike. */
+  element: string;
 }
 
 /** Reads the rows of Select or Retrieve; the rules are those of `readRows` (json.ts). */
@@ -114,6 +116,7 @@ export function readXmlRows(
   const readers = columns.map((column) => ({
     name: column.name,
     read: columnReader(readXmlOutput, column, maskKey),
+    element: '',
   }));
   const page: json.OpenPage = { rows: [], unreadable: [], ids: [] };
   let count = 0;
@@ -137,11 +140,15 @@ function readValues(
 ): { readonly values: readonly Value[]; readonly faults: readonly UnreadableCell[] } {
   let faults: readonly UnreadableCell[] = [];
   let byName: ReadonlyMap<string, XmlElement> | undefined;
-  const values = readers.map(({ name, read }, index) => {
+  const values = readers.map((reader, index) => {
+    const { name, read } = reader;
     let cell = row.children[index];
     // Answers keep the order of the request, so that a search is needed only where columns were added or left out.
-    if (cell?.name !== name) cell = (byName ??= cellByName(row)).get(name);
-    if (cell === undefined) throw json.unexpected(what, `rows lack the column "${name}" that describe lists`);
+    if (cell?.name !== reader.element) {
+      cell = (byName ??= cellByName(row)).get(name);
+      if (cell === undefined) throw json.unexpected(what, `rows lack the column "${name}" that describe lists`);
+      reader.element = cell.name;
+    }
     const value = read(rawValueOf(cell));
     if (value !== undefined) return value;
     const reason = cell.children.length > 0 ? 'elements instead of text' : whyUnreadable(cell.text, 'text');
@@ -152,7 +159,7 @@ function readValues(
 }
 
 function cellByName(row: XmlElement): ReadonlyMap<string, XmlElement> {
-  return new Map(row.children.map((cell) => [cell.name, cell]));
+  return new Map(row.children.map((cell) => [nameFromElement(cell.name), cell]));
 }
 
 /** Whether XML can say every value: an empty text arrives as null, and some control characters not at all. */

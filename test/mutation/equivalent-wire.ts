@@ -218,16 +218,9 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   ],
   [
     'src/wire/json.ts',
-    'return { name, inherited: name in {}, read: readColumnOutput(column, maskKey) };',
+    'return { name, inherited: name in {}, read: columnReader(readOutput, column, maskKey) };',
     'name in {}',
     'true',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/json.ts',
-    'const row = color == null ? { id, allow, values } : { id, allow, ...readColor(color), values };',
-    'color == null',
-    'false',
     'this way is only faster',
   ],
   [
@@ -366,10 +359,11 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
     'more or less is only kept, not found otherwise',
   ],
   ['src/wire/time-zones.ts', 'offsets.set(from, first);', 'offsets.set(from, first);', '', 'this way is only faster'],
+  ['src/wire/xml.ts', 'reader.element = cell.name;', 'reader.element = cell.name;', '', 'this way is only faster'],
   [
     'src/wire/xml.ts',
-    'if (cell?.name !== name) cell = (byName ??= cellByName(row)).get(name);',
-    'cell?.name !== name',
+    'if (cell?.name !== reader.element) {',
+    'cell?.name !== reader.element',
     'true',
     'this way is only faster: a row has each column once',
   ],
@@ -424,21 +418,12 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   ],
   [
     'src/wire/xml.ts',
-    'const row = color === undefined ? { id, allow, values } : { id, allow, ...json.readColor(color), values };',
-    'color === undefined',
-    'false',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/xml.ts',
     'if (attributes.length === 0) return false;',
     'attributes.length === 0',
     'false',
     'this way is only faster',
   ],
   ...[
-    ["this.#hasEscapedNames = text.includes('_x');", "'_x'", "''"],
-    ['name: this.#hasEscapedNames ? this.#nameOf(name) : name,', 'this.#hasEscapedNames', 'true'],
     ["if (element.text === '') return;", "element.text === ''", 'false'],
     [TAG_CHECK, 'this.#position - this.#heardAt', 'this.#position + this.#heardAt'],
     [TAG_CHECK, 'this.#position - this.#heardAt < tagCharactersMax', 'false'],
@@ -458,7 +443,7 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   ],
   [
     'src/wire/xml-tree.ts',
-    'return /[&<>\\r]/.test(text) ? text.replaceAll(/[&<>\\r]/g, escapeCharacter) : text;',
+    'return /[&<>\\r]/.test(text) ? text.replaceAll(/[&<>\\r]/g, (character) => ESCAPES[character] ?? character) : text;',
     '/[&<>\\r]/.test(text)',
     'true',
     'this way is only faster',

@@ -48,12 +48,11 @@ export const DONE: readonly string[] = [
   'src/wire/write-rights.ts',
   'src/wire/schema.ts',
   'src/wire/unreadable.ts',
-  'src/wire/json-values.ts',
+  'src/wire/values.ts',
   'src/wire/write-body.ts',
   'src/wire/writes.ts',
   'src/wire/xml-names.ts',
   'src/wire/xml-tree.ts',
-  'src/wire/xml-values.ts',
   'src/wire/xml.ts',
   'src/wire/time-zones.ts',
 ];

@@ -66,6 +66,18 @@ describe('rows', () => {
     expect(rowsOf(`<row id="1"><A ${attribute}>v</A></row>`).rows[0]?.values).toEqual([value]);
   });
 
+  test('each row may have its columns in an order and a spelling of its own', () => {
+    const columns = ['A b', 'B:c'].map((name) => ({ name, type: 'Text' }) as const);
+    const text = `<Response><row id="1"><A_x0020_b>1</A_x0020_b><B:c>2</B:c></row>
+      <row id="2"><B:c>4</B:c><A_x0020_b>3</A_x0020_b></row>
+      <row id="3"><A_x00000020_b/><B_x003a_c>6</B_x003a_c><A_x0020_b>5</A_x0020_b></row>
+      <row id="4"><A_x0020_b>7</A_x0020_b><B:c>8</B:c></row></Response>`;
+
+    const values = readXmlRows(text, columns, 'select').rows.map((row) => row.values);
+
+    expect(values).toEqual([1, 3, 5, 7].map((first) => [String(first), String(first + 1)]));
+  });
+
   test('a row has its color', () => {
     expect(rowsOf('<row id="1" color="#FF0000"><A>v</A></row>').rows).toEqual([
       { id: 1, allow: null, color: '#FF0000', values: ['v'] },

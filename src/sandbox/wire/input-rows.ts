@@ -10,6 +10,7 @@ import { WireFault } from '../../wire/fault.ts';
 import { describeKind, isObject } from '../../wire/json.ts';
 import { rowIdFrom } from '../../wire/writes.ts';
 import { isNil } from '../../wire/xml.ts';
+import { nameFromElement } from '../../wire/xml-names.ts';
 import { attributeOf, readXml, type XmlElement } from '../../wire/xml-tree.ts';
 
 /** One row of a write as it came: what its values mean depends on the columns, which the reader does not know. */
@@ -94,7 +95,7 @@ function readXmlRow(row: XmlElement, number: number): InputRow | WireFault {
   const cells = new Map<string, string | null>();
   for (const cell of row.children) {
     if (cell.children.length > 0) return new WireFault(`Row ${number} of the body has a column that holds elements`);
-    cells.set(cell.name, cell.text === '' || isNil(cell) ? null : cell.text);
+    cells.set(nameFromElement(cell.name), cell.text === '' || isNil(cell) ? null : cell.text);
   }
   return { id, cells };
 }
