@@ -268,7 +268,7 @@ export class Requests {
       result.kind === 'fault' ? this.#faultFailure(attempted, result) : readDocument(result, read, reading);
     if (answer.kind === 'ok') return { kind: 'done', value: answer.value };
     assert(answer.kind === 'failed', 'a change is never conditional');
-    const verdict = verdictOnChange(
+    const end: ChangeEnd =
       result.kind === 'fault'
         ? result
         : {
@@ -276,19 +276,10 @@ export class Requests {
             status: result.status,
             hasDescriptor: descriptorOf(result, reading) !== undefined,
             isPage: answer.error.code === 'origin.notApi',
-          },
-    );
-    switch (verdict) {
-      case 'again':
-        return answer;
-      case 'refused':
-        return { ...answer, isTransient: false };
-      case 'read': // an answer that cannot be read says nothing about the rows
-      case 'unknown':
-        return unknownOutcomeFailure(attempted, answer);
-      default:
-        return verdict satisfies never;
-    }
+          };
+    const verdict = verdictOnChange(end);
+    if (verdict === 'unknown') return unknownOutcomeFailure(attempted, answer);
+    return verdict === 'again' ? answer : { ...answer, isTransient: false };
   }
 
   #faultFailure(attempted: Attempted, fault: TransportFault): Failure {
@@ -429,18 +420,18 @@ type ChangeEnd =
     };
 
 /**
- * `read`: the statuses of the rows decide · `refused`: nothing happened, and the same request would be refused again ·
- * `again`: nothing happened, and the same request may succeed later · `unknown`: it may have happened.
+ * `refused`: nothing happened, and the same request would be refused again · `again`: nothing happened, and the same request may succeed later ·
+ * `unknown`: it may have happened.
  */
-type ChangeVerdict = 'read' | 'refused' | 'again' | 'unknown';
+type ChangeVerdict = 'refused' | 'again' | 'unknown';
 
 /** Redirects that ask for the same request at another address (RFC 9110, 15.4; 301 is never followed with a change here). */
 const NOT_ACTED_ON: ReadonlySet<number> = new Set([301, 307, 308]);
 
+/** What is certain of a change that was not answered with readable statuses of its rows. */
 export function verdictOnChange(end: ChangeEnd): ChangeVerdict {
   if (end.kind === 'fault') return end.isSent ? 'unknown' : 'again';
   const { status, hasDescriptor, isPage } = end;
-  if (status === 200) return 'read';
   if (status === 429 || (status === 503 && hasDescriptor)) return 'again';
   if ((status >= 400 && status < 500 && !isPage) || NOT_ACTED_ON.has(status)) return 'refused';
   return 'unknown';

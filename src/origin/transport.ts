@@ -93,7 +93,7 @@ export function openTransport(
   connectionCount: number,
   way?: OriginRoute,
 ): Transport {
-  const pool = openConnections(url, { limits, count: connectionCount, way });
+  const pool = openConnections(url, limits, connectionCount, way);
   return {
     send: (request) =>
       new Promise((resolve) => {
@@ -105,7 +105,7 @@ export function openTransport(
         // The length is known, so that a server can refuse before it reads.
         const length = streamed === null ? [] : ['content-length', String(streamed.length)];
         const deadlineMs = limits.deadlineMs + sendingMs;
-        const exchange = new Exchange({ ...request, streamed }, { ...limits, deadlineMs }, resolve);
+        const exchange = new Exchange(request, streamed, { ...limits, deadlineMs }, resolve);
         if (exchange.isSettled) return;
         const headersTimeout = limits.headersTimeoutMs + sendingMs;
         const content = streamed === null ? inMemory : Readable.from(streamed.read(), { objectMode: false });
@@ -151,12 +151,9 @@ class StreamedBody {
 
 /** Collects one answer, or hands it over; settles exactly once. */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly #method: WireRequest['method'];
-  readonly #signal: AbortSignal | undefined;
-  readonly #receiver: Receiver | undefined;
+  readonly #request: WireRequest;
   readonly #streamed: StreamedBody | null;
   readonly #resolve: (result: WireAnswer | TransportFault) => void;
-  readonly #stopGraceMs: number;
   /** Bytes of a body that is handed over in each span of so many milliseconds. */
   readonly #paceBytes: number;
   readonly #paceMs: number;
@@ -175,34 +172,27 @@ class Exchange implements Dispatcher.DispatchHandler {
   #isSettled = false;
 
   constructor(
-    {
-      method,
-      signal,
-      receiver,
-      stopGraceMs = 0,
-      streamed,
-    }: Pick<WireRequest, 'method' | 'signal' | 'receiver' | 'stopGraceMs'> & { readonly streamed: StreamedBody | null },
+    request: WireRequest,
+    streamed: StreamedBody | null,
     limits: OriginLimits,
     resolve: (result: WireAnswer | TransportFault) => void,
   ) {
-    this.#method = method;
-    this.#signal = signal;
-    this.#receiver = receiver;
+    this.#request = request;
     this.#streamed = streamed;
-    this.#stopGraceMs = stopGraceMs;
     this.#bytesMax = limits.wireBytesMax;
     this.#paceBytes = (limits.fileBytesPerSecondMin * limits.deadlineMs) / 1000;
     this.#paceMs = limits.deadlineMs;
     this.#resolve = resolve;
     this.#timer = setTimeout(() => this.#giveUp('deadline'), limits.deadlineMs);
-    if (signal?.aborted) this.#giveUp('stopped');
-    else signal?.addEventListener('abort', this.#onAbort);
+    if (request.signal?.aborted) this.#giveUp('stopped');
+    else request.signal?.addEventListener('abort', this.#onAbort);
   }
 
   readonly #onAbort = (): void => {
-    if (this.#controller === null || this.#stopGraceMs === 0) return this.#giveUp('stopped');
+    const { stopGraceMs = 0 } = this.#request;
+    if (this.#controller === null || stopGraceMs === 0) return this.#giveUp('stopped');
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#giveUp('stopped'), this.#stopGraceMs);
+    this.#timer = setTimeout(() => this.#giveUp('stopped'), stopGraceMs);
   };
 
   get isSettled(): boolean {
@@ -224,15 +214,16 @@ class Exchange implements Dispatcher.DispatchHandler {
     // An interim answer (100, 103) comes here too; the real one takes its place.
     this.#status = status;
     this.#headers = headers;
-    if (status >= 200 && this.#receiver?.accepts(status, headers) === true) {
+    const { method, receiver } = this.#request;
+    if (status >= 200 && receiver?.accepts(status, headers) === true) {
       this.#isHandedOver = true;
-      this.#bytesMax = this.#receiver.bytesMax;
+      this.#bytesMax = receiver.bytesMax;
       // A file takes as long as it takes, as long as it comes. The gap alone would let a byte now and then keep it on its way for
       // years.
       this.#watchPace();
     }
     // Headers alone tell of a body that is not sent.
-    const hasBody = this.#method !== 'HEAD' && status !== 304;
+    const hasBody = method !== 'HEAD' && status !== 304;
     if (hasBody && Number(headers['content-length']) > this.#bytesMax) this.#giveUp('tooLarge');
   }
 
@@ -259,7 +250,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     controller.pause();
     this.#isTaking = true;
     const take = async (): Promise<void> => {
-      if (!this.#isSettled) await this.#receiver?.write(chunk);
+      if (!this.#isSettled) await this.#request.receiver?.write(chunk);
       this.#isTaking = false;
     };
     this.#handingOver = this.#handingOver.then(take).then(
@@ -309,20 +300,13 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isSettled) return;
     this.#isSettled = true;
     clearTimeout(this.#timer);
-    this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#request.signal?.removeEventListener('abort', this.#onAbort);
     this.#resolve(result);
   }
 }
 
 /** Opens connections to the scheme and host of `url` when they are needed. */
-function openConnections(
-  url: string,
-  {
-    limits,
-    count,
-    way = {},
-  }: { readonly limits: OriginLimits; readonly count: number; readonly way?: OriginRoute | undefined },
-): Dispatcher {
+function openConnections(url: string, limits: OriginLimits, count: number, way: OriginRoute = {}): Dispatcher {
   const { proxy = null, authorities = null } = way;
   const tls = trustIn(authorities);
   const shared = {

@@ -15,14 +15,14 @@ const BUCKETS_MAX = 50_000;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const TIME_OF_DAY = /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
 const DATE_AND_TIME =
-  /^(\d{4}-\d\d-\d\d)[T ]((?:[01]\d|2[0-3]):[0-5]\d)(?:(:[0-5]\d)(?:\.(\d{1,9}))?)?(Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?$/;
+  /^(\d{4}-\d\d-\d\d)[T ]((?:[01]\d|2[0-3]):[0-5]\d)(?:(:[0-5]\d)(\.\d{1,9})?)?(Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?$/;
 /** As the origin sends it: `YYYY-MM-DDThh:mm:ss±hh:mm`. */
 const USUAL = /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d[+-](?:[01]\d|2[0-3]):[0-5]\d$/;
 
-/** A parsed date and time: its fields read as if they were UTC, the fraction's digits, and the offset if one was given. */
+/** A parsed date and time: its fields read as if they were UTC, the fraction of the second, and the offset if one was given. */
 interface ParsedTime {
   readonly localMs: number;
-  /** Digits behind the point, without trailing zeros; empty where there are none. */
+  /** The point and what follows, without trailing zeros; empty where that is nothing. */
   readonly fraction: string;
   readonly offsetMinutes: number | null;
 }
@@ -54,7 +54,8 @@ function parseTime(text: string): ParsedTime | undefined {
   const [, date = '', minute, second = '', fraction = '', zone] = DATE_AND_TIME.exec(text) ?? [];
   if (!isDate(date)) return undefined;
   const localMs = Date.parse(`${date}T${minute}${second}Z`);
-  return { localMs, fraction: fraction.replace(/0+$/, ''), offsetMinutes: zone === undefined ? null : minutesOf(zone) };
+  const offsetMinutes = zone === undefined ? null : minutesOf(zone);
+  return { localMs, fraction: fraction.replace(/\.?0+$/, ''), offsetMinutes };
 }
 
 /** Minutes east of UTC. */
@@ -88,7 +89,7 @@ export function utcFromOffsetText(text: string): string | undefined {
   const parsed = parseTime(text);
   if (parsed === undefined || parsed.offsetMinutes === null) return undefined;
   const utc = textFromMs(parsed.localMs - parsed.offsetMinutes * MINUTE_MS);
-  return utc === undefined ? undefined : `${utc}${fractionText(parsed)}Z`;
+  return utc === undefined ? undefined : `${utc}${parsed.fraction}Z`;
 }
 
 /** A usual text with another day and minute of the day, in UTC. Of characters: SQLite's driver would copy a text of joined pieces once more. */
@@ -109,14 +110,6 @@ function twoDigits(text: string, at: number): number {
   return (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48;
 }
 
-function pad(number: number): string {
-  return number < 10 ? `0${number}` : `${number}`;
-}
-
-function fractionText({ fraction }: ParsedTime): string {
-  return fraction === '' ? '' : `.${fraction}`;
-}
-
 /**
  * UTC text of a timestamp as callers write it: with an offset, or local to `zone`. The earlier instant where two fit. A local
  * time that the zone skips is moved forward by the length of the gap (RFC 5545, 3.3.5: the offset before the gap).
@@ -128,13 +121,13 @@ export function utcFromInputText(text: string, zone: string): string | undefined
   const instant =
     instantsOfLocal(parsed.localMs, zone)[0] ?? parsed.localMs - offsetMsAt(parsed.localMs - DAY_MS, zone);
   const utc = textFromMs(instant);
-  return utc === undefined ? undefined : `${utc}${fractionText(parsed)}Z`;
+  return utc === undefined ? undefined : `${utc}${parsed.fraction}Z`;
 }
 
 /** A UTC text as `YYYY-MM-DDThh:mm:ss[.fff]±hh:mm` in `zone` (the output form of Timestamp). */
 export function offsetTextFromUtc(utc: string, zone: string): string {
-  const { ms, rest } = splitUtc(utc);
-  return localWithOffset(ms, rest, offsetMsAt(ms, zone));
+  const { localMs: ms, fraction } = parsedUtc(utc);
+  return localWithOffset(ms, fraction, offsetMsAt(ms, zone));
 }
 
 /**
@@ -142,35 +135,34 @@ export function offsetTextFromUtc(utc: string, zone: string): string {
  * local time alone does not name the instant, or where the time in the zone is not known here.
  */
 export function inputTextFromUtc(utc: string, zone: string): string {
-  const { ms, rest } = splitUtc(utc);
+  const { localMs: ms, fraction } = parsedUtc(utc);
   if (!isZone(zone)) return offsetTextFromUtc(utc, 'UTC');
   const offsetMs = offsetMsAt(ms, zone);
   const local = textFromMs(ms + offsetMs);
   const isPlain =
     local !== undefined && offsetMs % MINUTE_MS === 0 && instantsOfLocal(ms + offsetMs, zone).length === 1;
-  return isPlain ? `${local}${rest}` : localWithOffset(ms, rest, offsetMs);
+  return isPlain ? `${local}${fraction}` : localWithOffset(ms, fraction, offsetMs);
 }
 
 /**
  * Local time and offset that name the instant exactly. Offsets on the wire have whole minutes, but local mean times of
  * before 1972 had seconds: the local time then gives way, not the instant. So does a local year outside of four digits.
  */
-function localWithOffset(ms: number, rest: string, offsetMs: number): string {
+function localWithOffset(ms: number, fraction: string, offsetMs: number): string {
   const wholeMs = Math.trunc(offsetMs / MINUTE_MS) * MINUTE_MS;
   const local = textFromMs(ms + wholeMs);
-  return local === undefined ? localWithOffset(ms, rest, 0) : `${local}${rest}${offsetText(wholeMs)}`;
+  return local === undefined ? localWithOffset(ms, fraction, 0) : `${local}${fraction}${offsetText(wholeMs)}`;
 }
 
 /** `utc` is a value that a reader of this file gave out, or that the replica's own checks let through. */
-function splitUtc(utc: string): { ms: number; rest: string } {
-  const parsed = must(parseTime(utc), 'a Timestamp value is UTC text');
-  return { ms: parsed.localMs, rest: fractionText(parsed) };
+function parsedUtc(utc: string): ParsedTime {
+  return must(parseTime(utc), 'a Timestamp value is UTC text');
 }
 
 function offsetText(offsetMs: number): string {
-  const minutes = offsetMs / MINUTE_MS;
-  const size = Math.abs(minutes);
-  return `${minutes < 0 ? '-' : '+'}${pad(Math.floor(size / 60))}:${pad(size % 60)}`;
+  const pad = (number: number): string => String(number).padStart(2, '0');
+  const minutes = Math.abs(offsetMs) / MINUTE_MS;
+  return `${offsetMs < 0 ? '-' : '+'}${pad(Math.floor(minutes / 60))}:${pad(minutes % 60)}`;
 }
 
 /** The instants that a local time names in a zone, in their order: none in a spring gap, two in an autumn fold, else one. */

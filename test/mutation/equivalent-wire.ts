@@ -304,7 +304,7 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   ],
   [
     'src/wire/time-zones.ts',
-    'return local === undefined ? localWithOffset(ms, rest, 0) : `${local}${rest}${offsetText(wholeMs)}`;',
+    'return local === undefined ? localWithOffset(ms, fraction, 0) : `${local}${fraction}${offsetText(wholeMs)}`;',
     '0',
     '1',
     'an offset of a millisecond has no whole minute',

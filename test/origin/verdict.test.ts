@@ -13,7 +13,7 @@ describe('a change that was', () => {
   });
 
   test.each([
-    [200, 'read', 'read'],
+    [200, 'unknown', 'unknown'],
     [201, 'unknown', 'unknown'],
     [202, 'unknown', 'unknown'],
     [204, 'unknown', 'unknown'],
