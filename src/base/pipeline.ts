@@ -30,17 +30,7 @@ export async function runPipeline<T, Lane extends string>(
   options: PipelineOptions<Lane>,
   run: (item: T, turn: Turn<Lane>) => Promise<void>,
 ): Promise<void> {
-  const pipeline = new Pipeline(options);
-  for (;;) {
-    while (pipeline.hasRoom()) {
-      const item = next(pipeline.isIdle());
-      if (item === null) break;
-      pipeline.begin((turn) => run(item, turn));
-    }
-    if (pipeline.isIdle()) break;
-    await pipeline.hasChanged();
-  }
-  pipeline.throwFailure();
+  await new Pipeline(options, run).takeAll(next);
 }
 
 /** Where an item is; each resolves only after the same of the item before. */
@@ -49,39 +39,38 @@ interface Passed<Lane extends string> {
   readonly end: PromiseWithResolvers<void>;
 }
 
-class Pipeline<Lane extends string> {
+class Pipeline<T, Lane extends string> {
   readonly #options: PipelineOptions<Lane>;
+  readonly #run: (item: T, turn: Turn<Lane>) => Promise<void>;
   readonly #failures: unknown[] = [];
   #isStopped = false;
   #underWayCount = 0;
   #aheadCount = 0;
   #last: Passed<Lane> | null = null;
+  /** Resolves when an item has ended, or is no longer ahead. */
   #change = Promise.withResolvers<void>();
 
-  constructor(options: PipelineOptions<Lane>) {
+  constructor(options: PipelineOptions<Lane>, run: (item: T, turn: Turn<Lane>) => Promise<void>) {
     this.#options = options;
+    this.#run = run;
   }
 
-  isIdle(): boolean {
-    return this.#underWayCount === 0;
-  }
-
-  hasRoom(): boolean {
+  async takeAll(next: (isIdle: boolean) => T | null): Promise<void> {
     const { depth, ahead } = this.#options;
-    return !this.#isStopped && this.#underWayCount < depth && this.#aheadCount < ahead.count;
-  }
-
-  /** Waits until an item has ended, or is no longer ahead. */
-  hasChanged(): Promise<void> {
-    this.#change = Promise.withResolvers<void>();
-    return this.#change.promise;
-  }
-
-  throwFailure(): void {
+    for (;;) {
+      while (!this.#isStopped && this.#underWayCount < depth && this.#aheadCount < ahead.count) {
+        const item = next(this.#underWayCount === 0);
+        if (item === null) break;
+        this.#begin(item);
+      }
+      if (this.#underWayCount === 0) break;
+      this.#change = Promise.withResolvers<void>();
+      await this.#change.promise;
+    }
     if (this.#failures.length > 0) throw this.#failures[0];
   }
 
-  begin(run: (turn: Turn<Lane>) => Promise<void>): void {
+  #begin(item: T): void {
     const { lanes, ahead } = this.#options;
     const before = this.#last;
     const passed = {
@@ -120,10 +109,11 @@ class Pipeline<Lane extends string> {
       this.#underWayCount -= 1;
       isAheadNoMore();
     };
-    run(turn)
+    this.#run(item, turn)
       .catch((thrown: unknown) => this.#fail(thrown))
       .finally(end);
   }
+
   #fail(thrown: unknown): void {
     this.#failures.push(thrown);
     this.#isStopped = true;

@@ -260,63 +260,52 @@ export function outsideWords(scrub: (text: string) => string, text: string): str
 const TLS_CODE =
   /^(?:ERR_TLS_|ERR_SSL_|ERR_OSSL_|EPROTO$|CERT_|CRL_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_|INVALID_|ERROR_IN_|PATH_LENGTH_)/;
 
-function causeFailure(attempted: Attempted, fault: TransportFault): Failure {
+function causeFailure(attempted: Attempted, { cause, isAnswered, receivedBytes }: TransportFault): Failure {
   const { host } = attempted;
-  const code = causeCode(fault.cause);
-  const cause = fault.cause;
-  const say = (
-    errorCode: ErrorCode,
-    isTransient: boolean,
-    text: { came: string; hint: string; kind?: ErrorKind },
-  ): Failure => failure(attempted, text.kind ?? 'originDown', errorCode, isTransient, { ...text, cause });
+  const code = causeCode(cause);
 
   if (cause instanceof ProxyFault) return proxyFailure(attempted, cause);
   if (TLS_CODE.test(code)) {
     const came = `the TLS handshake with ${host} failed (${code})`;
-    return say('origin.tls', false, { kind: 'originRefused', came, hint: tlsHint(code, host) });
+    return failure(attempted, 'originRefused', 'origin.tls', false, { came, hint: tlsHint(code, host), cause });
   }
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
-    const came = `${host} did not ${fault.isAnswered ? 'finish its answer' : 'answer'} in time`;
-    return say('origin.timeout', true, { came, hint: HINT_LATER });
+    const came = `${host} did not ${isAnswered ? 'finish its answer' : 'answer'} in time`;
+    return failure(attempted, 'originDown', 'origin.timeout', true, { came, hint: HINT_LATER, cause });
   }
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return stoppedFailure(attempted);
   // Neither keeps its cause: the parser's error carries the bytes that it choked on (I16).
-  if (fault.isAnswered || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
-    return damagedFailure(attempted, `the answer broke off after ${fault.receivedBytes} bytes (${code})`);
+  if (isAnswered || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
+    return damagedFailure(attempted, `the answer broke off after ${receivedBytes} bytes (${code})`);
   }
   if (code === PARSER_ERROR || code === 'UND_ERR_HEADERS_OVERFLOW') {
     return notApiFailure(attempted, `with something that is not HTTP (${code})`);
   }
   if (code === 'ENOTFOUND') {
-    return say('origin.unreachable', false, {
-      came: `no address is known for the host ${host}`,
-      hint: `Check the spelling of origin.url and this machine's DNS (try: getent hosts ${host.replace(/:\d+$/, '')}).`,
-    });
+    const came = `no address is known for the host ${host}`;
+    const hint = `Check the spelling of origin.url and this machine's DNS (try: getent hosts ${host.replace(/:\d+$/, '')}).`;
+    return failure(attempted, 'originDown', 'origin.unreachable', false, { came, hint, cause });
   }
   const came = `no connection to ${host} (${connectionText(code)})`;
   const isOurs = code === 'EMFILE' || code === 'ENFILE';
   const hint = isOurs ? HINT_DESCRIPTORS : `Check that ${host} is right and can be reached from here.`;
-  return say('origin.unreachable', true, { came, hint });
+  return failure(attempted, 'originDown', 'origin.unreachable', true, { came, hint, cause });
 }
 
 /** The meaning of a proxy that gave no way through. Nothing reached the origin, so none of it says anything of a row. */
 function proxyFailure(attempted: Attempted, { proxy, status, cause }: ProxyFault): Failure {
-  const refused = (kind: ErrorKind, hint: string): Failure =>
-    failure(attempted, kind, 'origin.proxy', status !== null && TRANSIENT_STATUSES.has(status), {
-      came: `the proxy ${proxy} answered ${status}, and made no connection to ${attempted.host}`,
-      hint,
-    });
-  if (status === 407) {
-    return refused('auth', 'It wants a login: check user and passwordFile under origin.proxy.');
-  }
+  const { host } = attempted;
   if (status !== null) {
     const isItsOwn = TRANSIENT_STATUSES.has(status);
-    return refused(
-      'originDown',
-      isItsOwn
-        ? `It cannot reach ${attempted.host} now; check origin.url if that stays so.`
-        : `It does not let this through: ask its administrator to allow CONNECT to ${attempted.host}.`,
-    );
+    const came = `the proxy ${proxy} answered ${status}, and made no connection to ${host}`;
+    if (status === 407) {
+      const hint = 'It wants a login: check user and passwordFile under origin.proxy.';
+      return failure(attempted, 'auth', 'origin.proxy', false, { came, hint });
+    }
+    const hint = isItsOwn
+      ? `It cannot reach ${host} now; check origin.url if that stays so.`
+      : `It does not let this through: ask its administrator to allow CONNECT to ${host}.`;
+    return failure(attempted, 'originDown', 'origin.proxy', isItsOwn, { came, hint });
   }
   const code = causeCode(cause);
   if (TLS_CODE.test(code)) {
