@@ -16,53 +16,32 @@ const LETTER = BASE_CHAR + IDEOGRAPHIC;
 /** What may be inside a name, without the colon. */
 const INNER = `${LETTER}${COMBINING_CHAR}${DIGIT}${EXTENDER}._\\-`;
 
-/** What becomes of a colon in a name. */
-export type Colons = 'kept' | 'escaped';
-
-/** What needs no escape, where colons are kept or escaped. */
-interface NameForm {
-  readonly firstUnit: RegExp;
-  readonly innerUnit: RegExp;
-  /** Names that are their own element names: no underscore, nothing to escape. */
-  readonly plainName: RegExp;
-  /**
-   * An underscore that would read as an escape once the rest of the name is written. What closes it is an underscore, or a unit
-   * that becomes an escape itself and so begins with one. The capital X and eight digits are escapes to .NET.
-   */
-  readonly readsAsEscape: RegExp;
-}
-
-function nameForm(colon: string): NameForm {
-  return {
-    firstUnit: new RegExp(`[${LETTER}_${colon}]`),
-    innerUnit: new RegExp(`[${INNER}${colon}]`),
-    plainName: new RegExp(`^[${LETTER}${colon}](?:(?!_)[${INNER}${colon}])*$`),
-    readsAsEscape: new RegExp(`_[xX](?:[0-9A-Fa-f]{8}|[0-9A-Fa-f]{4})(?:_|[^${INNER}${colon}])`, 'y'),
+/** Makes a writer of element names; `kept` is a colon where names keep theirs, and else empty. */
+export function elementWriter(kept: '' | ':'): (name: string) => string {
+  const firstUnit = new RegExp(`[${LETTER}_${kept}]`);
+  const innerUnit = new RegExp(`[${INNER}${kept}]`);
+  // No underscore, and nothing to escape.
+  const plainName = new RegExp(`^[${LETTER}${kept}](?:(?!_)[${INNER}${kept}])*$`);
+  // An underscore that would read as an escape once the rest of the name is written. What closes it is an underscore, or a unit
+  // that becomes an escape itself and so begins with one. The capital X and eight digits are escapes to .NET.
+  const escape = new RegExp(`_[xX](?:[0-9A-Fa-f]{8}|[0-9A-Fa-f]{4})(?:_|[^${INNER}${kept}])`, 'y');
+  const isEscaped = (name: string, at: number): boolean => {
+    if (name.charAt(at) !== '_') return !(at === 0 ? firstUnit : innerUnit).test(name.charAt(at));
+    escape.lastIndex = at;
+    return escape.test(name);
+  };
+  return (name) => {
+    assert(name !== '', 'a column has a name');
+    if (plainName.test(name)) return name;
+    return name
+      .split('')
+      .map((unit, at) => (isEscaped(name, at) ? escapeOf(unit) : unit))
+      .join('');
   };
 }
 
-const FORMS: Readonly<Record<Colons, NameForm>> = { kept: nameForm(':'), escaped: nameForm('') };
-
-/** The element name of a column name. The name has at least one character. */
-export function elementFromName(name: string, colons: Colons = 'escaped'): string {
-  assert(name !== '', 'a column has a name');
-  const form = FORMS[colons];
-  if (form.plainName.test(name)) return name;
-  let element = '';
-  for (let at = 0; at < name.length; at += 1) {
-    const unit = name.charAt(at);
-    element += mustEscape(name, at, form) ? escapeOf(unit) : unit;
-  }
-  return element;
-}
-
-function mustEscape(name: string, at: number, { firstUnit, innerUnit, readsAsEscape }: NameForm): boolean {
-  if (name.charAt(at) === '_') {
-    readsAsEscape.lastIndex = at;
-    return readsAsEscape.test(name);
-  }
-  return !(at === 0 ? firstUnit : innerUnit).test(name.charAt(at));
-}
+/** The element name of a column name, as the client writes it. The name has at least one character. */
+export const elementFromName = elementWriter('');
 
 function escapeOf(unit: string): string {
   return `_x${unit.charCodeAt(0).toString(16).padStart(4, '0')}_`;

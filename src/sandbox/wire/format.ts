@@ -21,6 +21,7 @@ import { readInputRows, readXmlInputRows, type InputRow } from './input-rows.ts'
 import * as json from './json-answers.ts';
 import { readInput, readXmlInput } from './value-forms.ts';
 import * as xml from './xml-answers.ts';
+import { elementFromName } from '../../wire/xml-names.ts';
 
 /** One format; `zone` is the calling user's. */
 export interface ServerFormat extends Pick<WireFormat, 'extension' | 'contentType'> {
@@ -61,8 +62,8 @@ const xmlFormat: ServerFormat = {
 /** XML of a server that escapes a colon in the name of a column, which XML allows there. */
 export const XML_WITHOUT_COLONS: ServerFormat = {
   ...xmlFormat,
-  rowsWriter: (columns, zone) => xml.xmlRowsWriter(columns, zone, 'escaped'),
-  rollupsWriter: (columns, zone) => xml.xmlRollupsWriter(columns, zone, 'escaped'),
+  rowsWriter: (columns, zone) => xml.xmlRowsWriter(columns, zone, elementFromName),
+  rollupsWriter: (columns, zone) => xml.xmlRollupsWriter(columns, zone, elementFromName),
 };
 
 /** The format that an extension names. */

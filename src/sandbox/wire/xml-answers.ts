@@ -16,7 +16,7 @@ import type {
 } from '../../wire/schema.ts';
 import type { StatusDescriptor } from '../../wire/writes.ts';
 import { DECLARATION } from '../../wire/xml.ts';
-import { elementFromName, type Colons } from '../../wire/xml-names.ts';
+import { elementFromName, elementWriter } from '../../wire/xml-names.ts';
 import { escapeText, isXmlText } from '../../wire/xml-tree.ts';
 import {
   attachmentFields,
@@ -30,6 +30,8 @@ import {
 import { writeXmlOutput } from './value-forms.ts';
 
 const RESPONSE = '<Response xmlns:i="http://www.w3.org/2001/XMLSchema-instance">';
+
+const elementWithColons = elementWriter(':');
 
 /** The value of an attribute, without its quotes. */
 export function escapeAttribute(text: string): string {
@@ -116,10 +118,10 @@ export function writeXmlAttachments(attachments: readonly AttachmentInfo[], zone
 export function xmlRowsWriter(
   columns: readonly ColumnShape[],
   zone: string,
-  colons: Colons = 'kept',
+  elementOf = elementWithColons,
 ): (rows: readonly Row[]) => string {
   const cells = columns.map(({ name, type }) => ({
-    tag: elementFromName(name, colons),
+    tag: elementOf(name),
     write: writeXmlOutput(type, zone),
   }));
   return (rows) => {
@@ -148,10 +150,10 @@ export function xmlRowsWriter(
 export function xmlRollupsWriter(
   columns: readonly ColumnShape[],
   zone: string,
-  colons: Colons = 'kept',
+  elementOf = elementWithColons,
 ): (rows: readonly Rollup[]) => string {
   const cells = columns.map(({ name, type }) => ({
-    tag: elementFromName(name, colons),
+    tag: elementOf(name),
     write: writeXmlOutput(type, zone),
   }));
   return (rows) => {
