@@ -29,7 +29,7 @@ import {
   type FileColumn,
 } from '../replica/bookkeeping/file-cells.ts';
 import { blocksAbove } from '../replica/query.ts';
-import type { AttachmentInfo } from '../wire/attachments.ts';
+import type { AttachmentInfo } from '../wire/schema.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
 import type { FilesContext, FilesTally } from './context.ts';
 import { OutageWatch } from './outage.ts';

@@ -3,7 +3,7 @@
  * of a file is handed to the caller piece by piece. Its bytes, the gap between two pieces and the slowness at which they come are
  * bounded. It is never in memory whole. File names are text, never a path.
  */
-import type { AttachmentInfo } from '../wire/attachments.ts';
+import type { AttachmentInfo } from '../wire/schema.ts';
 import type { WireFormat } from '../wire/format.ts';
 import { attachmentPath, attachmentsPath, type Address, type FileVersion, type RecordAddress } from './address.ts';
 import type { FileHeaders } from './answers.ts';

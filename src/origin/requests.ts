@@ -13,7 +13,7 @@ import { RowsyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { DocumentReader, WireFormat } from '../wire/format.ts';
 import { clockAheadMs, readEtag } from '../wire/headers.ts';
-import type { OutgoingBody } from '../wire/multipart.ts';
+import type { OutgoingBody } from '../wire/write-body.ts';
 import { KEYS_MAX, QUERY_BYTES_MAX } from '../wire/request-paths.ts';
 import {
   descriptorOf,

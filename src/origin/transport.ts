@@ -9,7 +9,7 @@
  */
 import { Readable } from 'node:stream';
 import { Dispatcher, buildConnector, Pool, ProxyAgent } from 'undici';
-import type { OutgoingBytes, StreamedBytes } from '../wire/multipart.ts';
+import type { OutgoingBytes, StreamedBytes } from '../wire/write-body.ts';
 import { type OriginRoute, ProxyFault } from './proxy.ts';
 import type { OriginLimits } from './limits.ts';
 import { isIP } from 'node:net';

@@ -22,7 +22,7 @@ import {
   type UnsendableRow,
 } from '../reconcile/push-plan.ts';
 import { isHeaderText } from '../wire/header-parameters.ts';
-import type { StreamedBytes } from '../wire/multipart.ts';
+import type { StreamedBytes } from '../wire/write-body.ts';
 import { UPLOAD_PREFIX } from '../wire/column-types.ts';
 import type { Row } from '../wire/schema.ts';
 import type { TablePush } from './context.ts';
@@ -41,7 +41,7 @@ import type { RowFinding } from '../reconcile/row-state.ts';
 import type { Batch } from '../replica/bookkeeping/batches.ts';
 import { readFileColumns, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
 import type { UploadedFile } from '../replica/bookkeeping/files.ts';
-import type { AttachmentInfo } from '../wire/attachments.ts';
+import type { AttachmentInfo } from '../wire/schema.ts';
 
 type ReadFile = Omit<SentFile, 'before'>;
 

@@ -8,7 +8,7 @@
  * The origin numbers the revisions of a cell one by one. So the next number after an accepted write of ours is ours. An origin that was restored from
  * a backup reuses a number; so the name must be ours too, and the row read back at once. After a lost answer, size and hash identify the file.
  */
-import type { AttachmentInfo } from '../wire/attachments.ts';
+import type { AttachmentInfo } from '../wire/schema.ts';
 import { mediaType } from '../wire/headers.ts';
 import type { ErrorCode, RowsyncError } from '../base/errors.ts';
 import { shownFile, UPLOAD_PREFIX } from '../wire/column-types.ts';

@@ -2,10 +2,10 @@
  * The two formats of the Records API behind one interface, so that the client chooses one by name and is written once. Readers of answers raise
  * `RowsyncError`s. The sandbox has the other side of each (sandbox/wire/format.ts).
  */
-import { readAttachments, type AttachmentInfo } from './attachments.ts';
 import * as json from './json.ts';
 import type { ValueReader } from './column-types.ts';
 import type {
+  AttachmentInfo,
   ColumnShape,
   ColumnType,
   DatabaseDescriptor,
@@ -72,7 +72,7 @@ function formatFrom({ parse, parseError, readerOf, ...syntax }: Syntax): WireFor
     readColumnNames: (text, what) => json.readColumnNames(parse(text, what, 'rows'), what),
     readRollups: (text, columns, what) => json.readRollups(parse(text, what, 'rows'), columns, what, readerOf),
     readStatuses: (text, rowCount, what) => writes.readStatuses(parse(text, what, 'list'), rowCount, what),
-    readAttachments: (text, what) => readAttachments(parse(text, what, 'list'), what),
+    readAttachments: (text, what) => json.readAttachments(parse(text, what, 'list'), what),
     readError: (text) => json.readError(parseError(text)),
   };
 }

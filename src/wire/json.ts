@@ -4,8 +4,10 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { ExactNumber, parseExactJson } from './exact-json.ts';
+import { utcFromOffsetText } from './time-zones.ts';
 import { overBudget } from './json-budget.ts';
 import type {
+  AttachmentInfo,
   ColumnDescriptor,
   ColumnShape,
   ColumnType,
@@ -100,7 +102,7 @@ export function integerFrom(value: unknown): number | null {
 }
 
 /** Typed access to the fields of one descriptor; remembers which ones were read, the rest is `other`. */
-export class Fields {
+class Fields {
   readonly #json: JsonObject;
   readonly #what: string;
   readonly #read = new Set<string>();
@@ -263,6 +265,26 @@ export function readUser(json: unknown, what = 'user'): UserDescriptor {
     admin: fields.names('admin'),
     other: fields.rest(),
   };
+}
+
+/** Reads the answer of the list method. @throws RowsyncError `origin.unexpected`. */
+export function readAttachments(json: unknown, what: string): readonly AttachmentInfo[] {
+  if (!Array.isArray(json)) throw unexpected(what, `an array of revisions was expected, ${describeKind(json)} came`);
+  return (json as unknown[]).map((item, index) => {
+    const where = `${what}, revision ${index + 1}`;
+    const fields = new Fields(item, where);
+    const createdAt = utcFromOffsetText(fields.text('created'));
+    if (createdAt === undefined) throw unexpected(where, 'the field "created" is not a time with an offset');
+    return {
+      name: fields.text('name'),
+      revision: fields.integer('revision'),
+      type: fields.optionalText('type'),
+      size: fields.integer('size'),
+      guid: fields.text('guid'),
+      author: fields.optionalText('author'),
+      createdAt,
+    };
+  });
 }
 
 /** Reads an error descriptor; undefined when the body is something else. Some clients call the field `status`. */

@@ -1,5 +1,5 @@
 /**
- * Databases, tables, columns, views and users as the origin describes them (specification, sections 2.2, 2.3 and 2.9;
+ * Databases, tables, columns, views, users and attachments as the origin describes them (specification, sections 2.2, 2.3, 2.8 and 2.9;
  * extra fields from the vendor's own clients). Types and pure questions about them; reading and writing them is json.ts.
  *
  * The origin may add fields at any time: what is not named here is kept in `other` and written back by the sandbox.
@@ -91,6 +91,21 @@ export interface UserDescriptor {
   /** Administrative permissions, for example CustomizeApplication, ManageUsers, ManageData. */
   readonly admin: readonly string[];
   readonly other: JsonObject;
+}
+
+/** One revision of one attachment (2.8). File names are what the origin sent: text, never a path. */
+export interface AttachmentInfo {
+  readonly name: string;
+  readonly revision: number;
+  /** Media type. */
+  readonly type: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly guid: string;
+  /** `Name <email>`. */
+  readonly author: string;
+  /** UTC, `YYYY-MM-DDThh:mm:ss[.fff]Z`. */
+  readonly createdAt: string;
 }
 
 /** The column types whose values have a form of their own; everything else travels as text. */

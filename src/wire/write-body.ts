@@ -1,12 +1,11 @@
 /**
  * The body of Create, Update and Upsert: rows in JSON or XML, or a multipart/related body with such rows and files (specification 4.6, origin facts
- * 4.1 and 7.4). A cell refers to a file as `cid:<content id>`.
+ * 4.1 and 7.4). A cell refers to a file as `cid:<content id>`. Lines of multipart/related (RFC 2046, 5.1; RFC 2387) end with CR LF (RFC 9110, 8.3.3).
  */
 import { assert } from '../base/assert.ts';
 import { RowsyncError } from '../base/errors.ts';
 import type { WireFormat } from './format.ts';
 import { fileNameParameter, isHeaderText } from './header-parameters.ts';
-import { writeMultipart, type OutgoingBody, type OutgoingBytes } from './multipart.ts';
 import type { OutgoingRow } from './writes.ts';
 
 /** A file to send with rows; its bytes may be read while they are sent. */
@@ -52,4 +51,83 @@ function unsendableName(): RowsyncError {
     message: 'a file to attach has a line break or another control character in its name or type',
     hint: 'Rename the file and set the attachment again.',
   });
+}
+
+const CR_LF = Buffer.from('\r\n');
+
+/** Bytes that are read piece by piece while they are sent, each time anew; never more and never fewer than `length`. */
+export interface StreamedBytes {
+  readonly length: number;
+  readonly read: () => AsyncIterable<Uint8Array>;
+}
+
+/** Bytes to send, from memory or from elsewhere. */
+export type OutgoingBytes = Uint8Array | StreamedBytes;
+
+/** One part to write; header names and values are ours. */
+export interface OutgoingPart {
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly bytes: OutgoingBytes;
+}
+
+/** A body and the header that goes with it. */
+export interface OutgoingBody {
+  readonly contentType: string;
+  readonly bytes: OutgoingBytes;
+}
+
+/**
+ * Writes a multipart/related body; in memory where every part is. `random` gives uniform numbers in [0, 1). Pre: every header
+ * is header text.
+ */
+export function writeMultipart(parts: readonly OutgoingPart[], random: () => number): OutgoingBody {
+  const boundary = randomBoundary(random);
+  assert(!parts.some(({ bytes }) => hasText(bytes, boundary)), 'random boundaries do not occur in files');
+  const pieces: OutgoingBytes[] = [];
+  for (const { headers, bytes } of parts) {
+    assert(
+      headers.every(([name, value]) => isHeaderText(name) && isHeaderText(value)),
+      'headers have one line',
+    );
+    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`);
+    pieces.push(Buffer.from(`--${boundary}\r\n${lines.join('')}\r\n`), bytes, CR_LF);
+  }
+  pieces.push(Buffer.from(`--${boundary}--\r\n`));
+  return { contentType: `multipart/related;boundary=${boundary}`, bytes: joinBytes(pieces) };
+}
+
+function joinBytes(pieces: readonly OutgoingBytes[]): OutgoingBytes {
+  const inMemory = pieces.filter((piece) => piece instanceof Uint8Array);
+  if (inMemory.length === pieces.length) return Buffer.concat(inMemory);
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  return { length, read: () => readPieces(pieces) };
+}
+
+async function* readPieces(pieces: readonly OutgoingBytes[]): AsyncGenerator<Uint8Array> {
+  for (const piece of pieces) {
+    if (piece instanceof Uint8Array) yield piece;
+    else yield* readExactly(piece);
+  }
+}
+
+/** A file that grows or shrinks while it is read would shift everything behind it. */
+async function* readExactly({ length, read }: StreamedBytes): AsyncGenerator<Uint8Array> {
+  let left = length;
+  for await (const chunk of read()) {
+    left -= chunk.length;
+    if (left < 0) break;
+    yield chunk;
+  }
+  if (left !== 0) throw new Error('What was to be sent has another length than it had');
+}
+
+/** A boundary of 128 random bits. */
+function randomBoundary(random: () => number): string {
+  const words = Array.from({ length: 8 }, () => Math.floor(random() * 0x1_0000));
+  return `part-${words.map((word) => word.toString(16).padStart(4, '0')).join('')}`;
+}
+
+/** Streamed bytes are not looked at. */
+function hasText(bytes: OutgoingBytes, text: string): boolean {
+  return bytes instanceof Uint8Array && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(text);
 }

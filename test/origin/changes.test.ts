@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { createLogger, silentLogger } from '../../src/base/log.ts';
 import { openOrigin, type Origin, type OriginSettings } from '../../src/origin/client.ts';
-import type { StreamedBytes } from '../../src/wire/multipart.ts';
+import type { StreamedBytes } from '../../src/wire/write-body.ts';
 import type { OutgoingRow } from '../../src/wire/writes.ts';
 import * as golden from '../fixtures/wire/documents.ts';
 import { testClock, type TestClock } from '../support/clock.ts';

@@ -12,7 +12,7 @@ import {
   type FileRule,
   type WantedFile,
 } from '../../src/reconcile/files.ts';
-import type { AttachmentInfo } from '../../src/wire/attachments.ts';
+import type { AttachmentInfo } from '../../src/wire/schema.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
 function guidOf(number: number): string {

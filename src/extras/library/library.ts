@@ -47,7 +47,7 @@ export function openOrigin(
 export { RowsyncError, type ErrorCode, type ErrorKind, type Refusal } from '../../base/errors.ts';
 export type { Clock } from '../../base/clock.ts';
 export type { LogFacts, Logger } from '../../base/log.ts';
-export type { AttachmentInfo } from '../../wire/attachments.ts';
+export type { AttachmentInfo } from '../../wire/schema.ts';
 export type { Numeric } from '../../wire/decimal.ts';
 export type { Extension } from '../../wire/format.ts';
 export {
@@ -77,7 +77,7 @@ export {
   type ViewDescriptor,
 } from '../../wire/schema.ts';
 export type { OutgoingFile } from '../../wire/write-body.ts';
-export type { OutgoingBytes, StreamedBytes } from '../../wire/multipart.ts';
+export type { OutgoingBytes, StreamedBytes } from '../../wire/write-body.ts';
 export type { OutgoingCell, OutgoingRow, StatusDescriptor } from '../../wire/writes.ts';
 export type { Address, FileVersion, RecordAddress } from '../../origin/address.ts';
 export type { Answer, Etag, FileHeaders } from '../../origin/answers.ts';

@@ -2,7 +2,7 @@
  * What a method of the API is given and what it gives back. Input of every handler in this folder: a `Call`, that is a
  * routed, authorized request whose query has been read. Types only.
  */
-import type { AttachmentInfo } from '../../wire/attachments.ts';
+import type { AttachmentInfo } from '../../wire/schema.ts';
 import type { Route } from './route.ts';
 import type { ServerRules } from './rules.ts';
 import type { Role, User } from '../store/catalog.ts';

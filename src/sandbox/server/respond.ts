@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
 
 import type { Clock } from '../../base/clock.ts';
-import type { AttachmentInfo } from '../../wire/attachments.ts';
+import type { AttachmentInfo } from '../../wire/schema.ts';
 import { WireFault } from '../../wire/fault.ts';
 import { QUERY_BYTES_MAX } from '../../wire/request-paths.ts';
 import { authorize } from './authorize.ts';

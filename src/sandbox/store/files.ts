@@ -3,7 +3,7 @@
  * no longer shows. Revisions of a place count up from 1 and are never used twice while the row exists; a guid names
  * one revision of one place.
  */
-import type { AttachmentInfo } from '../../wire/attachments.ts';
+import type { AttachmentInfo } from '../../wire/schema.ts';
 import type { StoreColumn } from './catalog.ts';
 import { fileCell, guidFromFile } from './cells.ts';
 import type { StoreConnection } from './file.ts';

@@ -7,7 +7,7 @@ import type { Statement } from 'better-sqlite3';
 
 import { assert, must } from '../../base/assert.ts';
 import { stampFromMs, type Clock } from '../../base/clock.ts';
-import type { AttachmentInfo } from '../../wire/attachments.ts';
+import type { AttachmentInfo } from '../../wire/schema.ts';
 import type { JsonObject, Row, Value } from '../../wire/schema.ts';
 import { readDeleted, readUpdated, type BinRow, type TimeSpan, type StampedRow } from './bin.ts';
 import {

@@ -2,7 +2,7 @@
  * Answers of the Records API in JSON, as the sandbox writes them: descriptors, rows, statuses, revisions and errors (specification 2.2 to 2.9). What is
  * written here, the readers of wire/ read.
  */
-import type { AttachmentInfo } from '../../wire/attachments.ts';
+import type { AttachmentInfo } from '../../wire/schema.ts';
 import type { ErrorDescriptor } from '../../wire/json.ts';
 import type {
   ColumnShape,

@@ -2,7 +2,7 @@
  * Answers of the Records API in XML, as the sandbox writes them. They have the fields of the JSON form as elements, rows straight from their values
  * (specification 2.4 to 2.8; origin facts 2.5).
  */
-import type { AttachmentInfo } from '../../wire/attachments.ts';
+import type { AttachmentInfo } from '../../wire/schema.ts';
 import { ExactNumber, parseExactJson } from '../../wire/exact-json.ts';
 import { isObject, type ErrorDescriptor } from '../../wire/json.ts';
 import type {
