@@ -82,9 +82,9 @@ export function parseXmlBody(text: string, what: string, form: DocumentForm): un
 
 /** A row has its attributes as `@row.…`, and the text of each column, which may have any name. */
 function rowFrom({ attributes, children }: XmlElement): JsonObject {
-  return Object.fromEntries([
-    ...attributes.map(({ name, value }) => [`@row.${name}`, value]),
-    ...children.map((cell) => [nameFromElement(cell.name), rawValueOf(cell)]),
+  return Object.fromEntries<unknown>([
+    ...attributes.map(({ name, value }) => [`@row.${name}`, value] as const),
+    ...children.map((cell) => [nameFromElement(cell.name), rawValueOf(cell)] as const),
   ]);
 }
 

@@ -4,7 +4,7 @@ import type { OutgoingRow } from '../../src/wire/writes.ts';
 import { WIRE_FORMATS } from '../../src/wire/format.ts';
 import { carriesXmlInput, readXmlRows, writeXmlInputRows } from '../../src/wire/xml.ts';
 
-const { readDatabase, readError, readRollups, readTable } = WIRE_FORMATS.xml;
+const { xml } = WIRE_FORMATS;
 const A = [{ name: 'A', type: 'Text' }] as const;
 const TABLE = '<id>1</id><recordName>T</recordName>';
 
@@ -23,7 +23,7 @@ function failureOf(read: () => unknown): unknown {
 
 describe('descriptors', () => {
   test('a table may have no columns and no views', () => {
-    const table = readTable(`<Response>${TABLE}<columns/><views/></Response>`, 'describe');
+    const table = xml.readTable(`<Response>${TABLE}<columns/><views/></Response>`, 'describe');
 
     expect(table).toMatchObject({ columns: [], views: [] });
   });
@@ -32,7 +32,7 @@ describe('descriptors', () => {
     const fields =
       '<marks><mark>a</mark></marks><plans><plan><name>b</name></plan></plans><owner><name>c</name></owner>';
 
-    const { other } = readDatabase(`<Response><id>1</id><tables/>${fields}</Response>`, 'describe');
+    const { other } = xml.readDatabase(`<Response><id>1</id><tables/>${fields}</Response>`, 'describe');
 
     expect(other).toEqual({ marks: ['a'], plans: [{ name: 'b' }], owner: { name: 'c' } });
   });
@@ -42,7 +42,10 @@ describe('descriptors', () => {
     ['false', false],
     ['yes', false],
   ])('a switch of %s is %s', (text, read) => {
-    const table = readTable(`<Response>${TABLE}<showTab>${text}</showTab><columns/><views/></Response>`, 'describe');
+    const table = xml.readTable(
+      `<Response>${TABLE}<showTab>${text}</showTab><columns/><views/></Response>`,
+      'describe',
+    );
 
     expect(table.showTab).toBe(read);
   });
@@ -50,8 +53,8 @@ describe('descriptors', () => {
   test('an error has the root <Error>, whatever else has a message', () => {
     const fields = '<status>404</status><message>m</message>';
 
-    expect(readError(`<Error>${fields}</Error>`)).toEqual({ error: 404, code: null, message: 'm', source: null });
-    expect(readError(`<Response>${fields}</Response>`)).toBeUndefined();
+    expect(xml.readError(`<Error>${fields}</Error>`)).toEqual({ error: 404, code: null, message: 'm', source: null });
+    expect(xml.readError(`<Response>${fields}</Response>`)).toBeUndefined();
   });
 });
 
@@ -147,7 +150,7 @@ describe('rows that stand for others (origin facts 1.2)', () => {
     ['all of them', `<row type="Grand"><Day>2026-11-21</Day><Count>9</Count></row>`, 'Grand', null, 9],
     ['all of them, without the group', `<row type="Grand"><Count>9</Count></row>`, 'Grand', null, 9],
   ])('are read: %s', (_what, row, type, day, count) => {
-    const rollups = readRollups(`<Response>${row}</Response>`, DAYS, 'totals');
+    const rollups = xml.readRollups(`<Response>${row}</Response>`, DAYS, 'totals');
 
     expect(rollups).toEqual([{ type, values: [day, count] }]);
   });
@@ -155,7 +158,7 @@ describe('rows that stand for others (origin facts 1.2)', () => {
   test('a group of a text is null or empty as it came', () => {
     const rows = `<row><A ${NIL}/></row><row><A></A></row>`;
 
-    expect(readRollups(`<Response>${rows}</Response>`, A, 'totals').map(({ values }) => values)).toEqual([
+    expect(xml.readRollups(`<Response>${rows}</Response>`, A, 'totals').map(({ values }) => values)).toEqual([
       [null],
       [''],
     ]);
@@ -166,7 +169,7 @@ describe('rows that stand for others (origin facts 1.2)', () => {
     ['<row><Day>2026-11-21</Day><Count>x</Count></row>', 1, 'Count'],
     ['<row><Count>1</Count></row>', 1, 'Day'],
   ])('are not %s', (content, row, column) => {
-    expect(failureOf(() => readRollups(`<Response>${content}</Response>`, DAYS, 'totals'))).toMatchObject({
+    expect(failureOf(() => xml.readRollups(`<Response>${content}</Response>`, DAYS, 'totals'))).toMatchObject({
       code: 'origin.unexpected',
       message: `totals: row ${row} has no usable "${column}"`,
     });

@@ -43,7 +43,8 @@ const UPDATED_COLUMNS = [
 ] as const;
 
 /** Makes the methods; `maskKey` is asked for where a column is hashed. */
-export function moreMethods({ run, format: extension }: Origin, maskKey: (() => string) | undefined): MoreMethods {
+export function moreMethods(origin: Origin, maskKey: (() => string) | undefined): MoreMethods {
+  const extension = origin.format;
   const format = WIRE_FORMATS[extension];
   return {
     selectView: ({ table, view, columns, query }, options) => {
@@ -53,7 +54,7 @@ export function moreMethods({ run, format: extension }: Origin, maskKey: (() => 
         answeringPage(format.readRows(text, columns, what, key), { countMax }, what);
       const own = { ...query, columns: [], sort: [] };
       const path = selectPath(extension, table, own, `${segment(view)}/select`);
-      return run({ method: 'select', table: table.name, path, read }, options);
+      return origin.run({ method: 'select', table: table.name, path, read }, options);
     },
     updated: ({ table, ...span }, options) => {
       const read = (text: string, what: string): readonly UpdatedRow[] =>
@@ -66,7 +67,7 @@ export function moreMethods({ run, format: extension }: Origin, maskKey: (() => 
           }),
         );
       const path = methodPath(extension, table, 'updated', spanQuery(span));
-      return run({ method: 'updated', table: table.name, path, read }, options);
+      return origin.run({ method: 'updated', table: table.name, path, read }, options);
     },
   };
 }
