@@ -2,8 +2,8 @@
  * One value of one column, between the wire and `Value` (specification 2.4). Output is what Select and Retrieve return, input is what the write
  * methods take; the sandbox has the other side of both (sandbox/wire/value-forms.ts). What a type means is in column-types.ts.
  *
- * The text of an XML element is null for a null element: `i:nil="true"` in output, an empty element in input. So XML cannot say an empty text on
- * input, nor more than six decimals in output: a replica that reads through XML is exact only within the origin's own precision (origin facts 2.1).
+ * The text of an XML element is null for a null element, which has `i:nil="true"` in output and nothing in input. So XML cannot say an empty text on
+ * input, nor more than six decimals in output, and a replica that reads through XML is exact only within the origin's own precision (origin facts 2.1).
  */
 import { TYPE_RULES, type GivenWriter, type ValueReader } from './column-types.ts';
 import { maskedReader } from './mask.ts';

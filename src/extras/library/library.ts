@@ -5,13 +5,13 @@
  */
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { silentLogger, type Logger } from '../../base/log.ts';
-import { openOrigin as openOriginWith, type Origin as CoreOrigin, type OriginSettings } from '../../origin/client.ts';
+import { openOrigin as openOriginWith, type Origin, type OriginSettings } from '../../origin/client.ts';
 import { moreMethods, type MoreMethods } from './more-methods.ts';
 import { nameDatabase, type NamedDatabase } from './named-rows.ts';
 import { RowsyncError, type ErrorCode } from '../../base/errors.ts';
 
 /** One database at its origin, with every method of the specification. */
-export type Origin = CoreOrigin & MoreMethods;
+type LibraryOrigin = Origin & MoreMethods;
 
 /** Time and log of a program; the system's clock and no log where they are left out. */
 export interface LibraryOptions {
@@ -35,7 +35,7 @@ export async function openDatabase(settings: OriginSettings, options: LibraryOpt
 export function openOrigin(
   settings: OriginSettings,
   { clock = systemClock, log = silentLogger }: LibraryOptions = {},
-): Origin {
+): LibraryOrigin {
   try {
     const origin = openOriginWith(settings, { clock, log });
     return forCallers({ ...origin, ...moreMethods(origin, settings.maskKey) });
@@ -82,6 +82,7 @@ export type { OutgoingCell, OutgoingRow, StatusDescriptor } from '../../wire/wri
 export type { Address, FileVersion, RecordAddress } from '../../origin/address.ts';
 export type { Answer, Etag, FileHeaders } from '../../origin/answers.ts';
 export type { ChangeMethods, ChangeOptions, CreateRequest, DeleteRequest, MatchRequest } from '../../origin/changes.ts';
+export type { LibraryOrigin as Origin };
 export type { OriginSettings } from '../../origin/client.ts';
 export type { MoreMethods, SelectViewRequest, UpdatedRequest, UpdatedRow } from './more-methods.ts';
 export type {
