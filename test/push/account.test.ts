@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { startBehindProxy } from '../support/fault-proxy.ts';
 import { codesOf, pushNow } from '../support/push.ts';
 import { NOTE, startTwoWay } from '../support/two-way.ts';
+import { pushText } from '../../src/cli/report/push-report.ts';
 import type { PushReport } from '../../src/push/report.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
@@ -40,6 +41,18 @@ test('an edit that won over a colleague’s, and one about which a person is ask
 
   expect(columnsOf(await pushNow(local, { options: { conflict: 'local' } }))).toEqual({ began: 1, won: 1 });
   expect(columnsOf(await pushNow(ask, { options: { conflict: 'ask' } }))).toEqual({ began: 1, asked: 1 });
+});
+
+test('an edit of which one cell was sent and one lost is counted as lost, in part', async () => {
+  await using fixture = await startTwoWay(MATCHED);
+  fixture.execute(`UPDATE "Note" SET "Title" = 'here', "Count" = 7 WHERE _id = 1`);
+  fixture.sandbox.store.update('Note', 1, { Title: 'there' });
+
+  const report = await pushNow(fixture, { options: { conflict: 'origin' } });
+
+  expect(columnsOf(report)).toEqual({ began: 1, lost: 1 });
+  expect(report.tables[0]?.updatedCount).toBe(1);
+  expect(pushText(report, null)).toContain('1 edit: 1 lost to a change at the origin, in whole or in part\n');
 });
 
 test('a held table says why nothing of it was sent', async () => {

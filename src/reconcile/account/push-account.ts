@@ -8,7 +8,7 @@ import type { RowState } from '../row-state.ts';
 /**
  * Every column.
  *
- *    arrived     the origin has it                        lost        the origin's version won, and this one is kept
+ *    arrived     the origin has all of it                 lost        the origin's version won at least one cell, and ours is kept
  *    won         the same, over a colleague's edit        asked       both sides changed the row: a person decides
  *    refused     parked with the origin's words           inDoubt     it may have happened
  *    unsendable  stopped here, before it was sent         unsent      waits for the next push
