@@ -130,6 +130,11 @@ export function disownFile(path: string): void {
 /** Until when a file knew the origin: the end of its last run. */
 const KNOWN_UNTIL = sql`SELECT max(coalesce(finished_at, started_at)) FROM _rowsync_runs`;
 
+/** Lets a path count as one where no replica was. A file that is put back there counts as an older copy. */
+export function forgetFile(path: string): void {
+  rmSync(besideOf(path), { force: true });
+}
+
 /** The history continues from an older state. Its numbers go on from the microseconds since 1970, which no earlier file has reached. */
 const MARK_RESTORED = sql`
   INSERT INTO _rowsync_history (seq, kind, at, not_before, not_after, cause, cells)

@@ -10,7 +10,7 @@ import { asRowsyncError, EXIT, RowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { plural, printable, printableJson } from '../../base/text.ts';
 import { readTwoWayTables, findTwoWayTable, type TwoWayTable } from '../../capture/two-way-table.ts';
-import { isUnopenedCopy } from '../../replica/older-copy.ts';
+import { forgetFile, isUnopenedCopy } from '../../replica/older-copy.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { baseName } from '../../replica/user-tables.ts';
 import { damagedAmong } from '../../replica/integrity-check.ts';
@@ -76,7 +76,7 @@ async function rebuild(
       ? 'it had no unpushed edits'
       : `${plural(editCount, 'edit')} and ${plural(problemCount, 'problem')} are in ${aside.scriptPath}`,
     ...unread.map((what) => `could not be read: ${what}`),
-    'run rowsync pull: it makes a new replica; then look through the script and run it with the sqlite3 shell',
+    `run rowsync pull: it makes a new replica${aside.scriptPath === null ? '' : '; then look through the script and run it with the sqlite3 shell'}`,
   ];
   await printResult(invocation, report, lines);
   return EXIT.done;
@@ -177,6 +177,7 @@ export function moveAsideWithScript(
     if (lineCount === 0) rmSync(partial);
     else takeName(partial, scriptPath);
     const asidePath = moveAside(path, stamp) ?? path;
+    forgetFile(path);
     return { asidePath, scriptPath: lineCount === 0 ? null : scriptPath };
   } catch (thrown) {
     rmSync(partial, { force: true });

@@ -186,11 +186,13 @@ test('a rebuild where nothing was edited writes no script, and the next pull mak
   await runCli(['pull'], { folder });
 
   const rebuilt = await runCli(['rebuild'], { folder });
+  const status = await runCli(['status'], { folder });
   const none = await runCli(['rebuild'], { folder });
   const pulled = await runCli(['pull'], { folder });
 
   expect(rebuilt).toMatchObject({ exitCode: 0 });
-  expect(rebuilt.stdout).toContain('it had no unpushed edits');
+  expect(rebuilt.stdout).toMatch(/it had no unpushed edits\nrun rowsync pull: it makes a new replica\n/);
+  expect(status.stdout).toContain('There is no replica yet');
   expect(readdirSync(folder).filter((name) => name.includes('edits'))).toEqual([]);
   expect(none).toMatchObject({ exitCode: 1 });
   expect(none.stderr).toContain('replica.path');
