@@ -137,7 +137,7 @@ function goneError(path: string, left: string): RowsyncError {
 }
 
 function nothingOf({ word, nowMs }: Omit<Surroundings, keyof KeptTables>): Omit<AccountFacts, 'replica'> {
-  return { nowMs, tables: [], misnamed: [], remade: [], putBack: null, ...word };
+  return { nowMs, tables: [], misnamed: [], remade: [], putBack: null, lastRunAt: null, ...word };
 }
 
 function readAccountFacts(
@@ -172,6 +172,7 @@ function readAccountFacts(
     remade: readRemade(reader, shownSince(nowMs)),
     putBack: readPutBack(reader, shownSince(nowMs)),
     keeper,
+    lastRunAt: reader.runs(1)[0]?.finishedAt ?? null,
   };
 }
 

@@ -72,16 +72,14 @@ function waitText(editCount: number): string {
   return editCount === 0 ? '' : `${plural(editCount, 'edit')} not pushed yet, and `;
 }
 
-const HAS_ENDED = sql`finished_at IS NOT NULL AND outcome NOT IN ('stopped', 'interrupted')`;
-
 /** What the last run in each direction, and on files, failed of as a whole. A wrong command line says nothing of the next run. */
 function ofRuns(from: Connection): readonly FoundComplaint[] {
   const text = sql`SELECT kind, finished_at AS since, error_code AS code, result ->> 'problem' AS message, coalesce(result ->> 'hint', '') AS hint,
-            id, (SELECT last.id > r.id AND last.requests > 0 AND last.outcome IN ('done', 'held') FROM _rowsync_runs last
-                 WHERE ${HAS_ENDED} AND last.kind <> 'files' ORDER BY last.id DESC LIMIT 1) AS isAnsweredSince
+            id, EXISTS (SELECT 1 FROM _rowsync_runs later
+                        WHERE later.id > r.id AND later.requests > 0 AND later.outcome IN ('done', 'held')) AS isAnsweredSince
           FROM (SELECT id, kind, finished_at, error_code,
                   (SELECT value FROM json_each(per_table) WHERE value ->> 'table' IS NULL) AS result FROM _rowsync_runs) r
-          WHERE id IN (SELECT max(id) FROM _rowsync_runs WHERE ${HAS_ENDED}
+          WHERE id IN (SELECT max(id) FROM _rowsync_runs WHERE finished_at IS NOT NULL AND outcome NOT IN ('stopped', 'interrupted')
                        GROUP BY replace(kind, 'follow', 'pull'))
             AND message IS NOT NULL AND code <> 'usage.invalid'
             AND NOT (code = 'push.identity' AND EXISTS (SELECT 1 FROM _rowsync_runs later
@@ -90,7 +88,7 @@ function ofRuns(from: Connection): readonly FoundComplaint[] {
     kind: string;
     since: string;
     id: number;
-    isAnsweredSince: 0 | 1 | null;
+    isAnsweredSince: 0 | 1;
   })[];
   return rows.map(({ kind, id, isAnsweredSince, ...row }) => ({
     ...row,

@@ -34,6 +34,7 @@ export const STEADY: AccountFacts = {
   remade: [],
   putBack: null,
   keeper: 'daemon',
+  lastRunAt: null,
 };
 
 /** The problems that these facts make, with their severity. */

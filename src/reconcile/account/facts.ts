@@ -54,7 +54,7 @@ export interface FoundComplaint extends Complaint {
 export interface FailedRun {
   /** Its `id` in `sync_runs`. */
   readonly id: number;
-  /** Whether the newest run of any kind is a later one, and the origin answered it. */
+  /** Whether the origin has answered a later run; what followed that one does not matter, so that a problem which is over stays so. */
   readonly isAnsweredSince: boolean;
 }
 
@@ -147,4 +147,6 @@ export interface AccountFacts {
   readonly putBack: PutBack | null;
   /** Who keeps the tables up to date. It is a daemon that answers, a process that holds the lock or that systemd says is up, one of them that should be there, or nobody. */
   readonly keeper: 'daemon' | 'service' | 'silent' | 'nobody';
+  /** When the last run that is recorded ended; null for none. */
+  readonly lastRunAt: string | null;
 }

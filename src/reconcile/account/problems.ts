@@ -131,12 +131,12 @@ export const CATALOGUE = [
     code: 'daemon.silent',
     severity: 'late',
     untold: 'It is the daemon that sends notices.',
-    why: 'A service is installed, or a daemon with http.listen ran here before, and none answers.',
-    find: ofOne(({ keeper }) =>
+    why: 'A service is installed, or a daemon with http.listen ran here before, and none answers: it was stopped or ended, and the tables here get older.',
+    find: ofOne(({ keeper, lastRunAt, nowMs }) =>
       keeper === 'silent'
         ? {
-            sentence: 'No daemon answers, although one should run',
-            hint: 'Start it: sudo systemctl start rowsync@NAME, or rowsync daemon. Its log has the reason. If none is wanted, take http.listen out of the configuration.',
+            sentence: `No daemon answers, although one should run${lastRunAt === null ? '' : `; the last run ended ${ageText(lastRunAt, nowMs)}`}`,
+            hint: 'Start it, also if it was stopped on purpose: sudo systemctl start rowsync@NAME, or rowsync daemon. Its log says how it ended. If none is wanted, take http.listen out of the configuration.',
           }
         : null,
     ),

@@ -250,7 +250,7 @@ test('a daemon that ran here and does not answer is missed; who never started on
     name: 'account',
     outcome: 'warn',
     message: 'daemon.silent: No daemon answers, although one should run',
-    hint: expect.stringContaining('Start it') as string,
+    hint: expect.stringContaining('Start it, also if it was stopped') as string,
   });
 });
 

@@ -309,7 +309,16 @@ test('the account says that notices do not get through', async () => {
   const word = daemonFactsOf({ ...RESTING_STATE, ...sender.word() });
 
   expect(
-    accountOf({ ...word, nowMs: 0, replica: 'here', tables: [], misnamed: [], remade: [], putBack: null }),
+    accountOf({
+      ...word,
+      nowMs: 0,
+      replica: 'here',
+      tables: [],
+      misnamed: [],
+      remade: [],
+      putBack: null,
+      lastRunAt: null,
+    }),
   ).toMatchObject([
     {
       code: 'notices.failed',

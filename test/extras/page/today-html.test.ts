@@ -80,6 +80,7 @@ function problemsOf(tables: readonly TableStatus[], { failure }: DaemonState = S
     misnamed: [],
     remade: [],
     putBack: null,
+    lastRunAt: null,
     keeper: 'daemon',
   });
 }

@@ -96,6 +96,13 @@ test('no table is late where nobody keeps them, and one that should is missed', 
   expect(codes({ tables, keeper: 'silent' })).toEqual(['late daemon.silent', 'late tables.late']);
 });
 
+test.each([
+  [null, 'No daemon answers, although one should run'],
+  ['2026-11-21T11:48:00Z', 'No daemon answers, although one should run; the last run ended 12 min ago'],
+])('a daemon that is silent after a run at %s says since when nothing was done: %s', (lastRunAt, sentence) => {
+  expect(accountOf({ ...STEADY, keeper: 'silent', lastRunAt })[0]?.sentence).toBe(sentence);
+});
+
 test('what to do about a silent daemon names no command that may be showing it', () => {
   expect(accountOf({ ...STEADY, keeper: 'silent' })[0]?.hint).not.toContain('rowsync check');
 });
