@@ -17,6 +17,7 @@ import {
   writeWithAccount,
   loadNamedConfig,
   openExistingReplica,
+  requireReplica,
   sayWaits,
   printJson,
   withResources,
@@ -133,6 +134,7 @@ export async function runPush(
   options: PushOptions,
 ): Promise<PushReport & { readonly lost: readonly ConflictLine[] }> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
+  await requireReplica(config);
   return withResources(invocation, config, async ({ push: context }) => {
     const lastConflictId = readLastConflictId(context.replica);
     const report = await push(context, options);

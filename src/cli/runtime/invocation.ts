@@ -193,10 +193,15 @@ export async function withResources<T>(
   return withOrigin(invocation, config, syncing, limits);
 }
 
-/** Opens a replica that must be there already. @throws RowsyncError `replica.path` where a pull would make one. */
-export async function openExistingReplica(invocation: Invocation, config: Config): Promise<Replica> {
+/** @throws RowsyncError `replica.path` where only a pull makes the replica. */
+export async function requireReplica({ replica }: Config): Promise<void> {
   const { openReader } = await loadReplica();
-  openReader(config.replica.path).close();
+  openReader(replica.path).close();
+}
+
+/** Opens a replica that must be there already. @throws RowsyncError `replica.path`. */
+export async function openExistingReplica(invocation: Invocation, config: Config): Promise<Replica> {
+  await requireReplica(config);
   return openForWriting(invocation, config);
 }
 

@@ -41,7 +41,10 @@ export function daemonLines(
 ): readonly string[] {
   const [next] = jobs.toSorted((a, b) => Date.parse(a.nextAt) - Date.parse(b.nextAt));
   const inMs = next === undefined ? 0 : Math.max(0, Date.parse(next.nextAt) - nowMs);
-  const then = next === undefined ? 'nothing is scheduled' : `next ${next.job} in ${durationText(inMs)}`;
+  const planned = next === undefined ? 'nothing is scheduled' : `next ${next.job} in ${durationText(inMs)}`;
+  // A failure holds back what is due before.
+  const retryInMs = failure?.retryInMs ?? 0;
+  const then = retryInMs > 0 ? `tries again in ${durationText(retryInMs)}` : planned;
   const now = working === null ? then : `${working} under way`;
   const hints = failure === null ? [] : [`          what to do: ${failure.hint}`];
   return [`daemon    ${status}; ${now}`, ...hints, ...notes].map(printable);

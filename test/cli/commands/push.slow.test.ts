@@ -1,7 +1,7 @@
 /**
  * The commands of a two-way table, as a user meets them: plan, push, sync, failures, retry, and their exit codes.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -249,6 +249,18 @@ test('retry of what does not wait is an error of usage', async () => {
 
   expect((await desk.run('retry', '7')).exitCode).toBe(2);
   expect((await desk.run('retry', 'x')).exitCode).toBe(2);
+});
+
+test('a push makes no replica where there is none', async () => {
+  await using desk = await startDesk();
+  const path = join(desk.folder, 'replica.db');
+  rmSync(path);
+
+  const { exitCode, stderr } = await desk.run('push');
+
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('There is no replica');
+  expect(existsSync(path)).toBe(false);
 });
 
 test('push of a mirror names the fix', async () => {

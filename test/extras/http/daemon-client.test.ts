@@ -20,6 +20,8 @@ test('shows what a running daemon says of itself, and what to do', () => {
     'rings     3',
   ]);
   expect(daemonLines(failing, NOW)).toEqual(['daemon    ok; pull under way', '          what to do: Ask \\u001b[2J.']);
+  const waiting = { ...daemon, failure: { message: 'no', hint: 'Ask.', retryInMs: 54_000 } };
+  expect(daemonLines(waiting, NOW)[0]).toBe('daemon    ok; tries again in 54 s');
   expect(daemonLines({ ...daemon, jobs: [] }, NOW)).toEqual(['daemon    ok; nothing is scheduled']);
 });
 
