@@ -3,7 +3,7 @@
  * followed now, where the next page begins, and when a sweep has to look instead. The watermark is a stamp of the origin, never a time of this
  * machine. Pure.
  */
-import { columnType, type ColumnDescriptor } from '../wire/schema.ts';
+import { columnType, isWritable, type ColumnDescriptor } from '../wire/schema.ts';
 import { secondOf } from './windows.ts';
 
 /** The overlap, for transactions that became visible after later ones. Rows that were later come with the next sweep. */
@@ -45,6 +45,21 @@ export interface Followable {
 /** The column with the time of the last change; null if the calling user does not see it. */
 export function stampColumn(columns: readonly ColumnDescriptor[]): ColumnDescriptor | null {
   return columns.find(({ kind, type }) => kind === 'DateModified' && columnType(type) === 'Timestamp') ?? null;
+}
+
+/** Kinds of columns that the service itself fills when it stamps a row. */
+const STAMPED_KINDS: ReadonlySet<string | null> = new Set([
+  'Key',
+  'RecordOwner',
+  'CreatedBy',
+  'DateCreated',
+  'LastModifiedBy',
+  'DateModified',
+]);
+
+/** Whether values of a column may change while the row keeps its stamp, as those of formulas and lookups over other tables do. */
+export function movesUnstamped(column: Pick<ColumnDescriptor, 'kind' | 'readOnly'>): boolean {
+  return !isWritable(column) && !STAMPED_KINDS.has(column.kind);
 }
 
 /** Whether a whole sweep proved the rows here, so that only later changes are missing. */

@@ -21,7 +21,7 @@ import {
   FORGET_EDITS,
 } from './bookkeeping/history.ts';
 import { blocksAbove, queryAll, queryNumber, queryNumbers, queryText, readRawText } from './query.ts';
-import { movesUnstamped } from '../reconcile/freshness.ts';
+import { movesUnstamped } from '../reconcile/follow.ts';
 import { baseName, hasBase, readStanding } from './user-tables.ts';
 import { readSchemaVersion } from './schema-objects.ts';
 

@@ -6,6 +6,7 @@ import {
   judgeChangedPage,
   laterStamp,
   mayFollow,
+  movesUnstamped,
   readAtOrigin,
   readBehindOf,
   stampColumn,
@@ -225,4 +226,19 @@ describe('rows that were changed in a second', () => {
   ])('%s', (_what, read, expected) => {
     expect(firstUnread({ ...both(seconds()), readAtMs: long, readBehind: null, ...read })).toBe(expected);
   });
+});
+
+test.each([
+  ['Updatable', false, false],
+  ['Lookup', true, true],
+  ['DateModified', true, false],
+  ['LastModifiedBy', true, false],
+  ['DateCreated', true, false],
+  ['CreatedBy', true, false],
+  ['RecordOwner', true, false],
+  ['Key', true, false],
+  [null, true, true],
+  [null, false, false],
+])('values of a column of kind %s, read-only %s, move without a stamp: %s', (kind, readOnly, moves) => {
+  expect(movesUnstamped({ kind, readOnly })).toBe(moves);
 });

@@ -9,14 +9,14 @@ import { finishPushes } from '../../push/push.ts';
 import type { PullContext } from '../../pull/context.ts';
 import { pull } from '../../pull/pull.ts';
 import type { PullReport, TablePullReport } from '../../pull/report.ts';
-import { stampColumn } from '../../reconcile/follow.ts';
-import { movesUnstamped, judgeMoment, type AskingAgain } from '../../reconcile/freshness.ts';
+import { movesUnstamped, stampColumn } from '../../reconcile/follow.ts';
+import { judgeMoment, type AskingAgain } from '../shared/freshness.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readSelection, readTables } from '../../replica/bookkeeping/tables.ts';
 import { readRefiltered } from '../shared/fresh-tables.ts';
 import { type ProvenMoment, storeMoment } from '../../replica/bookkeeping/changed-rows.ts';
-import { readLastMoment } from '../shared/moments.ts';
+import { readLastMoment } from '../shared/fresh-tables.ts';
 import { openReader } from '../../replica/reader.ts';
 
 /** Asks after a pull until nothing moved, and stores the moment. @throws RowsyncError `fresh.moved` for tables that are too busy. */

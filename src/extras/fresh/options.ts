@@ -2,7 +2,7 @@
  * `--fresh` and `--moment` of the commands that read from the origin, or answer from the replica.
  */
 import type { Command } from 'commander';
-import { AGE_FORMS } from '../../reconcile/freshness.ts';
+import { AGE_FORMS } from '../shared/freshness.ts';
 
 const HELP = `
   rowsync sql --fresh 10m 'SELECT count(*) FROM "Order"'    # or no answer, and exit code 75

@@ -8,12 +8,18 @@ import { ident, sql } from '../../base/sql.ts';
 import { printable, someOf } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import type { HeldQuestion, Invocation } from '../../extra.ts';
-import { readRefiltered, type FilterOf, ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
-import { oldestOf, type AgedTable } from '../../reconcile/freshness.ts';
+import {
+  ageBound,
+  type FilterOf,
+  readLastMoment,
+  readRefiltered,
+  requireFresh,
+  staleTables,
+} from '../shared/fresh-tables.ts';
+import { oldestOf, type AgedTable } from '../shared/freshness.ts';
 import { boundTo } from '../../daemon/account-facts.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { type ProvenMoment } from '../../replica/bookkeeping/changed-rows.ts';
-import { readLastMoment } from '../shared/moments.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import { baseName, hasBase } from '../../replica/user-tables.ts';
 import { loadNamedConfig, withResources } from '../../cli/runtime/invocation.ts';

@@ -10,7 +10,7 @@ import { openReader, type ReplicaReader, type TableStatus } from '../../replica/
 import type { ToolRequest, ToolQuestion } from './request.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
-import { agesText } from '../../reconcile/freshness.ts';
+import { agesText } from '../shared/freshness.ts';
 import { ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
 import { reasonNotWritten } from './cells.ts';
 import { lookAtEdits } from './check-edits.ts';

@@ -35,7 +35,7 @@ import { answerToday } from './today.ts';
 import { answerWork } from './work.ts';
 import { readEvents } from '../history/events.ts';
 import { nearestName } from '../../reconcile/option-bindings.ts';
-import { oldestOf } from '../../reconcile/freshness.ts';
+import { oldestOf } from '../shared/freshness.ts';
 import { ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { FileStore } from '../../files/store.ts';

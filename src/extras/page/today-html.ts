@@ -6,7 +6,7 @@ import { bytesText, durationText } from '../../base/text.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import type { ProblemCode } from '../../reconcile/account/problems.ts';
 import type { ReplicaIdentity } from '../../replica/reader.ts';
-import type { readLastMoment } from '../shared/moments.ts';
+import type { readLastMoment } from '../shared/fresh-tables.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 import type { OpenDecisions } from './decisions.ts';
 import type { Headline } from './headline.ts';

@@ -6,7 +6,7 @@ import { statSync } from 'node:fs';
 import { ageText, countText, plural } from '../../base/text.ts';
 import type { TableStatus, ReplicaReader } from '../../replica/reader.ts';
 import { queryAll, queryRows } from '../../replica/query.ts';
-import { readLastMoment } from '../shared/moments.ts';
+import { readLastMoment } from '../shared/fresh-tables.ts';
 import { type Fare, faresOf, outagesOf, bottomHtml, headlineHtml } from './today-html.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';

@@ -18,7 +18,7 @@ import {
 } from '../shared/confirmed-rows.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { ALL_ROWS } from '../../replica/bookkeeping/changed-rows.ts';
-import { readHeldMoment } from '../shared/moments.ts';
+import { readHeldMoment } from '../shared/fresh-tables.ts';
 import {
   applyRows,
   LISTED,

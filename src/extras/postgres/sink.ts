@@ -9,7 +9,7 @@ import { judgeCursor } from './cursor.ts';
 import type { Complaint } from '../../reconcile/account/facts.ts';
 import { queryText } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
-import { readHeldMoment } from '../shared/moments.ts';
+import { readHeldMoment } from '../shared/fresh-tables.ts';
 import {
   ensureSinks,
   forgetRequestedLoad,

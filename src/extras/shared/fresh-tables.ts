@@ -1,11 +1,13 @@
 /**
- * Refuses to answer from tables that are older than a question allows; for whoever answers questions.
+ * Refuses to answer from tables that are older than a question allows; for whoever answers questions. Also reads the
+ * moments at which all tables were as they are here.
  */
 import { RowsyncError, usageError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
-import { AGE_FORMS, agesText, ageMsOf, staleAmong, type AgedTable } from '../../reconcile/freshness.ts';
+import { AGE_FORMS, agesText, ageMsOf, staleAmong, type AgedTable } from './freshness.ts';
+import type { ProvenMoment } from '../../replica/bookkeeping/changed-rows.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { queryAll } from '../../replica/query.ts';
+import { queryAll, queryFirst } from '../../replica/query.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import { baseName } from '../../replica/user-tables.ts';
 
@@ -76,4 +78,19 @@ export function readAges(from: Connection, names: readonly string[], filterOf?: 
   return tables
     .filter(({ id, localName, isGone }) => read.has(localName) || read.has(baseName(id)) || (isOfAll && isGone === 0))
     .map(({ id, name, localName, asOf }) => ({ id, name, localName, asOf: refiltered.has(localName) ? null : asOf }));
+}
+
+/** The last moment, and whether the tables are still as they were then; null for none. */
+export function readLastMoment(from: Connection): (ProvenMoment & { readonly holds: boolean }) | null {
+  const text = sql`SELECT at, tables, not_covered AS notCovered, holds FROM _rowsync_moments ORDER BY seq DESC LIMIT 1`;
+  const row = queryFirst(from, text) as (Record<'at' | 'tables' | 'notCovered', string> & { holds: 0 | 1 }) | null;
+  if (row === null) return null;
+  const list = (json: string): readonly string[] => JSON.parse(json) as string[]; // stored as such lists
+  return { at: row.at, tables: list(row.tables), notCovered: list(row.notCovered), holds: row.holds === 1 };
+}
+
+/** The last moment while the tables still are as they were then; null for none. */
+export function readHeldMoment(from: Connection): ProvenMoment | null {
+  const last = readLastMoment(from);
+  return last?.holds === true ? last : null;
 }

@@ -10,7 +10,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { asRowsyncError } from '../../../src/base/errors.ts';
 import { proveMoment } from '../../../src/extras/fresh/moment.ts';
 import { Random } from '../../../src/sandbox/data/random.ts';
-import { readLastMoment } from '../../../src/extras/shared/moments.ts';
+import { readLastMoment } from '../../../src/extras/shared/fresh-tables.ts';
 import { makeWorkspace } from '../../support/child.ts';
 import { testClock } from '../../support/clock.ts';
 import { startDaemon } from '../../support/daemon.ts';

@@ -121,7 +121,7 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
         find: 'tables: names, confirm',
         replace: 'tables: names.slice(0, -1), confirm',
       },
-      { file: 'reconcile/freshness.ts', find: "failure: 'it was not asked'", replace: 'failure: null' },
+      { file: 'extras/shared/freshness.ts', find: "failure: 'it was not asked'", replace: 'failure: null' },
     ],
   },
   {
@@ -152,7 +152,7 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
     without: 'An answer may be of tables twice as old as was allowed.',
     edits: [
       {
-        file: 'reconcile/freshness.ts',
+        file: 'extras/shared/freshness.ts',
         find: 'return ageMs > withinMs ||',
         replace: 'return ageMs > withinMs * 2 ||',
       },

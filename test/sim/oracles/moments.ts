@@ -5,8 +5,8 @@
  */
 import { sql } from '../../../src/base/sql.ts';
 import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
-import type { AgedTable } from '../../../src/reconcile/freshness.ts';
-import { readLastMoment } from '../../../src/extras/shared/moments.ts';
+import type { AgedTable } from '../../../src/extras/shared/freshness.ts';
+import { readLastMoment } from '../../../src/extras/shared/fresh-tables.ts';
 import type { User } from '../actors/user.ts';
 import type { OriginModel } from '../model/origin.ts';
 import type { Beside } from '../world/beside.ts';

@@ -30,7 +30,7 @@ import type { openReplica, Replica, Surround, TransactionFacts } from '../../../
 import type { boundNameOf, readDescribed } from '../../../src/replica/bookkeeping/described-tables.ts';
 import type { proveOnSchedule, readTablesNow } from '../../../src/extras/fresh/moment.ts';
 import type { ageBound, requireFresh, staleTables } from '../../../src/extras/shared/fresh-tables.ts';
-import type { AgedTable } from '../../../src/reconcile/freshness.ts';
+import type { AgedTable } from '../../../src/extras/shared/freshness.ts';
 import { readTables } from '../../../src/replica/bookkeeping/tables.ts';
 import type { openReader, ReplicaReader } from '../../../src/replica/reader.ts';
 import type { LostRows } from '../../../src/extras/putback/lost-rows.ts';

@@ -4,7 +4,7 @@
  * only, so that all other worlds stay as they are. Output: setups, and what is asked between two cycles.
  */
 import type { RowsyncError } from '../../../src/base/errors.ts';
-import { ageMsOf } from '../../../src/reconcile/freshness.ts';
+import { ageMsOf } from '../../../src/extras/shared/freshness.ts';
 import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
 import { Moments, type MomentsParts } from '../oracles/moments.ts';
 import type { Oracles } from '../oracles/oracles.ts';

@@ -2,8 +2,7 @@
  * How old tables are here, which are older than a question allows, and whether all of them are as they were at one moment. A table is as of the time
  * when it was last read to the end: every change that the origin had stamped by then is here. Pure.
  */
-import { durationText } from '../base/text.ts';
-import { isWritable, type ColumnDescriptor } from '../wire/schema.ts';
+import { durationText } from '../../base/text.ts';
 
 /** A table, and since when it is known to be as it is here. */
 export interface AgedTable {
@@ -91,19 +90,4 @@ export function judgeMoment({ round, beganMs, readUntilMs, tables, found }: Aski
 
 function unasked(table: string): AskingAgain['found'][number] {
   return { table, changeCount: 0, failure: 'it was not asked' };
-}
-
-/** Kinds of columns that the service itself fills when it stamps a row. */
-const STAMPED_KINDS: ReadonlySet<string | null> = new Set([
-  'Key',
-  'RecordOwner',
-  'CreatedBy',
-  'DateCreated',
-  'LastModifiedBy',
-  'DateModified',
-]);
-
-/** Whether values of a column may change while the row keeps its stamp, as those of formulas and lookups over other tables do. */
-export function movesUnstamped(column: Pick<ColumnDescriptor, 'kind' | 'readOnly'>): boolean {
-  return !isWritable(column) && !STAMPED_KINDS.has(column.kind);
 }

@@ -6,11 +6,10 @@ import {
   agesText,
   ageMsOf,
   judgeMoment,
-  movesUnstamped,
   oldestOf,
   staleAmong,
   type AskingAgain,
-} from '../../src/reconcile/freshness.ts';
+} from '../../../src/extras/shared/freshness.ts';
 
 const NOON = Date.parse('2026-06-01T12:00:00Z');
 const table = (localName: string, asOf: string | null) => ({ id: 1, name: localName, localName, asOf });
@@ -91,19 +90,4 @@ test.each<[string, Partial<AskingAgain>, object]>([
   ['there is no table with stamps', { tables: [], found: [] }, { kind: 'moment' }],
 ])('asking again where %s', (_what, change, judged) => {
   expect(judgeMoment(asking(change))).toEqual(judged);
-});
-
-test.each([
-  ['Updatable', false, false],
-  ['Lookup', true, true],
-  ['DateModified', true, false],
-  ['LastModifiedBy', true, false],
-  ['DateCreated', true, false],
-  ['CreatedBy', true, false],
-  ['RecordOwner', true, false],
-  ['Key', true, false],
-  [null, true, true],
-  [null, false, false],
-])('values of a column of kind %s, read-only %s, move without a stamp: %s', (kind, readOnly, moves) => {
-  expect(movesUnstamped({ kind, readOnly })).toBe(moves);
 });
