@@ -361,13 +361,6 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   ['src/wire/time-zones.ts', 'offsets.set(from, first);', 'offsets.set(from, first);', '', 'this way is only faster'],
   ['src/wire/xml.ts', 'reader.element = cell.name;', 'reader.element = cell.name;', '', 'this way is only faster'],
   [
-    'src/wire/xml.ts',
-    'if (cell?.name !== reader.element) {',
-    'cell?.name !== reader.element',
-    'true',
-    'this way is only faster: a row has each column once',
-  ],
-  [
     'src/wire/json-budget.ts',
     'if (text.length <= SMALL_CHARACTERS && hasFewBrackets(text)) return null;',
     'text.length <= SMALL_CHARACTERS',
