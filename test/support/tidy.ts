@@ -45,7 +45,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'fast-xml-parser': ['src/wire/'],
   saxes: ['src/wire/'],
   xmlchars: ['src/wire/'],
-  croner: ['src/config/'],
+  cron: ['src/config/'],
   pino: ['src/base/'],
   commander: ['src/cli/', 'src/extras/'],
   zod: [
