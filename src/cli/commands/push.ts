@@ -2,6 +2,7 @@
  * `rowsync push` and `rowsync plan`: carry edits to the origin, or say what would be carried. The plan looks at the
  * replica only, also while another process works on it.
  */
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { asRowsyncError, EXIT } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
@@ -134,7 +135,8 @@ export async function runPush(
   options: PushOptions,
 ): Promise<PushReport & { readonly lost: readonly ConflictLine[] }> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
-  await requireReplica(config);
+  // Of a file that is damaged, opening it for writing says more.
+  if (!existsSync(config.replica.path)) await requireReplica(config);
   return withResources(invocation, config, async ({ push: context }) => {
     const lastConflictId = readLastConflictId(context.replica);
     const report = await push(context, options);
