@@ -7,6 +7,7 @@
  */
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -44,22 +45,36 @@ export interface ServerSettings {
 
 export async function serveAgents(settings: ServerSettings): Promise<void> {
   const { input, output, signal, version } = settings;
+  const answers = new Set<Promise<ToolAnswer>>();
   using host = new ChildPool<ToolRequest>(PROCESSES_MAX, TOOL_PROCESS);
   const server = new Server({ name: 'rowsync', version }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: TOOLS.map(toolJson) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
-    const { value, isError } = await callTool(params, { host, settings, signal: extra.signal });
+    const answer = callTool(params, { host, settings, signal: extra.signal });
+    answers.add(answer);
+    const { value, isError } = await answer.finally(() => answers.delete(answer));
     return { content: [{ type: 'text' as const, text: JSON.stringify(value) }], isError };
+  });
+  const stopped = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
   });
   const ended = new Promise<void>((resolve) => {
     input.once('end', resolve).once('close', resolve);
-    signal.addEventListener('abort', () => resolve(), { once: true });
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way
     server.onclose = resolve;
   });
   await server.connect(new StdioServerTransport(input, output, { maxBufferSize: MESSAGE_BYTES_MAX }));
-  await ended;
+  await Promise.race([ended, stopped]);
+  // A client may close its end right behind its requests, and then read the answers.
+  await Promise.race([allGiven(answers), stopped]);
   await server.close();
+}
+
+/** Waits for the answers to all that was read. The SDK takes up a request, and sends its answer, in the turn of the loop at hand. */
+async function allGiven(answers: ReadonlySet<Promise<ToolAnswer>>): Promise<void> {
+  await setImmediate();
+  await Promise.allSettled(answers);
+  await setImmediate();
 }
 
 interface AgentServerContext {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startAgent, type Agent } from '../../support/agent.ts';
-import { makeWorkspace } from '../../support/child.ts';
+import { makeWorkspace, runRowsync } from '../../support/child.ts';
 import { startTestSandbox, type TestSandbox } from '../../support/sandbox.ts';
 import { runCli } from '../../support/session.ts';
 
@@ -72,6 +72,32 @@ test('freshness has the account of every other surface, with the configuration',
   const { problems } = JSON.parse(stdout) as { problems: { code: string; severity: string }[] };
   expect(problems.map(({ code }) => code)).toEqual(['config.stray']);
   expect(value['problems']).toMatchObject(problems.map(({ code, severity }) => ({ code, severity })));
+});
+
+test('a client that closes its end right behind its requests still gets every answer', async () => {
+  const request = (id: number, method: string, params: object): string =>
+    `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
+  const query = { name: 'query', arguments: { sql: 'SELECT count(*) FROM Note' } };
+  const input = [
+    request(1, 'initialize', {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'test', version: '1' },
+    }),
+    `${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`,
+    ...[2, 3, 4].map((id) => request(id, 'tools/call', query)),
+    request(5, 'tools/list', {}),
+  ];
+
+  const { stdout, exitCode } = await runRowsync(['mcp'], { ...workspace, input: input.join('') });
+
+  const answered = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { id: number; result?: { isError?: boolean } });
+  expect(answered.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5]);
+  expect(answered.filter(({ result }) => result === undefined || result.isError === true)).toEqual([]);
+  expect(exitCode).toBe(0);
 });
 
 describe('answers', () => {
