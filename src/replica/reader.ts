@@ -16,7 +16,7 @@ import type { Connection } from './connection.ts';
 import { requireFile } from './older-copy.ts';
 import { checkOwner } from './database.ts';
 import { errorFromReading, replicaError, sqliteCode } from './sqlite-errors.ts';
-import { queryTexts, withFlags } from './query.ts';
+import { queryAny, queryTexts, withFlags } from './query.ts';
 
 /** No limit, as SQLite has it. */
 const ALL = -1;
@@ -195,6 +195,9 @@ export class ReplicaReader implements Connection {
     const names = this.#namesLike(kind, text);
     // Where the column is there, it is the alias that is wrong.
     if (names.includes(name)) return '';
+    const noted = sql`SELECT 1 FROM _rowsync_tables WHERE local_name = ? COLLATE NOCASE`;
+    if (kind === 'table' && queryAny(this, noted, [name]))
+      return ' (it was not read from the origin yet: rowsync status says why)';
     const renames = sql`SELECT now FROM _rowsync_schema_changes WHERE kind = ? AND former = ? COLLATE NOCASE ORDER BY seq DESC LIMIT 1`;
     const [now] = this.isOlder() ? [] : queryTexts(this, renames, [`${kind}Renamed`, name]);
     return now !== undefined && names.includes(now) ? ` (the origin renamed it to ${now})` : guessText(name, names);

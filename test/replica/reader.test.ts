@@ -66,6 +66,9 @@ test('a query is told which table or column a misspelt name may mean, of the tab
   db.exec(`INSERT INTO _rowsync_schema_changes (at, kind, table_name, column_name, former, now) VALUES
     ('2026-11-21T12:00:00Z', 'columnRenamed', 'Customer', 'Phone', 'Cell', 'Phone'),
     ('2026-11-21T12:00:00Z', 'tableRenamed', 'Customer', NULL, 'Buyer', 'Customer')`);
+  db.exec(
+    `INSERT INTO _rowsync_tables (id, name, local_name, alias, state) VALUES (7, 'Invoice', 'Invoice', 'i', 'loading')`,
+  );
   db.close();
   using reader = openReader(path);
   const reasonOf = (query: string): unknown => {
@@ -89,4 +92,8 @@ test('a query is told which table or column a misspelt name may mean, of the tab
   expect(reasonOf('SELECT cell FROM Customer')).toBe('column: cell (the origin renamed it to Phone)');
   expect(reasonOf('SELECT Cell FROM "Order"')).toBe('column: Cell');
   expect(reasonOf('SELECT * FROM Buyer')).toBe('table: Buyer (the origin renamed it to Customer)');
+  // The origin described it, and no pull has read it.
+  expect(reasonOf('SELECT * FROM invoice')).toBe(
+    'table: invoice (it was not read from the origin yet: rowsync status says why)',
+  );
 });

@@ -174,10 +174,10 @@ function describeTable(reader: ReplicaReader, name: string, present: AnswerFacts
   const table = findBrowsedTable(reader, name);
   const tables = reader.status();
   if (table === null) {
-    const guess = guessText(
-      name,
-      tables.map((each) => each.table),
-    );
+    const names = tables.map((each) => each.table);
+    if (names.includes(name))
+      throw usageError(`${name} was not read from the origin yet`, 'freshness says what is wrong with it.');
+    const guess = guessText(name, names);
     throw usageError(`There is no table ${cut(name, NAME_CHARS_MAX)}${guess}`, 'list_tables lists them.');
   }
   const status = tables.filter((each) => each.table === name);
