@@ -16,13 +16,15 @@ import { decideForm, foldedHtml, hiddenHtml } from './layout.ts';
 import { pathPart } from './address.ts';
 import { exact, html, type Html, type HtmlPart } from './html.ts';
 import type { PageRequest, RefusedDecision } from './request.ts';
-import { markedHtml, rowHtml, shortName, timeHtml, typedHtml, valueHtml } from './values.ts';
+import { markedHtml, momentHtml, rowHtml, shortName, timeHtml, typedHtml, valueHtml } from './values.ts';
 
 /** A failure, and what its row was when the page was made (replica/bookkeeping/row-states.ts). */
 export interface ShownFailure extends FailureLine {
   readonly seen: string;
   /** What people call the row; empty if nothing tells. */
   readonly name: string;
+  /** Of its table. */
+  readonly columns: readonly BrowsedColumn[];
 }
 
 /** A conflict, the name of its row, and who changed it at the origin, and when; null where that is not known. */
@@ -71,15 +73,20 @@ export function readDecisions(
   const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
   const nameOf = rowNamer(reader);
   const lost = reader.isOlder() ? [] : readUnseen(reader, shownSince(nowMs));
+  const failures = reader.failures({ limit: LISTED_MAX });
+  const described = new Map(
+    (failures.length === 0 ? [] : readBrowsedTables(reader)).map(({ name, columns }) => [name, columns]),
+  );
   return {
     conflicts: showConflicts(reader, reader.conflicts({ all: false, limit: LISTED_MAX }), refused),
     /** Edits that lost, the oldest first. */
     lost: showConflicts(reader, lost.slice(0, LISTED_MAX)),
     lostCount: lost.length,
-    failures: reader.failures({ limit: LISTED_MAX }).map((line): ShownFailure => ({
+    failures: failures.map((line): ShownFailure => ({
       ...line,
       seen: editVersion(reader, line),
       name: nameOf(line.table, line.rowId),
+      columns: described.get(line.table) ?? [],
     })),
     conflictCount: sum(({ conflictCount }) => conflictCount),
     failureCount: sum(({ refusedCount, unreadableCount }) => refusedCount + unreadableCount),
@@ -233,7 +240,7 @@ export function failureHtml(
   line: ShownFailure,
   { index, formToken, nowMs }: { readonly index: number; readonly formToken: string; readonly nowMs: number },
 ): Html {
-  const { id, table, rowId, kind, reason, since, status, code, sent, retryAt, seen } = line;
+  const { id, table, rowId, kind, reason, since, status, code, sent, retryAt, seen, columns } = line;
   const isInDoubt = kind === 'inDoubt';
   const isUnsent = !isInDoubt && kind !== 'read' && status === null;
   const name = `failure-${index}`;
@@ -248,11 +255,11 @@ export function failureHtml(
     ${
       sent !== null &&
       html`<p class="label">What was sent</p>
-        ${rowHtml(sent, null)}`
+        ${rowHtml(sent, '{}', columns)}`
     }
     ${id === null && html`<p class="meta">It is tried again with every pull.</p>`}
     ${isInDoubt && html`<p class="problem">Look at the origin first: sending it again makes another row.</p>`}
-    ${retryAt !== null && html`<p class="meta">It is tried again by itself at ${retryAt}.</p>`}
+    ${retryAt !== null && html`<p class="meta">It is tried again by itself at ${momentHtml(retryAt)}.</p>`}
     ${id !== null && failureButtons({ id, table, rowId, isInDoubt, seen, formToken })}
   </article>`;
 }

@@ -302,7 +302,7 @@ function readRow({ reader, request, query }: PageInput, table: BrowsedTable, id:
     held: readHeldPush(reader, table.id),
     seen,
     conflicts: showConflicts(reader, readRowConflicts(reader, table, id)),
-    failures: readRowFailures(reader, table, id).map((line) => ({ ...line, seen, name })),
+    failures: readRowFailures(reader, table, id).map((line) => ({ ...line, seen, name, columns: table.columns })),
     files: readRowFiles(reader, table, id),
     references: readReferences(reader, table, cells === null ? [] : names, (index) => [cells?.[index]?.value ?? null]),
     neighbours: readNeighbours(reader, table, id),

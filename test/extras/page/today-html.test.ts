@@ -154,6 +154,7 @@ const REFUSAL: ShownFailure = {
   code: 4100,
   sent: '{"Code":"c1","Count":9007199254740993}',
   retryAt: null,
+  columns: [],
 };
 
 const RUN: RunRecord = {
@@ -355,6 +356,38 @@ test('a row that cannot be read has no buttons, and one in doubt a warning', () 
   expect(page(unreadable)).not.toContain('/decide');
   expect(page(unreadable)).toContain('with every pull');
   expect(page(doubted)).toContain('sending it again makes another row');
+});
+
+test('what was sent is shown as its columns show values, also a cell that was emptied', () => {
+  const column = (name: string, type: string): ShownFailure['columns'][number] => ({
+    name,
+    type,
+    originName: name,
+    storedAs: 'ANY',
+    kind: null,
+    isWritable: true,
+    isRequired: false,
+    width: null,
+    mask: null,
+  });
+  const failure = {
+    ...REFUSAL,
+    sent: '{"Done":1,"Spent":90,"Due":null,"Seen":"2026-06-01T10:00:00Z"}',
+    columns: [column('Done', 'Checkbox'), column('Spent', 'Duration'), column('Due', 'Date')],
+    retryAt: '2026-06-01T12:30:00Z',
+  };
+
+  const text = pageHtml({ ...VIEW, desk: { ...DESK, conflicts: [], failures: [failure] } });
+
+  const shown = [...text.matchAll(/<dt><bdi>(\w+)<\/bdi><\/dt>\s*<dd>(.*?)<\/dd>/gs)].map(([, ...cell]) => cell);
+  const moment = (at: string): string => `<time class="at" datetime="${at}">${at}</time>`;
+  expect(shown).toEqual([
+    ['Done', 'yes'],
+    ['Spent', '<span title="90 seconds">1 min 30 s</span>'],
+    ['Due', '<em class="none">no value</em>'],
+    ['Seen', `<bdi class="value">${moment('2026-06-01T10:00:00Z')}</bdi>`],
+  ]);
+  expect(text).toContain(`by itself at ${moment('2026-06-01T12:30:00Z')}`);
 });
 
 test.each([
