@@ -124,10 +124,16 @@ const BACKOFF_BY_HOPE: Readonly<Record<RetryHope, Backoff | null>> = {
   never: null,
 };
 
+/** A table with the names of its columns, at the origin and here. */
+interface SentTable {
+  readonly id: number;
+  readonly columns: readonly { readonly name: string; readonly localName: string }[];
+}
+
 /** Stores why a row waits, and until when, in place of what was kept before. */
 export function storeRefusal(
   tx: Tx,
-  { id: tableId, columns }: { readonly id: number; readonly columns: readonly { readonly localName: string }[] },
+  { id: tableId, columns }: SentTable,
   { rowId, kind, reason, words, hope, ...refusal }: RowRefusal & { readonly rowId: number },
   nowMs: number,
 ): void {
@@ -136,6 +142,8 @@ export function storeRefusal(
   const tries = (before?.tries ?? 0) + 1;
   const backoff = BACKOFF_BY_HOPE[hope];
   const nameOf = (column: number): string | null => columns[column]?.localName ?? null;
+  // The origin names columns as it calls them.
+  const blamed = columns.find(({ name }) => name === words?.source)?.localName ?? words?.source ?? null;
   const sent = refusal.cells.map(({ column, value }) => [nameOf(column) ?? '', storedFromValue(value)] as const);
   tx.prepare(
     sql`INSERT INTO _rowsync_refusals (table_id, row_id, kind, column_name, reason, status, code, sent, tries, since_ms, retry_at_ms)
@@ -146,7 +154,7 @@ export function storeRefusal(
     kind,
     reason,
     tries,
-    columnName: refusal.column === null ? (words?.source ?? null) : nameOf(refusal.column),
+    columnName: refusal.column === null ? blamed : nameOf(refusal.column),
     status: words?.status ?? null,
     code: words?.code ?? null,
     sent: sent.length === 0 ? null : objectText(sent),

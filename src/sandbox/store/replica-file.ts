@@ -469,11 +469,11 @@ function contentOf(path: string): Uint8Array | undefined {
   }
 }
 
-/** Refusals of the origin, each once, with how many rows it was said of. */
+/** Refusals of the origin by the names of the replica, each once, with how many rows it was said of. */
 function readRules(file: Database.Database): readonly string[] {
   return file
     .prepare<[], { name: string; column: string | null; reason: string; count: number }>(
-      `SELECT t.name, f.column_name AS "column", f.reason, count(*) AS count
+      `SELECT t.local_name AS name, f.column_name AS "column", f.reason, count(*) AS count
        FROM _rowsync_refusals f JOIN _rowsync_tables t ON t.id = f.table_id
        WHERE f.status IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
     )

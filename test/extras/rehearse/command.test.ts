@@ -106,6 +106,8 @@ test('rehearse uses the names that the replica has', async () => {
   writeFileSync(config, readFileSync(config, 'utf8').replace(/^replica: \{/mu, 'replica: { names: snake,'));
   await runCli(['pull'], { folder });
   const db = new Database(join(folder, 'replica.db'));
+  db.exec(`UPDATE site_note SET code = 'c5' WHERE _id = 6`);
+  await runCli(['push'], { folder });
   db.exec(`INSERT INTO site_note (title, code) VALUES ('new', 'n1')`);
   db.close();
 
@@ -113,4 +115,5 @@ test('rehearse uses the names that the replica has', async () => {
 
   expect(stdout).toContain('site_note: computed there, and frozen here: total, grand_total');
   expect(stdout).toContain('site_note: id in 1 new row');
+  expect(stdout).toContain('site_note.code: Cannot insert duplicate value "c5" into column "Code" (1 row)');
 });
