@@ -1,7 +1,7 @@
 /**
  * `pull`, `push`, `sync` and `verify` beside a daemon that listens: it does the work at once, and this process shows its progress.
  */
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { asRowsyncError, EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 import { accountAfter, accountText } from '../../cli/runtime/account-text.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
@@ -44,19 +44,19 @@ export async function handOver(
         : `schedule ${unscheduled} in the configuration and ${away}, so that it does the work for all tables`,
     );
   }
+  requireTables(config, tables);
   const ended: { work: WorkKind; outcome: string; ms: number }[] = [];
   for (const work of works) {
     const { outcome, durationMs } = await awaitWork(ask, listen, work);
     ended.push({ work, outcome, ms: durationMs });
     if (outcome !== 'done' && outcome !== 'held') break;
   }
-  requireTables(config, tables);
   const problems = accountAfter(config, invocation.session.clock.nowMs());
   const isDone = ended.every(({ outcome }) => outcome === 'done');
   const isHeld = ended.some(({ outcome }) => outcome === 'held');
   const exitCode = isDone ? EXIT.done : isHeld ? EXIT.needsPerson : EXIT.failed;
   if (invocation.isJson) {
-    await printJson(invocation, { exitCode, byDaemon: ended, problems });
+    await printJson(invocation, { exitCode, byDaemon: ended, tables: agesOf(config), problems });
     return exitCode;
   }
   const of = tables.length === 0 ? '' : ' of all tables';
@@ -65,10 +65,22 @@ export async function handOver(
   return exitCode;
 }
 
-/** Whether the named tables are there, once new ones are too. @throws RowsyncError `usage.invalid` for a misspelt name. */
+/** Asked before anything is read: a misspelt name is no wish to read all tables. @throws RowsyncError `usage.invalid`. */
 function requireTables({ replica }: Config, names: readonly string[]): void {
+  if (names.length === 0) return;
   using reader = openReader(replica.path);
-  chooseTables(reader, names);
+  try {
+    chooseTables(reader, names);
+  } catch (thrown) {
+    const { message, hint } = asRowsyncError(thrown);
+    throw usageError(message, `${hint} One that is new at the origin comes with rowsync pull without names.`);
+  }
+}
+
+/** Of the work for all tables, what each one is now. */
+function agesOf({ replica }: Config): readonly object[] {
+  using reader = openReader(replica.path);
+  return reader.status().map(({ table, state, freshSince }) => ({ table, state, freshSince }));
 }
 
 interface Asking {

@@ -117,7 +117,10 @@ test('pull and push beside a daemon are done by it', async () => {
   const rows = daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 3');
   sandbox.store.update('Note', 2, { Title: 'named' });
   const named = await runCli(['pull', 'Note'], { folder: daemon.folder });
+  sandbox.store.update('Note', 1, { Title: 'not asked for' });
   const misspelt = await runCli(['pull', 'Noet'], { folder: daemon.folder });
+  const unread = daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 1');
+  const read = await runCli(['pull', 'Note', '--json'], { folder: daemon.folder });
   const pushed = await runCli(['push', '--json'], { folder: daemon.folder });
 
   expect(pulled.stderr).not.toContain('error');
@@ -130,6 +133,11 @@ test('pull and push beside a daemon are done by it', async () => {
   expect(daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 2')).toEqual([{ Title: 'named' }]);
   expect(misspelt.exitCode).toBe(2);
   expect(misspelt.stderr).toContain('no table called "Noet" (did you mean Note?)');
+  expect(unread).not.toEqual([{ Title: 'not asked for' }]);
+  expect(JSON.parse(read.stdout)).toMatchObject({
+    byDaemon: [{ work: 'pull' }],
+    tables: [{ table: 'Note', state: 'steady', freshSince: expect.stringMatching(/^2/) as string }],
+  });
   expect(JSON.parse(pushed.stdout)).toMatchObject({ byDaemon: [{ work: 'push' }] });
 });
 
