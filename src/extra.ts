@@ -154,8 +154,8 @@ export interface Extra extends DaemonExtra {
   readonly openNotifier?: (environment: Environment, log: Logger) => Promise<Notifier>;
   /** Texts of the configuration that no log may show. */
   readonly secrets?: (config: Config) => readonly string[];
-  /** Called with every replica that a command opens for writing. */
-  readonly prepare?: (replica: Replica, config: Config) => Promise<void>;
+  /** Loads what is called with every replica that a command opens for writing. */
+  readonly loadPrepare?: () => Promise<(replica: Replica, config: Config) => Promise<void>>;
   /** Loads how commands ask a running daemon. */
   readonly loadDaemonClient?: () => Promise<DaemonClient>;
   /** Whether the system keeps a daemon of this configuration running; null if it is not set up to. */

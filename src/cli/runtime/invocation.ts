@@ -45,7 +45,11 @@ export async function loadNamedConfig(invocation: Invocation, needs: ConfigNeeds
   const { config, warnings } = load(file, { ...needs, needsCredentials, sections });
   if (owner !== null && needs.keepsRoot !== true) {
     // The owner may not be able to read where rowsync is installed.
-    await Promise.all([loadResources(), ...invocation.extras.map(({ loadDaemonClient }) => loadDaemonClient?.())]);
+    await Promise.all([
+      loadResources(),
+      import('./account-text.ts'),
+      ...invocation.extras.flatMap(({ loadDaemonClient, loadPrepare }) => [loadDaemonClient?.(), loadPrepare?.()]),
+    ]);
     become(owner);
   }
   const { stderr } = session;
@@ -215,7 +219,7 @@ async function openForWriting({ session, extras }: Invocation, config: Config): 
       printable(`upgraded the replica from version ${fromVersion}; the old file is ${copyPath}`) + '\n',
     );
   }
-  for (const { prepare } of extras) await prepare?.(replica, config);
+  for (const { loadPrepare } of extras) await (await loadPrepare?.())?.(replica, config);
   return replica;
 }
 

@@ -15,12 +15,14 @@ export const CONTRACTS: Extra = {
   ],
   loadOptions: async () => (await import('./options.ts')).CONTRACT_OPTIONS,
   processes: { [CHECK_PROCESS]: async () => (await import('./check-process.ts')).serveChecks },
-  prepare: async (replica, config) => {
+  loadPrepare: async () => {
     const [{ watchContracts }, { systemClock }] = await Promise.all([
       import('./watch.ts'),
       import('../../base/clock.ts'),
     ]);
-    await watchContracts(replica, config.extras.contracts, systemClock);
+    return async (replica, config) => {
+      await watchContracts(replica, config.extras.contracts, systemClock);
+    };
   },
   start: (config, { replica, clock, log }) => {
     const begun = import('./watch.ts')

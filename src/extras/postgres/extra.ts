@@ -9,12 +9,13 @@ export const POSTGRES: Extra = {
   commands: [{ group: 'Connect', names: ['sink'], load: async () => (await import('./command.ts')).addSinkCommands }],
   loadOptions: async () => (await import('./settings.ts')).SINK_OPTIONS,
   secrets: (config) => (config.extras.sinks ?? []).flatMap(({ address: { password } }) => password ?? []),
-  prepare: async (replica, config) => {
+  loadPrepare: async () => {
     const { ensureSinks } = await import('../shared/sinks.ts');
-    await ensureSinks(
-      replica,
-      (config.extras.sinks ?? []).map(({ name }) => name),
-    );
+    return (replica, { extras: { sinks = [] } }) =>
+      ensureSinks(
+        replica,
+        sinks.map(({ name }) => name),
+      );
   },
   status: async ({ replica }) => {
     const { readSinkStatus } = await import('../shared/sinks.ts');
