@@ -8,7 +8,7 @@ import { columnType } from '../wire/schema.ts';
 import type { FaultPlan } from './server/faults.ts';
 import type { AnsweredRequest } from './server/requests.ts';
 import type { Cells, ColumnSpec, SandboxUser, TableSpec } from './store/spec.ts';
-import { startSandbox as start } from './main.ts';
+import { checkedFaults, startSandbox as start } from './main.ts';
 
 /** What to serve, and how; everything has a default. */
 export interface TestSandboxOptions {
@@ -45,7 +45,7 @@ export interface TestSandbox extends AsyncDisposable {
   readonly requests: readonly AnsweredRequest[];
   /** The rows of a table as they are now, by its singular name. */
   rows(table: string): readonly { readonly id: number; readonly values: Cells }[];
-  /** Puts other faults in force; an empty list ends them. */
+  /** Puts other faults in force; an empty list ends them. @throws RowsyncError `sandbox.option` for a fault that is not known. */
   setFaults(plan: FaultPlan): void;
   /** Ends the server and removes what it kept. May be called twice. */
   stop(): Promise<void>;
@@ -69,7 +69,7 @@ export async function startSandbox({ data, ...options }: TestSandboxOptions = {}
       return requests.all;
     },
     rows: (table) => store.rows(table),
-    setFaults: (plan) => faults.replace(plan),
+    setFaults: (plan) => faults.replace(checkedFaults(plan)),
     stop,
     [Symbol.asyncDispose]: stop,
   };

@@ -264,7 +264,8 @@ function readSettings(options: SandboxOptions): Settings {
   };
 }
 
-function checkedFaults(faults: unknown = { faults: [] }): FaultPlan {
+/** The faults of a plan that another program wrote. @throws RowsyncError `sandbox.option`. */
+export function checkedFaults(faults: unknown = { faults: [] }): FaultPlan {
   const plan = readFaultPlan(faults);
   if ('faults' in plan) return plan;
   const problem = [`have ${plan.length === 1 ? 'a problem' : `${plan.length} problems`}:`, ...plan].join('\n  ');

@@ -24,6 +24,16 @@ test('serves the tables of a test, answers badly when told to, and says what it 
     ['create', 200],
     ['create', 200],
   ]);
+  const misspelt = { faults: [{ fault: 'unavailabel', count: 1 }] } as unknown as Parameters<
+    typeof sandbox.setFaults
+  >[0];
+  expect(() => sandbox.setFaults(misspelt)).toThrow(
+    expect.objectContaining({
+      code: 'sandbox.option',
+      message: expect.stringContaining('faults[0].fault: must be one of') as string,
+    }) as Error,
+  );
+  expect((await create('Cy')).status).toBe(200);
   await sandbox.stop();
   await expect(create('Eve')).rejects.toThrow('fetch failed');
 });
