@@ -43,9 +43,9 @@ export interface TestSandbox extends AsyncDisposable {
   readonly users: readonly SandboxUser[];
   /** The requests answered so far, the last 10,000 of them, oldest first. */
   readonly requests: readonly AnsweredRequest[];
-  /** The rows of a table as they are now, by its singular name. */
+  /** The rows of a table now, by its singular name. @throws RowsyncError `sandbox.data` for another name. */
   rows(table: string): readonly { readonly id: number; readonly values: Cells }[];
-  /** Puts other faults in force; an empty list ends them. @throws RowsyncError `sandbox.option` for a fault that is not known. */
+  /** Puts other faults in force; an empty list ends them. @throws RowsyncError `sandbox.option` for an unknown one. */
   setFaults(plan: FaultPlan): void;
   /** Ends the server and removes what it kept. May be called twice. */
   stop(): Promise<void>;
@@ -68,7 +68,14 @@ export async function startSandbox({ data, ...options }: TestSandboxOptions = {}
     get requests() {
       return requests.all;
     },
-    rows: (table) => store.rows(table),
+    rows: (table) => {
+      const names = store.catalog.tables.map(({ name }) => name);
+      if (names.includes(table)) return store.rows(table);
+      throw new RowsyncError('usage', 'sandbox.data', {
+        message: `The sandbox has no table "${table}"`,
+        hint: `It has: ${names.join(', ')}.`,
+      });
+    },
     setFaults: (plan) => faults.replace(checkedFaults(plan)),
     stop,
     [Symbol.asyncDispose]: stop,

@@ -34,6 +34,9 @@ test('serves the tables of a test, answers badly when told to, and says what it 
     }) as Error,
   );
   expect((await create('Cy')).status).toBe(200);
+  expect(() => sandbox.rows('Custmer')).toThrow(
+    expect.objectContaining({ code: 'sandbox.data', hint: 'It has: Customer.' }) as Error,
+  );
   await sandbox.stop();
   await expect(create('Eve')).rejects.toThrow('fetch failed');
 });
