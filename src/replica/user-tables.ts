@@ -77,12 +77,16 @@ export function isOwnTable(from: Connection, table: WrittenTable): boolean {
   return isMade(from, table) && names.has('_id') && names.has('_allow');
 }
 
-/** Whether the file has a user table. Until its columns are known, only a table with none but ours is taken for it: any other one is a client's. */
+/**
+ * Whether the file has a user table. Until its columns are known, only a table with none but ours, and with no row that we did not count, is taken for it:
+ * any other one is a client's.
+ */
 export function isMade(from: Connection, { id, localName }: WrittenTable): boolean {
   if (!hasTable(from, localName)) return false;
-  return (
-    readColumns(from, id).length > 0 || readPhysicalColumns(from, localName).every((name) => OUR_COLUMNS.has(name))
-  );
+  if (readColumns(from, id).length > 0) return true;
+  if (!readPhysicalColumns(from, localName).every((name) => OUR_COLUMNS.has(name))) return false;
+  const isCounted = readTable(from, id).rowCount > 0 || hasBase(from, id);
+  return isCounted || !queryAny(from, sql`SELECT 1 FROM ${ident(localName)} LIMIT 1`);
 }
 
 /** Names of the columns that really are in a user table, in order; also of those that SQLite computes. */

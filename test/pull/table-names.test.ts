@@ -156,6 +156,11 @@ const MINE: readonly (readonly [string, string, string])[] = [
     'SELECT * FROM "Secret"',
   ],
   [
+    'a table with no columns but ours',
+    `CREATE TABLE "Secret" (_id INTEGER PRIMARY KEY, _allow TEXT) STRICT; INSERT INTO "Secret" SELECT _id, _allow FROM "Note"`,
+    'SELECT * FROM "Secret"',
+  ],
+  [
     'a table without _id',
     `CREATE TABLE "secret" (id INTEGER PRIMARY KEY, mine TEXT); INSERT INTO "secret" VALUES (1, 'x')`,
     'SELECT * FROM "Secret"',
@@ -210,7 +215,7 @@ test.each(
   expect(state(fixture, query)).toEqual(before);
 });
 
-test.each(MINE.slice(0, 4))('%s that is made while its namesake is described stays', async (_what, made, query) => {
+test.each(MINE.slice(0, 5))('%s that is made while its namesake is described stays', async (_what, made, query) => {
   await using fixture = await startFixture({ tables: [table('Secret')] }, SETTINGS);
   const before: unknown[][] = [];
   const context = fixture.context();
