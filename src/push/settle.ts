@@ -6,6 +6,8 @@
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { applyOutcome, readRowFacts } from '../capture/writer/apply-outcome.ts';
+import { storeTaken } from '../capture/writer/store-origin-rows.ts';
+import { readOpenQuestions } from '../replica/bookkeeping/conflicts.ts';
 import type { RowOutcome } from '../reconcile/row-outcome.ts';
 import {
   decideMergedInto,
@@ -14,11 +16,12 @@ import {
   isTaken,
   otherIdOf,
   settledRow,
+  takenAsSent,
   type BatchRow,
   type RowNews,
   type SettledRow,
 } from '../reconcile/push-settle.ts';
-import { baseTarget, readVersions } from '../replica/base-comparison.ts';
+import { baseTarget, readAsSent } from '../replica/base-comparison.ts';
 import { countBatch, publishCount } from '../replica/older-copy.ts';
 import type { Tx } from '../replica/connection.ts';
 import { withReplicaErrors } from '../replica/sqlite-errors.ts';
@@ -156,11 +159,12 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   const { limits } = run.progress;
   const rules = { columns, policy: run.options.conflict, match: run.planned.match, limits };
   const settled = batch.rows.map((row) => settledRow(row, newsOf(findings, row)));
-  const otherIds = settled.flatMap((one) => otherIdOf(one) ?? []);
+  const others = settleTaken(tx, run, batch, settled);
+  const otherIds = others.flatMap((one) => otherIdOf(one) ?? []);
   const known = new Set(readRowsById(tx, baseTarget(table), otherIds).map(({ id }) => id));
   // A row that the origin merged into another one comes last, when that one is known here.
   const merged: SettledRow[] = [];
-  const own = settled.filter((one) => {
+  const own = others.filter((one) => {
     const otherId = otherIdOf(one);
     if (otherId === null) return true;
     const isFirst = !known.has(otherId);
@@ -171,13 +175,12 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   // If rows that failed before failed again, the others wait for the next round.
   run.progress.isNarrowing ||= batch.rows.some(({ id, unanswered }) => unanswered !== undefined && limits.has(id));
   const ownIds = own.map(({ row }) => row.id);
-  const versions = readVersions(tx, table, ownIds, batch.bases);
-  const outcomes = readRowFacts(tx, table, ownIds, versions).map((facts, index) => {
+  const outcomes = readRowFacts(tx, table, ownIds).map((facts, index) => {
     const { outcome, limit } = decideSettled(facts, must(own[index], 'facts come in order'), rules);
     if (limit !== null) limits.set(outcome.id, limit);
     return outcome;
   });
-  carryOut(tx, run, outcomes, batch.bases);
+  carryOut(tx, run, outcomes);
   for (const one of merged) {
     const otherId = must(otherIdOf(one), 'it is another row');
     const [row, other] = readRowFacts(tx, table, [one.row.id, otherId]);
@@ -196,13 +199,27 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   updateBatch(tx, table, batch.id, []);
 }
 
-function carryOut(tx: Tx, run: TablePush, outcomes: readonly RowOutcome[], known?: Batch['bases']): void {
-  const {
-    context,
-    table,
-    progress: { counts },
-  } = run;
-  applyOutcome(tx, table, { outcomes, nowMs: context.clock.nowMs(), known });
+/** Settles the rows that are here as the origin took them, nearly all, with one statement for each table; returns the others. */
+function settleTaken(
+  tx: Tx,
+  { table, context }: TablePush,
+  { bases }: Batch,
+  settled: readonly SettledRow[],
+): readonly SettledRow[] {
+  if (bases === undefined) return settled;
+  const plain = settled.filter((one) => takenAsSent(one) !== null);
+  const plainRows = plain.map(({ row }) => row);
+  const asSent = readAsSent(tx, table, plainRows);
+  const questions = readOpenQuestions(tx, table, asSent.ids);
+  const taken = new Set(asSent.ids.filter((id) => !questions.has(id)));
+  const rows = plain.flatMap((one) => (taken.has(one.row.id) ? (takenAsSent(one) ?? []) : []));
+  storeTaken(tx, table, rows, { at: stampFromMs(context.clock.nowMs()), known: bases, sent: asSent.columns });
+  return settled.filter(({ row }) => !taken.has(row.id));
+}
+
+function carryOut(tx: Tx, run: TablePush, outcomes: readonly RowOutcome[]): void {
+  const { counts } = run.progress;
+  applyOutcome(tx, run.table, { outcomes, nowMs: run.context.clock.nowMs() });
   noteNewIds(run, outcomes);
   for (const { conflicts, state, refusal } of outcomes) {
     counts.conflictCount += conflicts.length;

@@ -15,7 +15,6 @@ import {
   isTakenAs,
 } from './merge.ts';
 import {
-  decideAccepted,
   decideMoved,
   decideRemote,
   discardedLines,
@@ -173,6 +172,12 @@ export function isTaken({ row, news, settlement }: SettledRow, columns: readonly
   return settlement === 'merge' && isThere(columns, row, news);
 }
 
+/** What the origin returned of an edit that it accepted: if the row is here as it was sent, a merge would store just that. Null for any other row. */
+export function takenAsSent({ row: { kind, cells, answer }, news: { remote, finding } }: SettledRow): Row | null {
+  const isPlain = kind === 'update' && answer?.as === 'accepted' && finding === 'there';
+  return isPlain && cells.every(({ file }) => file === undefined) ? remote : null;
+}
+
 function wasAccepted({ answer }: BatchRow): boolean {
   return answer?.as === 'accepted' || answer?.as === 'matched';
 }
@@ -211,8 +216,6 @@ function decideRow(facts: RowFacts, settled: SettledRow, rules: SettleRules): Se
 /** Merges a row with the origin's, or as it was sent, or as gone. */
 function decideTaken(facts: RowFacts, settled: SettledRow, { columns, policy, match }: SettleRules): RowOutcome {
   const { row, news } = settled;
-  if (isStillAsSent(facts, settled))
-    return { ...decideAccepted(facts, must(news.remote, 'it was read back')), refusal: 'forget', isOffPage: true };
   const { base, remote } = remoteAndBase(columns, settled, facts);
   const rules = { columns, policy, isSent: true, reason: 'not returned by the origin after a push' };
   const outcome = decideRemote({ ...facts, base }, remote, rules);
@@ -224,19 +227,6 @@ function decideTaken(facts: RowFacts, settled: SettledRow, { columns, policy, ma
   const hasArrived = row.unanswered === undefined || isThere(columns, row, news);
   const conflicts = [...outcome.conflicts, ...lines];
   return { ...outcome, conflicts, refusal: hasArrived ? 'forget' : null, isOffPage: true };
-}
-
-/** Whether an accepted row that was read back holds exactly what was sent, as nearly all do: it is what the origin returned, without a merge. */
-export function isStillAsSent({ base, local, questions }: RowFacts, { row, settlement }: SettledRow): boolean {
-  const { answer, cells } = row;
-  if (settlement !== 'merge' || answer?.as !== 'accepted' || local === null || questions.length > 0) return false;
-  let next = 0;
-  return local.values.every((value, column) => {
-    const cell = cells[next];
-    if (cell?.column !== column) return value === cellOf(base, column);
-    next += 1;
-    return cell.file === undefined && value === cell.value;
-  });
 }
 
 /** The origin's version for the merge of a row. */

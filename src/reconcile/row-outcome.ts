@@ -125,12 +125,6 @@ export function decideRemote(known: RowFacts, remote: Row | null, rules: MergeRu
   return withQuestions(facts, outcome, { columns, base: decision.base, local });
 }
 
-/** The origin took a row that is here as it was sent: it is what the origin says now. */
-export function decideAccepted(facts: RowFacts, remote: Row): RowOutcome {
-  const state = nextRowState(facts.state, 'accepted');
-  return { ...unchanged(facts), newId: remote.id, base: remote, local: 'base', state };
-}
-
 /** Closes the questions that need no answer; a row that waits for none continues. */
 function withQuestions(
   { questions }: RowFacts,

@@ -4,13 +4,14 @@
  * exactly; one number in two spellings counts as different here, and capture/find-edits.ts settles it by value.
  */
 import type { Connection, Tx } from './connection.ts';
-import { readRowsById, type RowTarget } from './rows.ts';
+import { readRowsById, valueFromStored, type RowTarget } from './rows.ts';
 import { onceFor } from '../base/memoize.ts';
-import { ident, sql, type Sql } from '../base/sql.ts';
+import { ident, joinSql, sql, type Sql } from '../base/sql.ts';
 import { baseName, rowsDiffer } from './user-tables.ts';
 import { addRowStates, forgetRowStatesBut } from './bookkeeping/row-states.ts';
-import { queryAny, queryNumbers } from './query.ts';
+import { queryAny, queryNumbers, queryRows } from './query.ts';
 import type { RowVersion } from '../reconcile/merge.ts';
+import type { BatchRow } from '../reconcile/push-settle.ts';
 
 /** The base table of a two-way table, as rows are read and written; kept, so that statements over it are made once per target. */
 export const baseTarget = onceFor((target: RowTarget): RowTarget => ({ ...target, localName: baseName(target.id) }));
@@ -25,6 +26,32 @@ export function readVersions(
   const localById = new Map(readRowsById(from, target, ids).map((row) => [row.id, row]));
   const baseById = new Map(bases.map((row) => [row.id, row]));
   return ids.map((id) => ({ id, base: baseById.get(id) ?? null, local: localById.get(id) ?? null }));
+}
+
+/** Ids of the rows that hold what was sent of them, and are like their base otherwise; and the indexes of the columns that were sent. */
+export function readAsSent(
+  from: Connection,
+  target: RowTarget,
+  rows: readonly Pick<BatchRow, 'id' | 'cells'>[],
+): { readonly ids: readonly number[]; readonly columns: ReadonlySet<number> } {
+  const cellsById = new Map(rows.map(({ id, cells }) => [id, cells]));
+  const sent = new Set(rows.flatMap(({ cells }) => cells.map(({ column }) => column)));
+  const columns = target.columns.map((column, index) => ({ ...column, index })).filter(({ index }) => sent.has(index));
+  const others = target.columns.filter((_column, index) => !sent.has(index));
+  const both = columns.flatMap(({ localName }) => [sql`l.${ident(localName)}`, sql`b.${ident(localName)}`]);
+  const text = sql`SELECT ${joinSql([sql`l._id`, ...both])} FROM ${ident(target.localName)} l
+      JOIN ${ident(baseName(target.id))} b ON b._id = l._id
+      WHERE l._id IN (SELECT value FROM json_each(?)) AND NOT (${rowsDiffer(others, sql`l`, sql`b`)})`;
+  const ids = queryRows(from, text, [JSON.stringify([...cellsById.keys()])]).flatMap((row) => {
+    const id = Number(row[0]);
+    const isAsSent = columns.every(({ type, index }, place) => {
+      const [here = null, before = null] = [row[2 * place + 1], row[2 * place + 2]];
+      const cell = cellsById.get(id)?.find(({ column }) => column === index);
+      return cell === undefined ? here === before : valueFromStored(here, type) === cell.value;
+    });
+    return isAsSent ? [id] : [];
+  });
+  return { ids, columns: sent };
 }
 
 function differs(target: RowTarget): Sql {

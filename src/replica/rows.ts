@@ -71,31 +71,24 @@ export function valueFromStored(stored: Stored, type: ColumnType): Value {
   return Number.isSafeInteger(double) ? double : stored;
 }
 
-/** Writes rows of one page; those that are there already as they are, are not written. `known` are rows as they are there, if they were read before. */
-export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[], known: readonly Row[] = []): RowChanges {
+/** Writes rows of one page; those that are there already as they are, are not written. */
+export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): RowChanges {
   const ids = [...new Set(rows.map(({ id }) => id))];
-  const before = countStanding(tx, target, ids);
-  const changed = before === ids.length && known.length > 0 ? changedColumns(target, rows, known) : { target, rows };
-  const changedCount = writeRows(tx, changed.target, changed.rows);
-  const insertedCount = ids.length - before;
+  const insertedCount = ids.length - countStanding(tx, target, ids);
+  const changedCount = writeRows(tx, target, rows);
   if (insertedCount > 0) addToRowCount(tx, target.id, insertedCount);
   return { insertedCount, updatedCount: changedCount - insertedCount };
 }
 
-/** Rows with only the columns in which one of them differs from what is known: writing two columns of 14 takes a third of the time. */
-function changedColumns(
-  target: RowTarget,
-  rows: readonly Row[],
-  known: readonly Row[],
-): { readonly target: RowTarget; readonly rows: readonly Row[] } {
+/** Columns (indexes) in which one of the rows differs from what is known: writing two columns of 14 takes a third of the time. */
+export function changedAmong(rows: readonly Row[], known: readonly Row[]): ReadonlySet<number> {
   const knownById = new Map(known.map(({ id, values }) => [id, values]));
-  const isChanged = (index: number): boolean =>
-    rows.some(({ id, values }) => values[index] !== knownById.get(id)?.[index]);
-  const columns = target.columns.map((column, index) => ({ column, index })).filter(({ index }) => isChanged(index));
-  return {
-    target: { ...target, columns: columns.map(({ column }) => column) },
-    rows: rows.map((row) => ({ ...row, values: columns.map(({ index }) => row.values[index] ?? null) })),
-  };
+  const changed = new Set<number>();
+  for (const { id, values } of rows) {
+    const before = knownById.get(id);
+    for (const [index, value] of values.entries()) if (value !== before?.[index]) changed.add(index);
+  }
+  return changed;
 }
 
 /** Like `upsertRows`, for tables whose rows are not counted; returns how many rows were written. */

@@ -61,13 +61,6 @@ export type Equivalent = readonly [file: string, line: string, from: string, to:
 export const EQUIVALENT: readonly Equivalent[] = [
   ...EQUIVALENT_IN_WIRE,
   [
-    'src/reconcile/push-settle.ts',
-    'if (isStillAsSent(facts, settled))',
-    'isStillAsSent(facts, settled)',
-    'false',
-    'a merge says the same of the row, and only takes longer',
-  ],
-  [
     'src/reconcile/files.ts',
     'export const REVISIONS_MAX = 1_000;',
     '1_000',

@@ -52,6 +52,48 @@ test('a row that was put back so, and is deleted at the origin, waits for its an
   expect(here(fixture, ['Title'])).toHaveLength(5);
 });
 
+test('of rows that were sent together, each cell that is edited again before it is settled stays an edit, and is pushed', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Body" = 'sent' WHERE _id <> 2; UPDATE "Note" SET "Count" = 20 WHERE _id = 2`);
+  let isFirst = true;
+  const editOnce = (step: string): void => {
+    if (step !== 'settle' || !isFirst) return;
+    isFirst = false;
+    fixture.execute(`UPDATE "Note" SET "Due" = '2027-01-01' WHERE _id = 2;
+      UPDATE "Note" SET "Body" = 'again' WHERE _id = 3; UPDATE "Note" SET "Count" = 40 WHERE _id = 4; DELETE FROM "Note" WHERE _id = 5`);
+  };
+
+  const report = await pushNow(fixture, { before: editOnce });
+
+  const expected = [
+    [1, 'sent', 1, '2026-11-21'],
+    [2, null, 20, '2027-01-01'],
+    [3, 'again', 3, '2026-11-21'],
+    [4, 'sent', 40, '2026-11-21'],
+    [6, 'sent', 6, '2026-11-21'],
+  ];
+  expect(countsOf(report)).toMatchObject({ updated: 9, deleted: 1 });
+  expect(atOrigin(fixture, ['Body', 'Count', 'Due'])).toEqual(expected);
+  expect(here(fixture, ['Body', 'Count', 'Due'])).toEqual(expected);
+  expect(await captured(fixture)).toEqual([]);
+});
+
+test('what the origin makes of a value that it took is here, also where it kept the former one', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'sent' WHERE _id < 3`);
+  fixture.sandbox.before(2, () => fixture.sandbox.store.update('Note', 1, { Title: 'title 1' }), {
+    method: 'retrieve',
+  });
+
+  await pushNow(fixture);
+
+  expect(here(fixture, ['Title']).slice(0, 2)).toEqual([
+    [1, 'title 1'],
+    [2, 'sent'],
+  ]);
+  expect(await captured(fixture)).toEqual([]);
+});
+
 test.each(['answered', 'lost'])(
   'a row that is put back while its delete is on its way is created anew (%s)',
   async (end) => {

@@ -65,26 +65,22 @@ export function readRowFacts(
 }
 
 /** Carries out outcomes, each about another row; returns how many rows of the base were new and how many changed. */
-export function applyOutcome(tx: Tx, table: TwoWayTable, { outcomes, nowMs, known }: OutcomeOrder): RowChanges {
+export function applyOutcome(
+  tx: Tx,
+  table: TwoWayTable,
+  { outcomes, nowMs }: { readonly outcomes: readonly RowOutcome[]; readonly nowMs: number },
+): RowChanges {
   if (outcomes.length === 0) return { insertedCount: 0, updatedCount: 0 };
   assert(new Set(outcomes.map(({ id }) => id)).size === outcomes.length, 'a row has one outcome');
   requireHarmlessTriggers(tx, table); // one that drops a cell would leave an edit that nobody made
   const at = stampFromMs(nowMs);
   const bases = outcomes.flatMap(({ base }) => (typeof base === 'object' && base !== null ? [base] : []));
-  renumberStrays(
-    tx,
-    table,
-    readStrayIds(
-      tx,
-      table,
-      bases.map(({ id }) => id),
-    ),
-    at,
-  );
+  const baseIds = bases.map(({ id }) => id);
+  renumberStrays(tx, table, readStrayIds(tx, table, baseIds), at);
   keepLastValues(tx, table, outcomes, at);
   removeLeaving(tx, table, outcomes);
   renumber(tx, table, outcomes);
-  const changes = upsertRows(tx, baseTarget(table), bases, known);
+  const changes = upsertRows(tx, baseTarget(table), bases);
   // After the bases, which are copied.
   writeLocals(tx, table, outcomes);
   storeStates(tx, table.id, outcomes, at);
@@ -93,13 +89,6 @@ export function applyOutcome(tx: Tx, table: TwoWayTable, { outcomes, nowMs, know
   const offPage = outcomes.filter(({ isOffPage }) => isOffPage).map(({ newId }) => newId);
   if (offPage.length > 0) suspectPushedRows(tx, table.id, offPage);
   return changes;
-}
-
-interface OutcomeOrder {
-  readonly outcomes: readonly RowOutcome[];
-  readonly nowMs: number;
-  /** Bases of these rows as they are, if they were read before. */
-  readonly known?: readonly Row[] | undefined;
 }
 
 /** Something happens to rows that changes none of their values; the first mark of a row keeps its time. `states` if they were read before. */

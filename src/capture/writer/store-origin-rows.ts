@@ -10,19 +10,22 @@ import { addToRowCount, readTable } from '../../replica/bookkeeping/tables.ts';
 import { baseTarget, readDifferingIds, readVersions } from '../../replica/base-comparison.ts';
 import type { Tx, Connection } from '../../replica/connection.ts';
 import {
+  changedAmong,
   copyFromBase,
   forgetGone,
   keepEvidence,
   readRowsById,
   removeRows,
   upsertRows,
+  writeRows,
   type RowChanges,
   type RowTarget,
   storeRowColors,
 } from '../../replica/rows.ts';
 import type { Row, RowPage, UnreadableRow } from '../../wire/schema.ts';
 import type { TwoWayTable } from '../two-way-table.ts';
-import { applyOutcome, readRowFacts } from './apply-outcome.ts';
+import { applyEvent, applyOutcome, readRowFacts } from './apply-outcome.ts';
+import { forgetRefusals } from '../../replica/bookkeeping/refusals.ts';
 import { readRowStates } from '../../replica/bookkeeping/row-states.ts';
 import { storeUnreadable } from '../../replica/bookkeeping/unreadable-rows.ts';
 
@@ -100,6 +103,26 @@ function storeUnedited(tx: Tx, table: TwoWayTable, rows: readonly Row[]): RowCha
   const ids = rows.map(({ id }) => id);
   copyFromBase(tx, table, readDifferingIds(tx, table, ids));
   return changes;
+}
+
+/** Stores what the origin returned of rows that it took. They are here as they were sent; `known` are their bases until now. */
+export function storeTaken(
+  tx: Tx,
+  table: TwoWayTable,
+  rows: readonly Row[],
+  { at, known, sent }: { readonly at: string; readonly known: readonly Row[]; readonly sent: ReadonlySet<number> },
+): void {
+  if (rows.length === 0) return;
+  const ids = rows.map(({ id }) => id);
+  const changed = changedAmong(rows, known).union(sent);
+  const isChangedAt = (_one: unknown, index: number): boolean => changed.has(index);
+  const narrow = { ...table, columns: table.columns.filter(isChangedAt) };
+  const bases = rows.map((row) => ({ ...row, values: row.values.filter(isChangedAt) }));
+  writeRows(tx, baseTarget(narrow), bases);
+  copyFromBase(tx, narrow, ids);
+  applyEvent(tx, table.id, ids, { event: 'accepted', at });
+  forgetRefusals(tx, table.id, ids);
+  suspectPushedRows(tx, table.id, ids);
 }
 
 /** Deletes rows that are gone at the origin or outside the filter, with evidence; edits become conflicts. Returns how many the origin had confirmed. */

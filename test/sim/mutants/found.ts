@@ -96,6 +96,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'refused-with-its-neighbours': { story: 'edit', at: '43:status409' },
   'no-lookup-by-value': { seed: 1604 },
   'no-question-before-insert': { story: 'older-copy-of-a-create', at: '' },
+  'accepted-rows-settled-unread': { seed: 42, follows: true },
   'acceptance-settles-newer-edits': { story: 'edit-again-in-flight', at: '' },
   'base-from-what-was-sent': { story: 'colleague-edits-before-push', at: '' },
   'statuses-by-position': { story: 'unkeyed-create', at: '37:statusMissing' },

@@ -352,6 +352,11 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'accepted-rows-settled-unread',
+    without: 'Accepted rows are settled together, also those that were edited again while they were in flight.',
+    edits: [{ file: 'replica/base-comparison.ts', find: 'return isAsSent ? [id] : [];', replace: 'return [id];' }],
+  },
+  {
     name: 'base-from-what-was-sent',
     without: 'An accepted row is stored as it was sent, not as it is read back.',
     edits: [
