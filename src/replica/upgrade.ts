@@ -12,7 +12,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { migrateBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import { checkCopy, countRows, makePrivate, PARTIAL, removeFile, takeName, withFile } from './copy-file.ts';
 import { replicaError } from './sqlite-errors.ts';
-import { RELEASED_VERSIONS } from './migrations.ts';
+import { MIGRATIONS } from './migrations.ts';
 import { sql } from '../base/sql.ts';
 
 export interface Upgrade {
@@ -26,24 +26,24 @@ function pathBefore(path: string, version: number): string {
 
 /** Brings an earlier version up to this one; null where there is nothing to do. @throws RowsyncError of the replica. */
 export function upgradeFile(db: Database.Database, path: string): Upgrade | null {
-  if (versionOf(db) >= SCHEMA_VERSION) return null;
-  if (!RELEASED_VERSIONS.has(versionOf(db))) {
+  const fromVersion = versionOf(db);
+  if (fromVersion >= SCHEMA_VERSION) return null;
+  const changes = MIGRATIONS[fromVersion];
+  if (changes === undefined) {
     throw new RowsyncError('replica', 'replica.older', {
-      message: `${path} has version ${versionOf(db)}, which no release of rowsync wrote`,
+      message: `${path} has version ${fromVersion}, which no release of rowsync wrote`,
       hint: 'Nothing was changed. Move the file away, and pull anew.',
     });
   }
   const copyPath = pathBefore(path, SCHEMA_VERSION);
-  const upgrade = db.transaction((): Upgrade | null => {
-    const fromVersion = versionOf(db);
+  const upgrade = db.transaction(() => {
     keepAsItWas(db, path, copyPath);
-    migrateBookkeeping(db, fromVersion);
+    migrateBookkeeping(db, changes);
     db.pragma(`user_version = ${SCHEMA_VERSION}`);
-    return { fromVersion, copyPath };
   });
-  const done = upgrade.immediate();
+  upgrade.immediate();
   removeOthers(path, copyPath);
-  return done;
+  return { fromVersion, copyPath };
 }
 
 function versionOf(db: Database.Database): number {

@@ -5,7 +5,7 @@
  * change only with a line in the changelog. All stamps are UTC text, `YYYY-MM-DDThh:mm:ssZ`.
  */
 import type Database from 'better-sqlite3';
-import { ident, sql } from '../../base/sql.ts';
+import { ident, sql, type Sql } from '../../base/sql.ts';
 import { BATCHES } from './batches.ts';
 import { COLUMNS, COLUMNS_VIEW } from './columns.ts';
 import { CONFLICTS, CONFLICTS_BY_ROW, CONFLICTS_TRIGGER, CONFLICTS_VIEW } from './conflicts.ts';
@@ -16,7 +16,6 @@ import { SENT } from '../older-copy.ts';
 import { FILE_TABLES, FILES_VIEW } from './files.ts';
 import { HISTORY_CELLS_VIEW, HISTORY_PARTS, HISTORY_VIEW } from './history.ts';
 import { IDENTITY } from './identity.ts';
-import { MIGRATIONS } from '../migrations.ts';
 import { CONTRACTS } from './table-errors.ts';
 import { FRESHNESS_VIEW, PAGE_ROWS, PAGES } from './pages.ts';
 import { FAILURES_VIEW, REFUSALS } from './refusals.ts';
@@ -88,12 +87,12 @@ function createViews(db: Database.Database): void {
   for (const statement of [...Object.values(VIEWS), CONFLICTS_TRIGGER]) db.exec(statement);
 }
 
-/** Brings the bookkeeping of a released version up to this one without losing a row; called inside a transaction. */
-export function migrateBookkeeping(db: Database.Database, fromVersion: number): void {
+/** Brings the bookkeeping of a release up to this version without losing a row; called inside a transaction. */
+export function migrateBookkeeping(db: Database.Database, changes: readonly Sql[]): void {
   for (const name of Object.keys(VIEWS)) db.exec(sql`DROP VIEW IF EXISTS ${ident(name)}`);
   // Without looking at views: one of another client may read from what is not there.
   db.pragma('legacy_alter_table = ON');
-  for (const [version, { run }] of Object.entries(MIGRATIONS)) if (Number(version) > fromVersion) run(db);
+  for (const text of changes) db.exec(text);
   db.pragma('legacy_alter_table = OFF');
   createViews(db);
 }
