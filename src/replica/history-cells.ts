@@ -58,11 +58,11 @@ export function exactText(value: Exact): string {
   return Buffer.isBuffer(value) ? `{"blob":"${value.toString('hex')}"}` : `{"raw":"${value.raw}"}`;
 }
 
-/** The value of such a text, but of a text that is no UTF-8. */
+/** The value of such a text. */
 export function exactFromText(text: string): Exact {
-  const value = JSON.parse(text) as string | number | null | { readonly blob: string }; // as exactText made it
+  const value = JSON.parse(text) as string | number | null | RawBytes | { readonly blob: string }; // as exactText made it
   if (typeof value === 'number') return /^-?\d+$/.test(text) ? BigInt(text) : value;
-  return value === null || typeof value === 'string' ? value : Buffer.from(value.blob, 'hex');
+  return typeof value === 'object' && value !== null && 'blob' in value ? Buffer.from(value.blob, 'hex') : value;
 }
 
 function realText(value: number): string {

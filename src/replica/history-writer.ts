@@ -9,7 +9,15 @@
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import { ident, joinSql, sql } from '../base/sql.ts';
 import type { ChangeCause, Connection, TxHistory, WrittenTable } from './connection.ts';
-import { diffVersions, exactText, isSameVersion, type CellChange, type Exact, type Version } from './history-cells.ts';
+import {
+  diffVersions,
+  exactFromText,
+  exactText,
+  isSameVersion,
+  type CellChange,
+  type Exact,
+  type Version,
+} from './history-cells.ts';
 import { intervalOf, type Cause } from './history-interval.ts';
 import {
   findHistory,
@@ -237,10 +245,9 @@ function readKnown(
   if (edits.length === 0) return known;
   const cellsOf = from
     .prepare(
-      sql`SELECT c.value ->> 0, json_extract(c.value, '$[1]'), c.value -> '$[1]' FROM _rowsync_history_edits e, json_each(e.cells) c
+      sql`SELECT c.value ->> 0, c.value -> 1 FROM _rowsync_history_edits e, json_each(e.cells) c
           WHERE e.table_id = ? AND e.row_id = ?`,
     )
-    .safeIntegers()
     .raw();
   const indexBySeq = new Map(columns.map(({ seq }, index) => [seq, index]));
   for (const { rowId, isDeleted } of edits) {
@@ -249,20 +256,13 @@ function readKnown(
       continue;
     }
     const values: Exact[] = [...(known.get(rowId) ?? columns.map(() => null))];
-    for (const [seq, value, json] of cellsOf.all(tableId, rowId) as [bigint, Exact, string][]) {
-      const index = indexBySeq.get(Number(seq));
-      if (index !== undefined) values[index] = exactFromJson(value, json);
+    for (const [seq, text] of cellsOf.all(tableId, rowId) as [number, string][]) {
+      const index = indexBySeq.get(seq);
+      if (index !== undefined) values[index] = exactFromText(text);
     }
     known.set(rowId, values);
   }
   return known;
-}
-
-/** What `exactText` wrote, from the value that SQLite makes of it and its JSON. */
-export function exactFromJson(value: Exact, json: string): Exact {
-  if (!json.startsWith('{')) return value;
-  const { blob, raw = '' } = JSON.parse(json) as { blob?: string; raw?: string }; // written by exactText
-  return blob === undefined ? { raw } : Buffer.from(blob, 'hex');
 }
 
 /** Whether whoever changes a value of a column is named in the row. */

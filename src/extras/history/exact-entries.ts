@@ -4,8 +4,8 @@
  */
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
-import type { Exact } from '../../replica/history-cells.ts';
-import { exactFromJson, type Column } from '../../replica/history-writer.ts';
+import { exactFromText, type Exact } from '../../replica/history-cells.ts';
+import type { Column } from '../../replica/history-writer.ts';
 
 export interface ExactEntry {
   readonly rowId: number;
@@ -35,10 +35,8 @@ type Line = readonly [
   kind: ExactEntry['kind'],
   wasId: bigint | null,
   column: bigint | null,
-  before: Exact,
-  beforeJson: string,
-  after: Exact,
-  afterJson: string,
+  before: string,
+  after: string,
   note: string,
 ];
 
@@ -51,8 +49,7 @@ export function* readExactEntries(
   const indexBySeq = new Map(columns.map(({ seq }, index) => [seq, index]));
   const lines = from
     .prepare(
-      sql`SELECT h.seq, h.row_id, h.kind, h.was_id, c.value ->> 0, json_extract(c.value, '$[1]'), c.value -> '$[1]',
-            json_extract(c.value, '$[2]'), c.value -> '$[2]', json(h.cells)
+      sql`SELECT h.seq, h.row_id, h.kind, h.was_id, c.value ->> 0, c.value -> 1, c.value -> 2, json(h.cells)
           FROM _rowsync_history h
           LEFT JOIN json_each(CASE h.kind WHEN 'forgotten' THEN '[]' ELSE coalesce(h.cells, '[]') END) c
           WHERE h.table_id = @tableId AND h.row_id IS NOT NULL AND ${filter}
@@ -63,7 +60,7 @@ export function* readExactEntries(
     .iterate({ ...values, tableId }) as IterableIterator<Line>; // the columns just listed
   let seq: bigint | null = null;
   let entry: { rowId: number; kind: ExactEntry['kind']; wasId: number | null; cells: ExactCell[] } | null = null;
-  for (const [lineSeq, rowId, kind, wasId, column, before, beforeJson, after, afterJson, note] of lines) {
+  for (const [lineSeq, rowId, kind, wasId, column, before, after, note] of lines) {
     if (entry === null || seq !== lineSeq) {
       if (entry !== null) yield entry;
       const cells = kind === 'forgotten' ? [...forgottenCells(note, indexBySeq)] : [];
@@ -72,7 +69,7 @@ export function* readExactEntries(
     }
     const index = column === null ? undefined : indexBySeq.get(Number(column));
     if (index === undefined) continue;
-    entry.cells.push({ index, before: exactFromJson(before, beforeJson), after: exactFromJson(after, afterJson) });
+    entry.cells.push({ index, before: exactFromText(before), after: exactFromText(after) });
   }
   if (entry !== null) yield entry;
   return undefined;
