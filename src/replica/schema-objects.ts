@@ -4,7 +4,7 @@
  */
 import type { Connection, Tx } from './connection.ts';
 import { foldIdent, sql, type Sql } from '../base/sql.ts';
-import { queryAll, queryAny, queryTexts } from './query.ts';
+import { queryAll, queryAny } from './query.ts';
 
 /** What each connection (`root`) has read of the schema, by who read it, and at which version. */
 const memos = new WeakMap<object, { readonly version: unknown; readonly values: Map<unknown, unknown> }>();
@@ -43,10 +43,13 @@ export function forgetSchema(connection: Connection): void {
   memos.delete(connection.root ?? connection);
 }
 
-const readViewNames = oncePerSchema(
+/** Tables and views by their folded names. SQLite's own list of strict tables looks into every view, so a table counts as one if it is written as here. */
+const readRelations = oncePerSchema(
   (from) => {
-    const text = sql`SELECT name FROM sqlite_schema WHERE type = 'view'`;
-    return new Set(queryTexts(from, text).map(foldIdent));
+    const text = sql`SELECT name, type = 'table' AS isTable, type = 'table' AND sql GLOB '*) STRICT' AS isStrict
+      FROM sqlite_schema WHERE type IN ('table', 'view')`;
+    const found = queryAll(from, text) as { name: string; isTable: 0 | 1; isStrict: 0 | 1 }[]; // as selected
+    return new Map(found.map(({ name, ...relation }) => [foldIdent(name), relation]));
   },
   { lasts: true },
 );
@@ -60,46 +63,31 @@ export const hasForeignTriggers = oncePerSchema(
   { lasts: true },
 );
 
-/** Whether tables have names that were asked for, folded. */
-const readNames = oncePerSchema(() => new Map<string, boolean>(), { lasts: true });
-
-/** Makes or drops a table of ours. */
+/** Makes or drops a table of ours, which is written as a STRICT one. */
 export function changeTable(
   tx: Tx,
   change: { readonly text: Sql; readonly name: string; readonly isMade: boolean },
 ): void {
   changeSchema(tx, change.text);
-  const folded = foldIdent(change.name);
-  readNames(tx).set(folded, change.isMade);
-  if (change.isMade) readStrictNames(tx).add(folded);
-  else readStrictNames(tx).delete(folded);
+  const [relations, folded] = [readRelations(tx), foldIdent(change.name)];
+  if (change.isMade) relations.set(folded, { isTable: 1, isStrict: 1 });
+  else relations.delete(folded);
 }
 
 /** Whether the file has a table, ignoring case: another client may have dropped it, or changed the case of its name. */
 export function hasTable(from: Connection, name: string): boolean {
-  const [names, folded] = [readNames(from), foldIdent(name)];
-  // SQLite has its columns at hand, while sqlite_schema has no index.
-  const has =
-    names.get(folded) ??
-    (!readViewNames(from).has(folded) &&
-      queryAny(from, sql`SELECT 1 FROM pragma_table_info(?, 'main') LIMIT 1`, [name]));
-  names.set(folded, has);
-  return has;
+  return readRelations(from).get(foldIdent(name))?.isTable === 1;
 }
 
 /** Whether a table or a view has a name, so that none can be made under it. */
 export function isNamed(from: Connection, name: string): boolean {
-  return readViewNames(from).has(foldIdent(name)) || hasTable(from, name);
+  return readRelations(from).has(foldIdent(name));
 }
 
-/** Tables that are written as STRICT ones are made here, folded; who makes one adds it. */
-export const readStrictNames = oncePerSchema(
-  (from) => {
-    const text = sql`SELECT name FROM sqlite_schema WHERE type = 'table' AND sql GLOB '*) STRICT'`;
-    return new Set(queryTexts(from, text).map(foldIdent));
-  },
-  { lasts: true },
-);
+/** Whether a table is written as a STRICT one is here. */
+export function isWrittenStrict(from: Connection, name: string): boolean {
+  return readRelations(from).get(foldIdent(name))?.isStrict === 1;
+}
 
 export interface FoundTrigger {
   readonly name: string;

@@ -23,7 +23,7 @@ import { NO_CHANGES_VIEW } from './bookkeeping/row-states.ts';
 import { findTable, readTable, forgetTable, storeNewTable, type TableNames, storeFacts } from './bookkeeping/tables.ts';
 import { endMoment, touchTable } from './bookkeeping/changed-rows.ts';
 import type { Connection, Tx, WrittenTable } from './connection.ts';
-import { changeTable, hasTable, oncePerSchema, readStrictNames, schemaWatch } from './schema-objects.ts';
+import { changeTable, hasTable, isWrittenStrict, oncePerSchema, schemaWatch } from './schema-objects.ts';
 import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
 import { type StoredAs, TYPE_RULES } from '../wire/column-types.ts';
 import { columnType } from '../wire/schema.ts';
@@ -146,7 +146,7 @@ const KEEPS = sql`(
 
 /** SQLite looks into every view of the file for the answer, so it is asked only where the table is not written as it was made here. */
 export function isStrict(from: Connection, localName: string): boolean {
-  if (readStrictNames(from).has(foldIdent(localName))) return true;
+  if (isWrittenStrict(from, localName)) return true;
   const text = sql`SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND strict = 1`;
   return queryAny(from, text, [localName]);
 }
