@@ -256,9 +256,9 @@ function readKnown(
       continue;
     }
     const values: Exact[] = [...(known.get(rowId) ?? columns.map(() => null))];
-    for (const [seq, text] of cellsOf.all(tableId, rowId) as [number, string][]) {
+    for (const [seq, json] of cellsOf.all(tableId, rowId) as [number, string][]) {
       const index = indexBySeq.get(seq);
-      if (index !== undefined) values[index] = exactFromText(text);
+      if (index !== undefined) values[index] = exactFromText(json);
     }
     known.set(rowId, values);
   }
