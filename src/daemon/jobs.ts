@@ -138,12 +138,12 @@ export class ScheduledJobs {
     }
   }
 
-  /** Notes that the ticks of a run were served. A requested cycle has both directions, and the files. */
+  /** Notes that the ticks of a run were served, and those that came meanwhile. A requested cycle has both directions, and the files. */
   serve({ jobIds, isAsked }: { readonly jobIds: ReadonlySet<string>; readonly isAsked: boolean }, nowMs: number): void {
     for (const { id, kind, schedule } of this.jobs.all) {
-      if (jobIds.has(id)) this.#entryById.set(id, serveEntry(schedule, nowMs));
-      else if (isAsked && (kind === 'push' || kind === 'files'))
-        this.#entryById.set(id, armEntry(schedule, nowMs, true));
+      const isServed = jobIds.has(id);
+      if (isServed || (isAsked && (kind === 'push' || kind === 'files')))
+        this.#entryById.set(id, armEntry(schedule, nowMs, !isServed));
     }
   }
 
@@ -170,9 +170,4 @@ export function tickEntry(entry: JobEntry, schedule: Schedule, nowMs: number): J
   if (entry.nextAtMs <= nowMs) return { nextAtMs, isDue: true };
   // The entry is later than the next tick: the clock was set back, and waiting for the old time could take years.
   return entry.nextAtMs > nextAtMs ? { ...entry, nextAtMs } : entry;
-}
-
-/** The entry after a run that ended now: it served its ticks, and those that came meanwhile. */
-export function serveEntry(schedule: Schedule, nowMs: number): JobEntry {
-  return { nextAtMs: schedule.nextMs(nowMs), isDue: false };
 }

@@ -212,17 +212,18 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
   };
 }
 
+const OF_NO_TABLE = { error: null, isOver: false, own: null, held: null, tables: [] };
+
 async function runFiles(work: WorkContext): Promise<WorkOutcome> {
   const { replica } = work.pull;
   const chosen = readTables(replica).filter(({ name, state }) => state !== 'gone' && work.files.takes(name));
-  const none = { error: null, isOver: false, own: null, held: null, tables: [] };
-  if (chosen.length === 0) return { ...none, facts: { fileCount: 0 } };
+  if (chosen.length === 0) return { ...OF_NO_TABLE, facts: { fileCount: 0 } };
   const names = chosen.map(({ localName }) => localName);
   const report = await pullFiles(filesContext(work, work.files.takes), { tables: names, retryNow: false });
   const { error } = report;
   const isWhole = error !== null && (error.kind === 'auth' || concernsAllTables(error));
   return {
-    ...none,
+    ...OF_NO_TABLE,
     error: isWhole ? error : null,
     own: isWhole ? null : error,
     facts: {
@@ -251,12 +252,11 @@ export function isEnd(error: RowsyncError | null): boolean {
 }
 
 async function runExtra(work: ExtraWork | undefined, context: WorkContext): Promise<WorkOutcome> {
-  const none = { error: null, isOver: false, held: null, tables: [] };
   try {
     const run = must(work, 'the extra that added the schedule does the work');
-    return { ...none, ...(await run({ ...context, nowMs: context.pull.clock.nowMs() })) };
+    return { ...OF_NO_TABLE, ...(await run({ ...context, nowMs: context.pull.clock.nowMs() })) };
   } catch (thrown) {
-    return { ...none, own: asRowsyncError(thrown), facts: {} };
+    return { ...OF_NO_TABLE, own: asRowsyncError(thrown), facts: {} };
   }
 }
 

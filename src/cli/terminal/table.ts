@@ -2,8 +2,9 @@
  * Shows rows as a table on a terminal: safe, cut to its width, and bounded. In a pipe, a list has tabs between its fields, and a summary has columns
  * without lines around them. What programs read, such as JSON, is in base/result-formats.ts.
  */
-import { getBorderCharacters, table as boxText } from 'table';
+import { getBorderCharacters, table as boxText, type TableUserConfig } from 'table';
 import { answerAsTsv, isNumber, plainText, type ResultTable, tsvLine } from '../../base/result-formats.ts';
+import { sumOf } from '../../base/sum.ts';
 import { displayWidth, plural, printable, truncate, wrap } from '../../base/text.ts';
 
 export const OUTPUT_FORMATS = ['table', 'tsv', 'json', 'jsonl', 'csv', 'markdown'] as const;
@@ -36,32 +37,31 @@ export function boxTable(
   const widths = columns.map((column, index) =>
     rows.reduce((most, row) => Math.max(most, displayWidth(row[index] ?? '')), displayWidth(column.title)),
   );
-  if (width === null) return plainColumns(columns, rows, widths);
-  const fitted = fitWidths(widths, width - 1 - COLUMN_GAP * columns.length);
+  const fitted = width === null ? widths : fitWidths(widths, width - 1 - COLUMN_GAP * columns.length);
   const cut = (row: readonly string[]): string[] =>
     fitted.map((columnWidth, index) => truncate(row[index] ?? '', columnWidth));
-  return boxText([cut(columns.map((column) => column.title)), ...rows.map(cut)], {
-    border: getBorderCharacters('norc'),
+  const text = boxText([cut(columns.map((column) => column.title)), ...rows.map(cut)], {
+    ...(width === null ? PLAIN : BOXED),
     columns: columns.map((column) => ({ alignment: column.align ?? 'left' })),
-    drawHorizontalLine: (index, count) => index <= 1 || index === count,
   });
+  return width === null
+    ? text
+        .split('\n')
+        .map((line) => line.trimEnd())
+        .join('\n')
+    : text;
 }
 
-function plainColumns(
-  columns: readonly TableColumn[],
-  rows: readonly (readonly string[])[],
-  widths: readonly number[],
-): string {
-  const line = (row: readonly string[]): string => {
-    const cells = columns.map(({ align }, index) => {
-      const cell = row[index] ?? '';
-      const blanks = ' '.repeat(Math.max(0, (widths[index] ?? 0) - displayWidth(cell)));
-      return align === 'right' ? blanks + cell : cell + blanks;
-    });
-    return `${cells.join('  ').trimEnd()}\n`;
-  };
-  return [columns.map(({ title }) => title), ...rows].map(line).join('');
-}
+const BOXED: TableUserConfig = {
+  border: getBorderCharacters('norc'),
+  drawHorizontalLine: (index, count) => index <= 1 || index === count,
+};
+
+const PLAIN: TableUserConfig = {
+  border: getBorderCharacters('void'),
+  columnDefault: { paddingLeft: 0, paddingRight: 2 },
+  drawHorizontalLine: () => false,
+};
 
 /** A list whose values are read whole: a box of what has values where that fits, else a record a row; in a pipe, fields between tabs. */
 export function listTable(
@@ -96,35 +96,19 @@ function records(titles: readonly string[], rows: readonly (readonly string[])[]
 
 /** Narrows the widest columns until the sum fits, but no column below COLUMN_WIDTH_MIN. */
 function fitWidths(widths: readonly number[], total: number): readonly number[] {
-  const fitted = [...widths];
-  let excess = fitted.reduce((sum, width) => sum + width, 0) - total;
-  while (excess > 0) {
+  const fitted = widths.map((width) => Math.min(width, Math.max(COLUMN_WIDTH_MIN, total)));
+  for (let excess = sumOf(fitted, (width) => width) - total; excess > 0; excess -= 1) {
     const widest = Math.max(...fitted);
     if (widest <= COLUMN_WIDTH_MIN) break;
-    const next = Math.max(COLUMN_WIDTH_MIN, ...fitted.filter((width) => width < widest));
-    const atWidest = fitted.filter((width) => width === widest).length;
-    const step = Math.min(widest - next, Math.ceil(excess / atWidest));
-    for (const [index, width] of fitted.entries()) {
-      if (width !== widest || excess <= 0) continue;
-      const cut = Math.min(step, excess);
-      fitted[index] = width - cut;
-      excess -= cut;
-    }
+    fitted[fitted.indexOf(widest)] = widest - 1;
   }
   return fitted;
 }
 
 /** An answer as a table for people, or as one block per row where the columns do not fit side by side. */
 export function* answerAsTable(answer: ResultTable, width: number | null): Generator<string> {
-  const rows: (readonly unknown[])[] = [];
-  let isCut = false;
-  for (const row of answer.rows) {
-    if (rows.length === TABLE_ROWS_MAX) {
-      isCut = true;
-      break;
-    }
-    rows.push(row);
-  }
+  const read = [...Iterator.from(answer.rows).take(TABLE_ROWS_MAX + 1)];
+  const rows = read.slice(0, TABLE_ROWS_MAX);
   const cells = rows.map((row) => row.map(cellText));
   const columns = answer.columns.map((title, index): TableColumn => {
     const isNumeric =
@@ -134,7 +118,7 @@ export function* answerAsTable(answer: ResultTable, width: number | null): Gener
   const room = width ?? Infinity;
   const fits = columns.length * (COLUMN_WIDTH_MIN + COLUMN_GAP) + 1 <= room;
   if (columns.length > 0) yield fits ? boxTable(columns, cells, room) : blocks(columns, cells, room);
-  yield isCut
+  yield read.length > rows.length
     ? `The first ${plural(rows.length, 'row')}; there are more (--format csv or json gives all)\n`
     : `${plural(rows.length, 'row')}\n`;
 }
