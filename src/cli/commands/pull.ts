@@ -20,7 +20,7 @@ import { orLeaveConfirmation } from '../runtime/hand-over.ts';
 import { writeWithAccount, exitCodeOf, loadNamedConfig, withResources } from '../runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { filesFailures, filesText } from '../report/files-report.ts';
-import { lostText, pushExitCode, pushFailures, pushJson, pushText } from '../report/push-report.ts';
+import { lostText, pushExitCode, pushJson, pushText } from '../report/push-report.ts';
 import { failuresOf, pullText } from '../report/pull-report.ts';
 
 const examples = (name: string): string => `
@@ -106,7 +106,7 @@ async function printCycle(invocation: Invocation, cycle: CycleReport, { isStrict
 
 export function cycleFailures({ rows, pushed, files, unproven }: CycleReport): readonly RowsyncError[] {
   const ofMoment = unproven === null ? [] : [unproven];
-  return [...failuresOf(rows), ...(pushed === null ? [] : pushFailures(pushed)), ...filesFailures(files), ...ofMoment];
+  return [...failuresOf(rows), ...(pushed === null ? [] : failuresOf(pushed)), ...filesFailures(files), ...ofMoment];
 }
 
 export function cycleText({ rows, pushed, files, lost, moment }: CycleReport, width: number | null): string {

@@ -4,6 +4,7 @@
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { asRowsyncError, EXIT, type RowsyncError } from '../../base/errors.ts';
+import { sumOf } from '../../base/sum.ts';
 import type { Config } from '../../config/load.ts';
 import { findConfigs } from '../../config/paths.ts';
 import { boundTo, problemsAt, type DaemonFacts } from '../../daemon/account-facts.ts';
@@ -201,11 +202,10 @@ function byText(a: string, b: string): number {
 
 /** What was edited here and is not at the origin, with the age of the oldest edit; nothing where there is none. */
 function editsText(tables: readonly TableStatus[], nowMs: number): string {
-  const sum = (pick: (table: TableStatus) => number): number => tables.reduce((total, table) => total + pick(table), 0);
   const [oldest] = tables.flatMap(({ oldestChangeAt }) => oldestChangeAt ?? []).toSorted();
   if (oldest === undefined) return '';
-  const pending = sum(({ pendingCount }) => pendingCount);
-  const parked = sum(({ parkedCount }) => parkedCount);
+  const pending = sumOf(tables, ({ pendingCount }) => pendingCount);
+  const parked = sumOf(tables, ({ parkedCount }) => parkedCount);
   return `edits: ${plural(pending, 'row')} to push, ${countText(parked)} parked; the oldest ${ageText(oldest, nowMs)}\n`;
 }
 
@@ -263,7 +263,7 @@ function stateText(table: TableStatus, nowMs: number): string {
 
 function sumText(tables: readonly TableStatus[], problems: readonly Problem[]): string {
   if (tables.length === 0) return 'no tables yet\n';
-  const rowCount = tables.reduce((sum, table) => sum + table.rowCount, 0);
+  const rowCount = sumOf(tables, (table) => table.rowCount);
   const states = [...Map.groupBy(tables, ({ state }) => printable(state))].map(
     ([state, { length }]) => `${length} ${state}`,
   );

@@ -6,7 +6,7 @@ import { diffWordsWithSpace } from 'diff';
 import { displayWidth, hanging, printable } from '../../base/text.ts';
 import type { PreviewCell, PreviewRow, TablePreview } from '../../push/plan-preview.ts';
 import type { Value } from '../../wire/schema.ts';
-import { rowHead, tableHead } from './push-report.ts';
+import { rowHead, tableHead, valueText } from './push-report.ts';
 
 /** A change that fits here stays on one line. */
 const LINE_WIDTH = 72;
@@ -55,9 +55,4 @@ function differences(base: Value, local: Value): readonly string[] {
       before?.removed === true ? `${valueText(before.value)} -> ${valueText(value)}` : `${valueText(value)} is new`,
     ];
   });
-}
-
-function valueText(value: Value): string {
-  if (value === null) return 'NULL';
-  return printable(typeof value === 'string' ? JSON.stringify(value) : String(value));
 }

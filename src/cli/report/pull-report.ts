@@ -3,15 +3,20 @@
  */
 import type { RowsyncError } from '../../base/errors.ts';
 import type { PullReport, TablePullReport } from '../../pull/report.ts';
-import { sumOf } from '../../reconcile/account/pull-account.ts';
+import { sumOf } from '../../base/sum.ts';
+import { sumOf as sumOfAccounts } from '../../reconcile/account/pull-account.ts';
 import { messageText } from './error-text.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { bytesText, countText, durationText, plural, printable, withoutName } from '../../base/text.ts';
 
-/** Everything that went wrong in a pull: of the whole, of tables, and what a guard holds. */
-export function failuresOf(report: PullReport): readonly RowsyncError[] {
+/** Everything that went wrong in a pull or a push: of the whole, of tables, and what a guard holds. */
+export function failuresOf(report: Pick<PullReport, 'error'> & FailedTables): readonly RowsyncError[] {
   const all = [report.error, ...report.tables.flatMap((table) => [table.error, table.held])];
   return all.filter((failure) => failure !== null);
+}
+
+interface FailedTables {
+  readonly tables: readonly Pick<TablePullReport, 'table' | 'error' | 'held'>[];
 }
 
 /** Tables named where one problem concerns many. */
@@ -69,13 +74,11 @@ function changeCount(table: TablePullReport): number {
 }
 
 function sumsText(report: PullReport): string {
-  const sum = (pick: (table: TablePullReport) => number): number =>
-    report.tables.reduce((total, table) => total + pick(table), 0);
-  const rows = `${plural(report.tables.length, 'table')}, ${plural(
-    sum((table) => table.rowCount),
-    'row',
-  )}`;
-  const changes = `${countText(sum((table) => table.insertedCount))} new, ${countText(sum((table) => table.updatedCount))} changed, ${countText(sum((table) => table.deletedCount))} deleted`;
+  const sum = (count: 'insertedCount' | 'updatedCount' | 'deletedCount'): string =>
+    countText(sumOf(report.tables, (table) => table[count]));
+  const rowCount = sumOf(report.tables, (table) => table.rowCount);
+  const rows = `${plural(report.tables.length, 'table')}, ${plural(rowCount, 'row')}`;
+  const changes = `${sum('insertedCount')} new, ${sum('updatedCount')} changed, ${sum('deletedCount')} deleted`;
   const wire = `${plural(report.requestCount, 'request')}, ${countText(report.notModifiedCount)} answered "not modified", ${bytesText(report.receivedBytes)} received in ${durationText(report.durationMs)}`;
   return `${rows}: ${changes}\n${listedText(report)}${wire}`;
 }
@@ -84,7 +87,7 @@ function sumsText(report: PullReport): string {
 function listedText({ tables }: PullReport): string {
   const accounts = tables.flatMap(({ account }) => account ?? []);
   if (accounts.length === 0) return '';
-  const { listed, here, unreadable, missing, kept, strange } = sumOf(accounts);
+  const { listed, here, unreadable, missing, kept, strange } = sumOfAccounts(accounts);
   const parts = [
     [here, 'here'],
     [unreadable, 'not to be read'],
@@ -101,10 +104,7 @@ function listedText({ tables }: PullReport): string {
 }
 
 /** What went wrong with each table and with the whole, and what to do about it. */
-export function reportProblemsText(given: {
-  readonly tables: readonly Pick<TablePullReport, 'table' | 'error' | 'held'>[];
-  readonly error: RowsyncError | null;
-}): string {
+export function reportProblemsText(given: Pick<PullReport, 'error'> & FailedTables): string {
   const { tables, error } = given;
   const named = (what: 'failed' | 'held', errorOf: (table: (typeof tables)[number]) => RowsyncError | null) =>
     tables.flatMap((table): readonly TableProblem[] => {

@@ -1,7 +1,7 @@
 /**
  * What a push did, and what one would do, in words, as JSON and as an exit code. Pure.
  */
-import { EXIT, type RowsyncError } from '../../base/errors.ts';
+import { EXIT } from '../../base/errors.ts';
 import { sumOf } from '../../base/sum.ts';
 import {
   countText,
@@ -22,17 +22,11 @@ import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import type { Value } from '../../wire/schema.ts';
 import { exitCodeOf } from '../runtime/invocation.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
-import { reportProblemsText } from './pull-report.ts';
-
-/** Everything that went wrong in a push: of the whole, of tables, and what a guard holds. */
-export function pushFailures(report: PushReport): readonly RowsyncError[] {
-  const all = [report.error, ...report.tables.flatMap((table) => [table.error, table.held])];
-  return all.filter((failure) => failure !== null);
-}
+import { failuresOf, reportProblemsText } from './pull-report.ts';
 
 /** The exit code of a push: what failed, then what waits for a person (rows that were refused earlier only where the caller is strict). */
 export function pushExitCode(report: PushReport, isStrict: boolean): number {
-  const code = exitCodeOf(pushFailures(report));
+  const code = exitCodeOf(failuresOf(report));
   if (code !== EXIT.done) return code;
   const waits = report.tables.some(
     ({ openConflictCount, parkedCount }) => openConflictCount > 0 || (isStrict && parkedCount > 0),
@@ -193,13 +187,15 @@ function rowText(row: PreviewRow): string {
 }
 
 function cellText(kind: PreviewRow['kind'], { column, base, local }: PreviewCell): string {
-  const change = kind === 'insert' ? valueText(local) : `${valueText(base)} -> ${valueText(local)}`;
+  const [was, now] = [base, local].map((value) => truncate(valueText(value), VALUE_CHARS_MAX));
+  const change = kind === 'insert' ? now : `${was} -> ${now}`;
   return `${printable(column)}: ${change}`;
 }
 
-function valueText(value: Value): string {
+/** A value whole, with its quotes where it is a text. */
+export function valueText(value: Value): string {
   if (value === null) return 'NULL';
-  return truncate(printable(typeof value === 'string' ? JSON.stringify(value) : String(value)), VALUE_CHARS_MAX);
+  return printable(typeof value === 'string' ? JSON.stringify(value) : String(value));
 }
 
 /** Edits that a run names for people; --json has all. */

@@ -19,7 +19,8 @@ import type { Output } from '../../cli/terminal/session.ts';
 import { answerAsTable } from '../../cli/terminal/table.ts';
 import { freePort, letItRing } from './doorbell.ts';
 import { startSandbox, type RunningSandbox } from '../shared/sandbox.ts';
-import { pushFailures, pushJson, planText, pushText } from '../../cli/report/push-report.ts';
+import { failuresOf } from '../../cli/report/pull-report.ts';
+import { pushJson, planText, pushText } from '../../cli/report/push-report.ts';
 import { durationText, plural, printableLines } from '../../base/text.ts';
 import { cycleFailures, cycleJson, cycleText, runCycle } from '../../cli/commands/pull.ts';
 import { verifyFailures } from '../verify/verify.ts';
@@ -107,7 +108,7 @@ Here a sandbox plays the hosted one: ${sandbox.url}
     ...cycleFailures(first),
     ...cycleFailures(second),
     ...verifyFailures(verified),
-    ...pushFailures(pushed),
+    ...failuresOf(pushed),
   ];
   const durationMs = clock.monotonicMs() - startedMs;
   await say(closingText({ folder, port, durationMs }));

@@ -2,6 +2,7 @@
  * `rowsync status` where a folder has the configurations of several services: a line for each database.
  */
 import { asRowsyncError, EXIT, type RowsyncError } from '../../base/errors.ts';
+import { sumOf } from '../../base/sum.ts';
 import { ageText, countText } from '../../base/text.ts';
 import { gather, type Status } from '../../cli/commands/status.ts';
 import { accountExitCode } from '../../cli/runtime/account-text.ts';
@@ -9,7 +10,6 @@ import { printResult } from '../../cli/runtime/invocation.ts';
 import { listTable } from '../../cli/terminal/table.ts';
 import { serviceName } from '../../config/paths.ts';
 import type { Invocation } from '../../extra.ts';
-import type { TableStatus } from '../../replica/reader.ts';
 
 /** Shows a line for each database; returns the exit code. */
 export async function showStatuses(
@@ -69,13 +69,12 @@ export function databasesText(
     const { tables = [], problems = [] } = status ?? {};
     const [worst] = problems.filter(({ severity }) => severity !== 'notice');
     const [oldest = ''] = tables.map(({ freshSince }) => freshSince ?? '').toSorted();
-    const sum = (pick: (table: TableStatus) => number) => tables.reduce((total, table) => total + pick(table), 0);
     return [
       name,
       countText(tables.length),
-      countText(sum(({ rowCount }) => rowCount)),
+      countText(sumOf(tables, ({ rowCount }) => rowCount)),
       ageText(oldest === '' ? null : oldest, nowMs),
-      countText(sum(({ pendingCount }) => pendingCount)),
+      countText(sumOf(tables, ({ pendingCount }) => pendingCount)),
       error?.message ??
         (worst === undefined ? 'steady' : [worst.table, worst.sentence].filter((word) => word !== null).join(': ')),
     ];
