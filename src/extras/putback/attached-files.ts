@@ -9,37 +9,38 @@ import { safeName } from '../shared/file-names.ts';
 import { sql } from '../../base/sql.ts';
 import { FileStore, tryLink, copyTo } from '../../files/store.ts';
 import { fileFromCell } from '../../reconcile/files.ts';
-import type { Connection, Stored } from '../../replica/connection.ts';
+import type { Connection } from '../../replica/connection.ts';
 import { queryRows } from '../../replica/query.ts';
 import { UPLOAD_PREFIX } from '../../wire/column-types.ts';
 import { isHeaderText } from '../../wire/header-parameters.ts';
-import type { PlannedFile } from './lost-row-outcome.ts';
+import type { PlanFacts, PlannedFile } from './lost-row-outcome.ts';
 
-/** Finds the file that a cell names, and with `revisions` those before it, the oldest first. None if the content of the newest is not in one of the folders. */
-export function findFiles(
+/**
+ * Finds the file that a cell of a row names, and with `revisions` those before it, the oldest first. None if the content of the newest is not in one of
+ * the folders.
+ */
+export function fileFinder(
   from: readonly Connection[],
   folders: readonly string[],
-  cell: { readonly tableId: number; readonly rowId: number; readonly columnId: number; readonly value: Stored },
   { revisions }: { readonly revisions: boolean },
-): readonly PlannedFile[] {
-  const { tableId, rowId, columnId } = cell;
-  const shown = fileFromCell(String(cell.value ?? ''));
-  if (shown === null) return [];
+): PlanFacts['filesOf'] {
   const text = sql`SELECT revision, name, sha256, bytes FROM _rowsync_files
       WHERE table_id = ? AND column_id = ? AND row_id = ? AND sha256 IS NOT NULL AND (guid = ? OR (? AND revision < ?))`;
-  const found = new Map<number, PlannedFile>();
-  for (const connection of from) {
-    const values = [tableId, columnId, rowId, shown.guid, revisions ? 1 : 0, shown.revision];
-    for (const [revision, name, hash, size] of queryRows(connection, text, values)) {
+  return ({ tableId, oldId, values }, columnId) => {
+    const shown = fileFromCell(String(values.get(columnId) ?? ''));
+    if (shown === null) return [];
+    const found = new Map<number, PlannedFile>();
+    const bound = [tableId, columnId, oldId, shown.guid, revisions ? 1 : 0, shown.revision];
+    for (const [revision, name, hash, size] of from.flatMap((connection) => queryRows(connection, text, bound))) {
       const known = { sha256: String(hash), bytes: Number(size) };
       const paths = folders.map((folder) => new FileStore(folder).pathOf(known.sha256));
       const path = paths.find((one) => existsSync(one) && statSync(one).size === known.bytes);
       if (path === undefined || found.has(Number(revision))) continue;
       found.set(Number(revision), { columnId, name: String(name), path, ...known });
     }
-  }
-  if (!found.has(shown.revision)) return [];
-  return [...found].toSorted(([one], [other]) => one - other).map(([, file]) => file);
+    if (!found.has(shown.revision)) return [];
+    return [...found].toSorted(([one], [other]) => one - other).map(([, file]) => file);
+  };
 }
 
 /** Puts a file where the push finds it under its own name; the value that attaches it. */

@@ -12,7 +12,7 @@ import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readTables, type TableRecord } from '../../replica/bookkeeping/tables.ts';
 import { valueFromStored } from '../../replica/rows.ts';
 import type { Row } from '../../wire/schema.ts';
-import { findFiles, nameThere } from './attached-files.ts';
+import { fileFinder, nameThere } from './attached-files.ts';
 import type { LostRows } from './lost-rows.ts';
 import { knownMatch, planRows, uniqueColumn, type PutbackPlan } from './make-plan.ts';
 import { rowName } from './lost-row-outcome.ts';
@@ -50,12 +50,13 @@ export async function planInto(
       const columnId = columnIds.get(reference.column.id);
       const to = sharedById.get(reference.toId)?.there;
       if (columnId !== undefined && to !== undefined)
-        return [{ ...reference, tableId: there.id, columnId, toId: to.id }];
+        return [{ ...reference, tableId: there.id, column: { ...reference.column, id: columnId }, toId: to.id }];
       if (columnId !== undefined) missing.push(`rows that ${here.localName}.${reference.column.localName} refers to`);
       return [];
     }),
   );
   const sharedThere = new Map(shared.map((table) => [table.there.id, table]));
+  const find = fileFinder(source.readers(), folders, { revisions });
   const { planned, unwritable } = await planRows(
     place,
     shared.flatMap((table) => source.rows(table.here.id).map((row) => translated(row, table))),
@@ -66,8 +67,8 @@ export async function planInto(
       filesOf: ({ tableId, oldId, values }, columnId) => {
         const { here, columnIds } = must(sharedThere.get(tableId), 'a planned row is of a shared table');
         const [own = 0] = [...columnIds].find(([, to]) => to === columnId) ?? [];
-        const cell = { tableId: here.id, rowId: oldId, columnId: own, value: values.get(columnId) ?? null };
-        return findFiles(source.readers(), folders, cell, { revisions }).map((file) => ({ ...file, columnId }));
+        const row = { tableId: here.id, oldId, values: new Map([[own, values.get(columnId) ?? null]]) };
+        return find(row, own).map((file) => ({ ...file, columnId }));
       },
     },
   );

@@ -5,7 +5,7 @@ import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 import { hasOption } from '../../wire/schema.ts';
-import { findFiles } from './attached-files.ts';
+import { fileFinder } from './attached-files.ts';
 import { LostRows } from './lost-rows.ts';
 import { findOrphans } from './orphans.ts';
 import { planPutback, type PlanTable } from './lost-row-outcome.ts';
@@ -34,7 +34,7 @@ export function planLocally(
   const { rows, references: all } = chooseRows(lost, choice, {
     tables: { find: (name) => ({ options: { references: references[name] } }) },
   });
-  const nameOf = (id: number): string => lost.tables.find((table) => table.id === id)?.localName ?? String(id);
+  const nameOf = (id: number): string => lost.nameOf(id);
   const tables = readTables(reader).map(({ id, localName }): readonly [number, PlanTable] => [
     id,
     {
@@ -54,15 +54,12 @@ export function planLocally(
   ]);
   const planned = planPutback(rows, {
     tables: new Map(tables),
-    references: all.map(({ tableId, column, toId }) => ({ tableId, columnId: column.id, toId })),
+    references: all,
     isLiveKey: (tableId, key) => lost.isLiveKey(tableId, key),
     thereOf: () => null,
     earlier: new Map(),
     lostIdOf: () => null,
-    filesOf: ({ tableId, oldId, values }, columnId) => {
-      const cell = { tableId, rowId: oldId, columnId, value: values.get(columnId) ?? null };
-      return findFiles([reader], [filesFolder], cell, { revisions: false });
-    },
+    filesOf: fileFinder([reader], [filesFolder], { revisions: false }),
   });
   const ids = new Set(rows.map(({ tableId }) => tableId));
   const guessed = all.filter(({ isConfigured, tableId, toId }) => !isConfigured && (ids.has(tableId) || ids.has(toId)));

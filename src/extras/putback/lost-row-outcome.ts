@@ -66,7 +66,11 @@ export interface ThereRow {
 
 export interface PlanFacts {
   readonly tables: ReadonlyMap<number, PlanTable>;
-  readonly references: readonly { readonly tableId: number; readonly columnId: number; readonly toId: number }[];
+  readonly references: readonly {
+    readonly tableId: number;
+    readonly column: { readonly id: number };
+    readonly toId: number;
+  }[];
   readonly isLiveKey: (tableId: number, key: string) => boolean;
   /** Why a row is left alone: the origin has it, or it was put back before; null for neither. */
   readonly thereOf: (row: LostRow) => ThereRow | null;
@@ -75,7 +79,7 @@ export interface PlanFacts {
   /** The id that a lost row with this key had, also one that is not put back now; null for none. */
   readonly lostIdOf: (tableId: number, key: string) => number | null;
   /** The files of a cell, the newest last; none if its content is not here. */
-  readonly filesOf: (row: LostRow, columnId: number) => readonly PlannedFile[];
+  readonly filesOf: (row: Pick<LostRow, 'tableId' | 'oldId' | 'values'>, columnId: number) => readonly PlannedFile[];
 }
 
 /** The name of a row, or of a row by its key, in maps. */
@@ -130,7 +134,7 @@ function planRow(row: LostRow, facts: RowPlanFacts): PlannedPutback {
       files.push(...found);
       continue;
     }
-    const reference = facts.references.find((one) => one.tableId === tableId && one.columnId === id);
+    const reference = facts.references.find((one) => one.tableId === tableId && one.column.id === id);
     const found = reference === undefined ? 'value' : parentOf(String(value), reference.toId, facts);
     if (found === 'value') cells.set(id, value);
     else {

@@ -73,6 +73,10 @@ export class LostRows {
     );
   }
 
+  nameOf(tableId: number): string {
+    return this.tables.find(({ id }) => id === tableId)?.localName ?? String(tableId);
+  }
+
   /** The files that may know of attached ones: the replica, and the backup. */
   readers(): readonly ReplicaReader[] {
     return this.#source.kind === 'backup' ? [this.#source.reader, this.main] : [this.main];

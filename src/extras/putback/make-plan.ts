@@ -5,22 +5,20 @@
 import type { LostRow } from '../../extra.ts';
 import { usageError } from '../../base/errors.ts';
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
-import { readEditing, readTables, type TableRecord } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { valueFromStored } from '../../replica/rows.ts';
 import { hasOption } from '../../wire/schema.ts';
-import { findFiles } from './attached-files.ts';
+import { fileFinder } from './attached-files.ts';
 import type { LostRows } from './lost-rows.ts';
 import { findOrphans } from './orphans.ts';
+import { planPutback, rowName, type PlanFacts, type PlannedPutback, type PlanTable } from './lost-row-outcome.ts';
 import {
-  planPutback,
-  rowName,
-  type PlanFacts,
-  type PlannedPutback,
-  type PlanTable,
-  type ThereRow,
-} from './lost-row-outcome.ts';
-import { describeTables, keyColumnOf, requiredColumnsOf, stagedTable, type PutbackPlace } from './putback-file.ts';
+  describeTables,
+  keyColumnOf,
+  matchColumnOf,
+  requiredColumnsOf,
+  stagedTable,
+  type PutbackPlace,
+} from './putback-file.ts';
 import { readRecords } from './putback-records.ts';
 import { referencesOf, type ReferenceRules, type TableReference } from './references.ts';
 import { findThere } from './put-rows-back.ts';
@@ -106,8 +104,7 @@ export function uniqueColumn(
 
 /** The match column that the configuration or an earlier run gave to a table of the file. */
 export function knownMatch(file: Connection, name: string, rules: ReferenceRules): string | null {
-  const table = readTables(file).find((known) => known.name === name);
-  return rules.find(name)?.options.match ?? (table === undefined ? null : readEditing(file, table.id).matchColumn);
+  return rules.find(name)?.options.match ?? matchColumnOf(file, name);
 }
 
 /** Plans rows, with what the origin says now. @throws RowsyncError of the origin. */
@@ -135,13 +132,10 @@ export async function makePlan(
     }),
   );
   const { planned, unwritable } = await planRows(place, rows, {
-    references: references.map(({ tableId, column, toId }) => ({ tableId, columnId: column.id, toId })),
+    references,
     isLiveKey: (tableId, key) => lost.isLiveKey(tableId, key),
     lostIdOf: (tableId, key) => lost.idOf(tableId, key),
-    filesOf: ({ tableId, oldId, values }, columnId) => {
-      const cell = { tableId, rowId: oldId, columnId, value: values.get(columnId) ?? null };
-      return findFiles(lost.readers(), folders, cell, { revisions });
-    },
+    filesOf: fileFinder(lost.readers(), folders, { revisions }),
   });
   return {
     rows: planned,
@@ -151,7 +145,7 @@ export async function makePlan(
     ),
     unwritable,
     missing: [],
-    nameOf: (tableId) => tableOf(lost, tableId).localName,
+    nameOf: (tableId) => lost.nameOf(tableId),
   };
 }
 
@@ -167,10 +161,9 @@ export async function planRows(
     ({ kind, state }) => kind === 'row' && state !== 'cannot' && state !== 'given up',
   );
   const before = new Map(records.map((record) => [rowName(record.tableId, record.oldId), record]));
-  const there = await findAtOrigin(
+  const there = await findThere(
     place,
     rows.filter(({ tableId, oldId }) => !before.has(rowName(tableId, oldId))),
-    tables,
   );
   const planned = planPutback(rows, {
     ...facts,
@@ -203,12 +196,6 @@ function writableOrphan(
   return [{ ...orphan, links, reason, fate: closed === undefined ? 'create' : 'cannot' }];
 }
 
-function tableOf(lost: LostRows, tableId: number): TableRecord {
-  const table = lost.tables.find(({ id }) => id === tableId);
-  if (table === undefined) throw usageError(`Table ${tableId} is not here`, '');
-  return table;
-}
-
 function planTable(place: PutbackPlace, tableId: number): PlanTable {
   const { localName, allowsAdd, matchColumn, columns } = stagedTable(place, tableId);
   const matchId = columns.find(({ name }) => name === matchColumn)?.id ?? null;
@@ -222,23 +209,6 @@ function planTable(place: PutbackPlace, tableId: number): PlanTable {
     matchId,
     columns: columns.map((column) => ({ ...column, required: column.required || required.has(column.id) })),
   };
-}
-
-async function findAtOrigin(
-  place: PutbackPlace,
-  rows: readonly LostRow[],
-  tables: ReadonlyMap<number, PlanTable>,
-): Promise<ReadonlyMap<string, ThereRow>> {
-  const there = new Map<string, ThereRow>();
-  for (const [tableId, own] of Map.groupBy(rows, (row) => row.tableId)) {
-    const match = tables.get(tableId)?.columns.find(({ id }) => id === tables.get(tableId)?.matchId);
-    const asked = own.map(({ oldId, values }) => {
-      const matchValue = match === undefined ? null : valueFromStored(values.get(match.id) ?? null, match.type);
-      return { oldId, matchValue };
-    });
-    for (const [oldId, found] of await findThere(place, tableId, asked)) there.set(rowName(tableId, oldId), found);
-  }
-  return there;
 }
 
 function unwritableValues(

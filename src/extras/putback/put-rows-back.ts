@@ -3,6 +3,7 @@
  * wait are filled in, only where they are empty or still hold the old key.
  */
 import { rm } from 'node:fs/promises';
+import type { LostRow } from '../../extra.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { must } from '../../base/assert.ts';
 import { applyOutcome, applyEvent, readRowFacts } from '../../capture/writer/apply-outcome.ts';
@@ -32,6 +33,7 @@ import {
   addRecords,
   changeRecords,
   isUnfinished,
+  keyOf,
   lacksKey,
   readCells,
   readRecords,
@@ -124,29 +126,35 @@ async function retryParked({ push: { replica, clock } }: PutbackPlace, again: bo
   });
 }
 
-/** Which of the rows are at the origin, by their old ids and their match values: their present ids and keys. */
+/** Which of the rows are at the origin, by their old ids and their match values: their present ids and keys, by table and old id. */
 export async function findThere(
   place: PutbackPlace,
-  tableId: number,
-  rows: readonly { readonly oldId: number; readonly matchValue: Value }[],
-): Promise<ReadonlyMap<number, ThereRow>> {
-  const run = lookAt(place, tableId);
-  const key = run.table.columns.findIndex(({ id }) => id === keyColumnOf(place, tableId));
-  const keyOf = ({ values }: Row): string | null =>
-    values[key] === null || values[key] === undefined ? null : String(values[key]);
-  const there = new Map<number, ThereRow>();
-  const { byId } = await findById(run, place.isElsewhere ? [] : rows.map(({ oldId }) => oldId));
-  for (const row of byId.values())
-    there.set(row.id, { newId: row.id, newKey: keyOf(row), reason: 'the origin has it again' });
-  const others = rows.filter(({ oldId, matchValue }) => !there.has(oldId) && matchValue !== null && matchValue !== '');
-  for (const block of blocks(others)) {
-    const wanted = block.map(({ matchValue }) => matchValue);
-    const holders = await findByMatch(run, wanted, false);
-    for (const { oldId, matchValue } of block) {
-      const holder = holders.get(matchValue);
-      if (typeof holder !== 'object') continue;
-      const reason = `row ${holder.id} at the origin has its ${run.table.matchColumn ?? 'match value'}`;
-      there.set(oldId, { newId: holder.id, newKey: keyOf(holder), reason });
+  rows: readonly Pick<LostRow, 'tableId' | 'oldId' | 'values'>[],
+): Promise<ReadonlyMap<string, ThereRow>> {
+  const there = new Map<string, ThereRow>();
+  for (const [tableId, own] of Map.groupBy(rows, (row) => row.tableId)) {
+    const run = lookAt(place, tableId);
+    const { table } = run;
+    const note = (oldId: number, row: Row, reason: string): void => {
+      const newKey = keyOf(table, keyColumnOf(place, tableId), row);
+      there.set(rowName(tableId, oldId), { newId: row.id, newKey, reason });
+    };
+    const { byId } = await findById(run, place.isElsewhere ? [] : own.map(({ oldId }) => oldId));
+    for (const row of byId.values()) note(row.id, row, 'the origin has it again');
+    const match = table.columns.find(({ name }) => name === table.matchColumn);
+    if (match === undefined) continue;
+    const others = own.flatMap(({ oldId, values }) => {
+      const matchValue = valueFromStored(values.get(match.id) ?? null, match.type);
+      const isSought = !byId.has(oldId) && matchValue !== null && matchValue !== '';
+      return isSought ? [{ oldId, matchValue }] : [];
+    });
+    for (const block of blocks(others)) {
+      const wanted = block.map(({ matchValue }) => matchValue);
+      const holders = await findByMatch(run, wanted, false);
+      for (const { oldId, matchValue } of block) {
+        const holder = holders.get(matchValue);
+        if (typeof holder === 'object') note(oldId, holder, `row ${holder.id} at the origin has its ${match.name}`);
+      }
     }
   }
   return there;
@@ -156,23 +164,17 @@ export async function findThere(
 async function leaveThere(place: PutbackPlace, ready: readonly PutbackRecord[]): Promise<readonly PutbackRecord[]> {
   const { replica } = place.push;
   const cells = readCells(replica, ready);
-  const left: PutbackRecord[] = [];
-  for (const [tableId, records] of Map.groupBy(ready, (record) => record.tableId)) {
-    const table = stagedTable(place, tableId);
-    const match = table.columns.find(({ name }) => name === table.matchColumn);
-    const rows = records.map(({ id, oldId }) => {
-      const stored = match === undefined ? null : (cells.get(id)?.get(match.id) ?? null);
-      return { oldId, matchValue: match === undefined ? null : valueFromStored(stored, match.type) };
-    });
-    const there = await findThere(place, tableId, rows);
-    left.push(...records.filter(({ oldId }) => !there.has(oldId)));
-    const found = records.flatMap((record) => {
-      const change = there.get(record.oldId);
-      return change === undefined ? [] : [[record, { ...change, state: 'there' }] as const];
-    });
-    if (found.length > 0) await replica.write('Noting rows that are there', (tx) => changeRecords(tx, found));
-  }
-  return left;
+  const there = await findThere(
+    place,
+    ready.map(({ id, tableId, oldId }) => ({ tableId, oldId, values: cells.get(id) ?? new Map() })),
+  );
+  const changeOf = ({ tableId, oldId }: PutbackRecord): ThereRow | undefined => there.get(rowName(tableId, oldId));
+  const found = ready.flatMap((record) => {
+    const change = changeOf(record);
+    return change === undefined ? [] : [[record, { ...change, state: 'there' }] as const];
+  });
+  if (found.length > 0) await replica.write('Noting rows that are there', (tx) => changeRecords(tx, found));
+  return ready.filter((record) => changeOf(record) === undefined);
 }
 
 /** Writes rows into the file as new ones, and notes that they are on their way: in one transaction. */

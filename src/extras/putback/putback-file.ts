@@ -22,7 +22,7 @@ import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { findTable, readEditing, readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { hasOption } from '../../wire/schema.ts';
-import { changeRecords, createRecords, lacksKey, noteSent, readRecords } from './putback-records.ts';
+import { changeRecords, createRecords, keyOf, lacksKey, noteSent, readRecords } from './putback-records.ts';
 
 /** A filter that no row satisfies: the tables are described, and stay empty. */
 const NO_ROWS = 'false';
@@ -71,10 +71,6 @@ export async function makePlace(
   const caller = (await pulling.origin.user({ signal: pulling.signal })).value;
   const chosen = workflow ?? (hasOption(caller.admin, 'ManageData') ? 'suppress' : 'run');
   const options: PushTableOptions = { conflict: 'origin', workflow: chosen };
-  const matchOf = (name: string): string | null => {
-    const table = readTables(replica).find((known) => known.name === name);
-    return table === undefined ? null : readEditing(replica, table.id).matchColumn;
-  };
   const place: PutbackPlace = {
     workflow: chosen,
     isElsewhere,
@@ -85,7 +81,7 @@ export async function makePlace(
         configured: undefined,
         tableOptions: (name) => {
           const known = settings.tableOptions(name);
-          const editing = { ...options, match: matchOf(name) };
+          const editing = { ...options, match: matchColumnOf(replica, name) };
           return known === null ? null : { ...known, editing, rows: NO_ROWS, history: HISTORY };
         },
       },
@@ -97,6 +93,12 @@ export async function makePlace(
   await finishPushes(place.push);
   await noteSentRows(place);
   return place;
+}
+
+/** The column by which rows of a table of the file are found again, by the name of the table at the origin; null for none. */
+export function matchColumnOf(file: Connection, name: string): string | null {
+  const table = readTables(file).find((known) => known.name === name);
+  return table === undefined ? null : readEditing(file, table.id).matchColumn;
 }
 
 /** Brings the tables of the rows that were begun to the origin's present shape. @throws RowsyncError `usage.invalid` if there are none. */
@@ -161,14 +163,13 @@ async function noteSentRows(place: PutbackPlace): Promise<void> {
   const unknown = readRecords(replica).filter((record) => lacksKey(record));
   for (const [tableId, records] of Map.groupBy(unknown, (record) => record.tableId)) {
     const run = lookAt(place, tableId);
-    const key = run.table.columns.findIndex(({ id }) => id === keyColumnOf(place, tableId));
     const { byId } = await findById(
       run,
       records.flatMap(({ newId }) => newId ?? []),
     );
     const changes = records.flatMap((record): Parameters<typeof changeRecords>[1] => {
-      const newKey = byId.get(record.newId ?? 0)?.values[key] ?? null;
-      return newKey === null ? [] : [[record, { newKey: String(newKey) }]];
+      const newKey = keyOf(run.table, keyColumnOf(place, tableId), byId.get(record.newId ?? 0));
+      return newKey === null ? [] : [[record, { newKey }]];
     });
     await replica.write('Noting keys', (tx) => changeRecords(tx, changes));
   }

@@ -2,17 +2,17 @@
  * `sync_putback`, in the file of what is put back: each row that was lost, the row that came of it, and how far it is. A row keeps the id that it has
  * in this file until the push gives it the origin's. The history of the file tells that one, also after a crash.
  */
-import { oneOf } from '../../base/assert.ts';
 import { sql } from '../../base/sql.ts';
 import type { ForgottenRow } from '../../extra.ts';
 import type { Connection, Stored, Tx } from '../../replica/connection.ts';
 import { readReasons } from '../../replica/bookkeeping/refusals.ts';
 import { readRowStates } from '../../replica/bookkeeping/row-states.ts';
 import { findTable } from '../../replica/bookkeeping/tables.ts';
-import { queryAny, queryRows } from '../../replica/query.ts';
+import { queryAll, queryAny, queryRows } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
 import { objectText, readRowsById } from '../../replica/rows.ts';
-import { findTwoWayTable } from '../../capture/two-way-table.ts';
+import { findTwoWayTable, type TwoWayTable } from '../../capture/two-way-table.ts';
+import type { Row } from '../../wire/schema.ts';
 import { rowName, type KeyLink, type PlannedFile, type PlannedPutback } from './lost-row-outcome.ts';
 
 /**
@@ -29,9 +29,7 @@ const TABLE = sql`
     UNIQUE (kind, table_id, old_id)
   ) STRICT`;
 
-export type PutbackState = (typeof STATES)[number];
-
-const STATES = ['waiting', 'sent', 'refused', 'inDoubt', 'done', 'there', 'given up', 'cannot'] as const;
+export type PutbackState = 'waiting' | 'sent' | 'refused' | 'inDoubt' | 'done' | 'there' | 'given up' | 'cannot';
 
 /** A line of `sync_putback`, without the values. */
 export interface PutbackRecord {
@@ -72,47 +70,18 @@ function hasRecords(from: Connection): boolean {
 
 /** Every line, in the order in which they were planned. */
 export function readRecords(from: Connection): readonly PutbackRecord[] {
-  const text = sql`SELECT id, kind, "table", table_id, old_id, old_key, new_id, new_key, state, reason, staged_id, links, files
+  const text = sql`SELECT id, kind, "table", table_id AS tableId, old_id AS oldId, old_key AS oldKey, new_id AS newId, new_key AS newKey, state,
+        reason, staged_id AS stagedId, links, files
       FROM sync_putback ORDER BY id`;
-  return queryRows(from, text, []).map((row) => {
-    const [id, kind, table, tableId, oldId, oldKey, newId, newKey, state, reason, stagedId, links, files] = row;
-    return {
-      id: Number(id),
-      kind: kind === 'link' ? 'link' : 'row',
-      table: String(table),
-      tableId: Number(tableId),
-      oldId: Number(oldId),
-      oldKey: textOrNull(oldKey),
-      newId: numberOrNull(newId),
-      newKey: textOrNull(newKey),
-      state: oneOf(STATES, String(state)),
-      reason: textOrNull(reason),
-      stagedId: numberOrNull(stagedId),
-      links: listOf(links, isLink),
-      files: listOf(files, isFile),
-    };
-  });
-}
-
-function textOrNull(stored: Stored | undefined): string | null {
-  return typeof stored === 'string' ? stored : null;
-}
-
-function numberOrNull(stored: Stored | undefined): number | null {
-  return typeof stored === 'bigint' ? Number(stored) : null;
-}
-
-function listOf<T>(json: Stored | undefined, isItem: (item: unknown) => item is T): readonly T[] {
-  const list: unknown = JSON.parse(String(json));
-  return Array.isArray(list) ? list.filter((item: unknown) => isItem(item)) : [];
-}
-
-function isLink(item: unknown): item is KeyLink {
-  return typeof item === 'object' && item !== null && 'oldKey' in item;
-}
-
-function isFile(item: unknown): item is PlannedFile {
-  return typeof item === 'object' && item !== null && 'sha256' in item;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the columns just listed
+  const rows = queryAll(from, text) as (Omit<PutbackRecord, 'links' | 'files'> & Record<'links' | 'files', string>)[];
+  return rows.map(({ links, files, ...record }) => ({
+    ...record,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as addRecords wrote them
+    links: JSON.parse(links) as KeyLink[],
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as addRecords wrote them
+    files: JSON.parse(files) as PlannedFile[],
+  }));
 }
 
 /** Whether a row is at the origin, and its key there is not known yet. */
@@ -183,54 +152,44 @@ export function changeRecords(
   }
 }
 
-/** Notes what became of the rows that were sent: their new ids and keys, or why they wait. Called after each push. */
+/**
+ * Notes what became of the rows that were sent: their new ids and keys, or why they wait. Of rows that are there, notes that their file or reference was
+ * refused. Called after each push.
+ */
 export function noteSent(tx: Tx, keyColumnOf: (tableId: number) => number | null): void {
-  const open = readRecords(tx).filter(
-    ({ kind, state, newId }) => kind === 'row' && newId === null && ['sent', 'refused', 'inDoubt'].includes(state),
-  );
-  noteParked(tx);
-  if (open.length === 0) return;
+  const isOpen = ({ kind, state, newId }: PutbackRecord): boolean =>
+    newId === null ? kind === 'row' && ['sent', 'refused', 'inDoubt'].includes(state) : state === 'done';
   const moved = sql`SELECT table_id, was_id, row_id FROM _rowsync_history WHERE was_id < 0 ORDER BY seq`;
   const idNow = new Map(
     queryRows(tx, moved, []).map(([tableId, was, now]) => [rowName(Number(tableId), Number(was)), Number(now)]),
   );
-  for (const [tableId, records] of Map.groupBy(open, (record) => record.tableId)) {
+  for (const [tableId, records] of Map.groupBy(readRecords(tx).filter(isOpen), (record) => record.tableId)) {
     const table = findTwoWayTable(tx, tableId);
     if (table === null) continue;
-    const ids = records.map(({ stagedId }) => idNow.get(rowName(tableId, stagedId ?? 0)) ?? stagedId ?? 0);
-    const states = readRowStates(tx, tableId, ids);
-    const rows = new Map(readRowsById(tx, table, ids).map((row) => [row.id, row]));
+    const idOf = ({ newId, stagedId }: PutbackRecord): number =>
+      newId ?? idNow.get(rowName(tableId, stagedId ?? 0)) ?? stagedId ?? 0;
+    const states = readRowStates(tx, tableId, records.map(idOf));
+    const sentIds = records.filter(({ newId }) => newId === null).map(idOf);
+    const rows = new Map(readRowsById(tx, table, sentIds).map((row) => [row.id, row]));
     const reasons = readReasons(tx, tableId);
-    const key = table.columns.findIndex(({ id }) => id === keyColumnOf(tableId));
-    const changes = records.map((record, index): readonly [PutbackRecord, RecordChange] => {
-      const id = ids[index] ?? 0;
-      const row = rows.get(id);
-      if (id > 0) {
-        const newKey = row?.values[key] ?? null;
+    const changes = records.flatMap((record): readonly (readonly [PutbackRecord, RecordChange])[] => {
+      const id = idOf(record);
+      if (record.newId === null && id > 0) {
         // The row may not have been read back: its key is unknown then.
-        return [record, { state: 'done', newId: id, newKey: newKey === null ? null : String(newKey), stagedId: null }];
+        const newKey = keyOf(table, keyColumnOf(tableId), rows.get(id));
+        return [[record, { state: 'done', newId: id, newKey, stagedId: null }]];
       }
       const state = states.get(id);
       if (state === 'refused' || state === 'inDoubt')
-        return [record, { state, reason: reasons.get(id)?.reason ?? null }];
-      return [record, row === undefined ? { state: 'given up' } : { state: 'sent' }];
+        return [[record, { state, reason: reasons.get(id)?.reason ?? null }]];
+      return record.newId === null ? [[record, { state: rows.has(id) ? 'sent' : 'given up' }]] : [];
     });
     changeRecords(tx, changes);
   }
 }
 
-/** Notes rows that are there, and whose file or reference the origin has refused. */
-function noteParked(tx: Tx): void {
-  const there = readRecords(tx).filter(({ newId, state }) => newId !== null && state === 'done');
-  for (const [tableId, records] of Map.groupBy(there, (record) => record.tableId)) {
-    const ids = records.flatMap(({ newId }) => newId ?? []);
-    const states = readRowStates(tx, tableId, ids);
-    const reasons = readReasons(tx, tableId);
-    const changes = records.flatMap((record): readonly (readonly [PutbackRecord, RecordChange])[] => {
-      const state = states.get(record.newId ?? 0);
-      const reason = reasons.get(record.newId ?? 0)?.reason ?? null;
-      return state === 'refused' || state === 'inDoubt' ? [[record, { state, reason }]] : [];
-    });
-    changeRecords(tx, changes);
-  }
+/** The key of a row; null if it is not known. */
+export function keyOf({ columns }: TwoWayTable, keyId: number | null, row: Row | undefined): string | null {
+  const value = row?.values[columns.findIndex(({ id }) => id === keyId)] ?? null;
+  return value === null ? null : String(value);
 }

@@ -34,8 +34,8 @@ export const PUTBACK_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'extras/putback/putback-records.ts',
-        find: 'newKey: newKey === null ? null : String(newKey)',
-        replace: 'newKey: newKey === null ? record.oldKey : String(newKey)',
+        find: 'const newKey = keyOf(table, keyColumnOf(tableId), rows.get(id));',
+        replace: 'const newKey = keyOf(table, keyColumnOf(tableId), rows.get(id)) ?? record.oldKey;',
       },
     ],
   },
