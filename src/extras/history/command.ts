@@ -10,7 +10,7 @@ import { entryJson, readRowEntries, type HistoryEntry } from './entries.ts';
 import { findKnownTable, readKnownTables, type KnownTable } from './known-since.ts';
 import { openReader } from '../../replica/reader.ts';
 import { writeAll } from '../../cli/terminal/session.ts';
-import { cellLines, headText, whenText } from './history-text.ts';
+import { cellLines, headText, listJson, whenText } from './history-text.ts';
 import { loadNamedConfig, numberArgument, openExistingReplica, printResult } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner, ForgottenCopies } from '../../extra.ts';
 import { stampFromMs } from '../../base/clock.ts';
@@ -54,15 +54,10 @@ async function showLife(invocation: Invocation, name: string, id: string): Promi
   }
   const { stdout } = invocation.session;
   const text = lifeText(known, rowId, entries).map((piece) => wrapProse(piece, stdout.width()));
-  await writeAll(stdout, invocation.isJson ? lifeJson(known, rowId, entries) : text);
+  const head = { table: known.table, rowId, since: known.since };
+  const items = entries.map((entry) => [printableJson(entryJson(entry))]);
+  await writeAll(stdout, invocation.isJson ? [...listJson(head, 'entries', items), '\n'] : text);
   return EXIT.done;
-}
-
-function* lifeJson({ table, since }: KnownTable, rowId: number, entries: readonly HistoryEntry[]): Generator<string> {
-  yield printableJson(`${JSON.stringify({ table, rowId, since }).slice(0, -1)},"entries":[`);
-  for (const [index, entry] of entries.entries())
-    yield `${index === 0 ? '\n' : ',\n'}${printableJson(entryJson(entry))}`;
-  yield ']}\n';
 }
 
 function* lifeText({ table, since }: KnownTable, rowId: number, entries: readonly HistoryEntry[]): Generator<string> {

@@ -114,17 +114,23 @@ function values({ table = null, runId = null, since = null, until = null }: Entr
   return { table, runId, ...times };
 }
 
+/** Entries one after the other; `rest` is what follows the name of the view. */
+function entriesOf(from: Connection, columns: Sql, rest: Sql, ...bound: unknown[]): IterableIterator<HistoryEntry> {
+  return from
+    .prepare(sql`SELECT ${columns} FROM sync_history ${rest}`)
+    .iterate(...bound) as IterableIterator<HistoryEntry>; // the columns just listed
+}
+
 /** The entries of a row, the oldest first; also those under the id that it had before the origin gave it this one. */
 export function readRowEntries(from: Connection, table: string, rowId: number): readonly HistoryEntry[] {
-  const ofRow = sql`SELECT ${LISTED} FROM sync_history WHERE row_id = ? AND "table" = ? ORDER BY id`;
-  const own = queryAll(from, ofRow, [rowId, table]) as HistoryEntry[]; // the columns just listed
+  const ofRow = sql`WHERE row_id = ? AND "table" = ? ORDER BY id`;
+  const own = [...entriesOf(from, LISTED, ofRow, rowId, table)];
   const born = own.find(({ wasRowId }) => wasRowId !== null);
   if (born === undefined) return own;
-  const before = sql`SELECT ${LISTED} FROM sync_history WHERE row_id = @was AND "table" = @table AND kind <> 'delete' AND id < @id
+  const before = sql`WHERE row_id = @was AND "table" = @table AND kind <> 'delete' AND id < @id
         AND id >= (SELECT max(id) FROM sync_history WHERE row_id = @was AND "table" = @table AND kind = 'insert' AND id < @id)
       ORDER BY id`;
-  const former = queryAll(from, before, [{ was: born.wasRowId, table, id: born.id }]) as HistoryEntry[]; // as above
-  return [...former, ...own];
+  return [...entriesOf(from, LISTED, before, { was: born.wasRowId, table, id: born.id }), ...own];
 }
 
 /** As `IS_RENUMBERING`. */
@@ -139,8 +145,7 @@ export function readNewestEntries(
   countMax: number,
 ): readonly HistoryEntry[] {
   const which = row === null ? sql`row_id IS NOT NULL AND ${IS_COUNTED}` : sql`row_id = @id AND "table" = @table`;
-  const text = sql`SELECT ${LISTED} FROM sync_history WHERE ${which} ORDER BY id DESC LIMIT ${countMax}`;
-  return queryAll(from, text, [{ ...row }]) as HistoryEntry[]; // the columns just listed
+  return [...entriesOf(from, LISTED, sql`WHERE ${which} ORDER BY id DESC LIMIT ${countMax}`, { ...row })];
 }
 
 /** The number that the origin gave a new row, which has left this one for it; null where the history does not tell. */
@@ -153,9 +158,7 @@ export function readIdAtOrigin(from: Connection, table: string, id: number): num
 
 /** Entries behind a number, in order; at most `countMax`. */
 export function iterateEntriesAfter(from: Connection, seq: number, countMax: number): IterableIterator<HistoryEntry> {
-  return from
-    .prepare(sql`SELECT ${COLUMNS} FROM sync_history WHERE id > ? ORDER BY id LIMIT ?`)
-    .iterate(seq, countMax) as IterableIterator<HistoryEntry>; // the columns just listed
+  return entriesOf(from, COLUMNS, sql`WHERE id > ? ORDER BY id LIMIT ?`, seq, countMax);
 }
 
 /** The number of the last entry that was ever written; 0 before the first. */
@@ -197,9 +200,8 @@ export function readRunEntries(
   filter: EntryFilter,
 ): IterableIterator<HistoryEntry> {
   const its = run.runId === null ? sql`run_id IS NULL AND at = @its` : sql`run_id = @its`;
-  return from
-    .prepare(sql`SELECT ${LISTED} FROM sync_history WHERE ${its} AND ${within(filter)} ORDER BY id`)
-    .iterate({ ...values(filter), its: run.runId ?? run.to }) as IterableIterator<HistoryEntry>; // the columns just listed
+  const bound = { ...values(filter), its: run.runId ?? run.to };
+  return entriesOf(from, LISTED, sql`WHERE ${its} AND ${within(filter)} ORDER BY id`, bound);
 }
 
 /** Entries of rows of a table behind one number, up to another; row by row, each in order. */
@@ -208,12 +210,8 @@ export function readTableEntries(
   table: string,
   { after, upTo }: { readonly after: number; readonly upTo: number },
 ): IterableIterator<HistoryEntry> {
-  return from
-    .prepare(
-      sql`SELECT ${COLUMNS} FROM sync_history
-          WHERE id > ? AND id <= ? AND "table" = ? AND kind IN ('insert', 'update', 'delete') ORDER BY row_id, id`,
-    )
-    .iterate(after, upTo, table) as IterableIterator<HistoryEntry>; // the columns just listed
+  const ofRows = sql`WHERE id > ? AND id <= ? AND "table" = ? AND kind IN ('insert', 'update', 'delete') ORDER BY row_id, id`;
+  return entriesOf(from, COLUMNS, ofRows, after, upTo, table);
 }
 
 export function entryJson({ before, after, note, ...rest }: HistoryEntry): string {

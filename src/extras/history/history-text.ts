@@ -2,7 +2,7 @@
  * Shows entries of the history as lines that are safe on a terminal. They say what, who, why, when as exactly as it is known,
  * and each cell from old to new.
  */
-import { printable, truncate } from '../../base/text.ts';
+import { printable, printableJson, truncate } from '../../base/text.ts';
 import { cellsOf, type CellDifference } from './difference.ts';
 import { causeWords, isRenumbering, type HistoryEntry } from './entries.ts';
 
@@ -73,4 +73,18 @@ function cellText(kind: string, { column, before, after }: CellDifference): stri
 
 function valueText(json: string): string {
   return json === 'null' ? 'NULL' : truncate(printable(json), VALUE_WIDTH_MAX);
+}
+
+/** A JSON object whose last member is a list, in pieces: each item begins a line. */
+export function* listJson(head: object, name: string, items: Iterable<Iterable<string>>): Generator<string> {
+  yield printableJson(JSON.stringify({ ...head, [name]: [] }).slice(0, -2));
+  let before = '\n';
+  for (const item of items) {
+    for (const piece of item) {
+      yield before + piece;
+      before = '';
+    }
+    before = ',\n';
+  }
+  yield ']}';
 }

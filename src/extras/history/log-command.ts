@@ -23,7 +23,7 @@ import type { Connection } from '../../replica/connection.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { readSchemaChanges, type SeenSchemaChange } from '../../replica/bookkeeping/schema-changes.ts';
-import { cellsText, headText, kindText } from './history-text.ts';
+import { cellsText, headText, kindText, listJson } from './history-text.ts';
 import { writeAll } from '../../cli/terminal/session.ts';
 import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
@@ -154,20 +154,13 @@ function* logJson(
   runs: readonly LoggedRun[],
   { filter, withRows }: RunListFormat,
 ): Generator<string> {
-  let before = '{"runs":[\n';
-  for (const run of runs) {
-    const head = JSON.stringify(run);
-    yield before + printableJson(withRows ? `${head.slice(0, -1)},"entries":[` : head);
-    before = ',\n';
-    if (!withRows) continue;
-    let comma = '\n';
-    for (const entry of readRunEntries(from, run, filter)) {
-      yield comma + printableJson(entryJson(entry));
-      comma = ',\n';
-    }
-    yield ']}';
-  }
-  yield runs.length === 0 ? '{"runs":[]}\n' : ']}\n';
+  const entriesOf = (run: LoggedRun): Iterable<Iterable<string>> =>
+    Iterator.from(readRunEntries(from, run, filter)).map((entry) => [printableJson(entryJson(entry))]);
+  const items = runs.map((run) =>
+    withRows ? listJson(run, 'entries', entriesOf(run)) : [printableJson(JSON.stringify(run))],
+  );
+  yield* listJson({}, 'runs', items);
+  yield '\n';
 }
 
 function* logText(

@@ -13,9 +13,8 @@ import type { Exact, Version } from '../../replica/history-cells.ts';
 import { checkKnown, lastSeqAt, readKnownTables, type KnownTable } from './known-since.ts';
 import { openKnownRows, type KnownRows } from '../../replica/history-writer.ts';
 import { findHistory } from '../../replica/bookkeeping/history.ts';
-import { BLOCK_ROWS, queryNumbers, queryRows } from '../../replica/query.ts';
+import { BLOCK_ROWS, queryNumbers, queryRows, queryTexts } from '../../replica/query.ts';
 import type { QueryAnswer, ReplicaReader } from '../../replica/reader.ts';
-import { isStrict } from '../../replica/user-tables.ts';
 import { readExactEntries, type ExactCell, type ExactEntry } from './exact-entries.ts';
 
 /** Queries the tables as of a moment, in seconds since 1970; once for a connection. @throws RowsyncError `history.unknown`, and as a query. */
@@ -93,24 +92,11 @@ class ThenTable {
     this.#reader = reader;
     this.#id = id;
     this.#rows = rows;
-    const info = sql`SELECT name, type FROM pragma_table_info(?, 'main')`;
-    const found = queryRows(reader, info, [rows.localName]).map(([name, type]) => ({
-      name: String(name),
-      type: String(type),
-    }));
-    this.#names = found.map(({ name }) => name);
+    this.#names = queryTexts(reader, sql`SELECT name FROM pragma_table_info(?, 'main')`, [rows.localName]);
     this.#place = ident(`_rowsync_then_${id}`);
-    const types: Readonly<Record<string, Sql>> = {
-      TEXT: sql`TEXT`,
-      INTEGER: sql`INTEGER`,
-      REAL: sql`REAL`,
-      ANY: sql`ANY`,
-    };
-    const columns = found.map(({ name, type }) =>
-      name === '_id' ? sql`_id INTEGER PRIMARY KEY` : sql`${ident(name)} ${types[type.toUpperCase()] ?? sql`BLOB`}`,
-    );
-    const strict = isStrict(reader, rows.localName) ? sql` STRICT` : sql``;
-    reader.prepare(sql`CREATE TEMP TABLE ${this.#place} (${joinSql(columns)})${strict}`).run();
+    const empty = sql`SELECT ${joinSql(this.#names.map(ident))} FROM main.${ident(rows.localName)} WHERE 0`;
+    reader.prepare(sql`CREATE TEMP TABLE ${this.#place} AS ${empty}`).run();
+    reader.prepare(sql`CREATE UNIQUE INDEX temp.${ident(`_rowsync_then_${id}_id`)} ON ${this.#place} (_id)`).run();
     this.#remove = reader.prepare(sql`DELETE FROM temp.${this.#place} WHERE _id = ?`);
     const names = rows.columns.map(({ name }) => ident(name));
     const sets = joinSql(names.map((name) => sql`${name} = excluded.${name}`));

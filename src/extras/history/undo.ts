@@ -4,7 +4,7 @@
  */
 import { allOf, ident, joinSql, sql } from '../../base/sql.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
-import { readColumns } from '../../replica/bookkeeping/columns.ts';
+import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
 import type { LostRow } from '../../extra.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { isSameExact, type Exact } from '../../replica/history-cells.ts';
@@ -59,13 +59,14 @@ export function undoTable(
   const history = findHistory(from, id);
   const rows = history === null ? null : openKnownRows(from, history);
   if (rows === null) return { table, isTwoWay, changeCount: 0, edits: [], withdrawn: [], deleted: [], refusals: [] };
-  const columns = writableColumns(from, record, rows);
+  const known = readColumns(from, id);
+  const columns = writableColumns(known, rows);
   const refusals: UndoRefusal[] = [];
   const changes = readChanges(from, { id, rows, refusals }, wish);
   const edits: InverseEdit[] = [];
   const withdrawn: number[] = [];
   const deleted: LostRow[] = [];
-  const columnIds = new Map(readColumns(from, id).map((column) => [column.localName, column.id]));
+  const columnIds = new Map(known.map((column) => [column.localName, column.id]));
   for (const change of changes) {
     const { rowId } = change;
     const isDelete = change.kind === 'delete';
@@ -82,7 +83,7 @@ export function undoTable(
       } else if (isOnlyHere) {
         withdrawn.push(rowId);
         refusals.push(...withdrawDelete(from, record, { change, columns }));
-      } else deleted.push(deletedRow(from, id, { change, rows }));
+      } else deleted.push(deletedRow(from, id, { change, rows, known }));
       continue;
     }
     if (found.edit?.kind === 'insert' && !isTwoWay) continue;
@@ -134,11 +135,14 @@ function withdrawDelete(
 function deletedRow(
   from: Connection,
   tableId: number,
-  { change: { rowId, cells }, rows }: { readonly change: NetChange; readonly rows: KnownRows },
+  {
+    change: { rowId, cells },
+    rows,
+    known,
+  }: { readonly change: NetChange; readonly rows: KnownRows; readonly known: readonly ColumnRecord[] },
 ): LostRow {
-  const idBySeq = new Map(readColumns(from, tableId).map((column) => [column.seq, column.id]));
   const values = cells.flatMap(({ index, before }): readonly (readonly [number, Stored])[] => {
-    const columnId = idBySeq.get(rows.columns[index]?.seq ?? -1);
+    const columnId = known.find(({ seq }) => seq === rows.columns[index]?.seq)?.id;
     // What is no text in UTF-8 cannot be sent.
     return columnId === undefined || (typeof before === 'object' && before !== null) ? [] : [[columnId, before]];
   });
@@ -168,11 +172,10 @@ function withoutGoneKeys(
   return cells.length === 0 ? null : { ...edit, cells };
 }
 
-function writableColumns(from: Connection, { id }: TableRecord, { columns }: KnownRows): readonly WritableColumn[] {
-  const indexBySeq = new Map(columns.map(({ seq }, index) => [seq, index]));
-  return readColumns(from, id).flatMap(({ seq, localName, state, writable, type, kind }) => {
-    const index = indexBySeq.get(seq);
-    if (index === undefined || state !== 'live' || !writable) return [];
+function writableColumns(known: readonly ColumnRecord[], { columns }: KnownRows): readonly WritableColumn[] {
+  return known.flatMap(({ seq, localName, state, writable, type, kind }) => {
+    const index = columns.findIndex((column) => column.seq === seq);
+    if (index < 0 || state !== 'live' || !writable) return [];
     const given = type === 'Autonumber' ? 'always' : kind === 'Key' || kind === 'RecordOwner' ? 'if empty' : 'never';
     return [{ index, name: localName, isFile: type === 'Attachment', given }];
   });

@@ -10,13 +10,13 @@ import { countText, bytesText } from '../../base/text.ts';
 import {
   boundMemory,
   findBrowsedTable,
-  iterateRows,
   readBrowsedTables,
   readSaved,
   readViews,
   rowsStatement,
   type BrowsedTable,
 } from '../shared/rows-page.ts';
+import { readStored } from '../shared/sql-client.ts';
 import { readFullCell, readFileLine } from '../shared/browse-row.ts';
 import { readKnownTables } from '../history/known-since.ts';
 import { queryPast } from '../history/past-tables.ts';
@@ -294,11 +294,8 @@ function ofTable(reader: ReplicaReader, part: string, query: URLSearchParams): E
   if (mistake !== undefined) throw usageError(mistake.replace(/\.$/, ''), 'Open the table, and filter it anew.');
   const wish = queryFromAddress(query, table);
   const columns = shownColumns(table, wish);
-  return {
-    name: table.name,
-    columns: ['_id', ...columns],
-    rows: iterateRows(reader, rowsStatement(table, columns, wish)),
-  };
+  const { text, values } = rowsStatement(table, columns, wish);
+  return { name: table.name, columns: ['_id', ...columns], rows: readStored(reader, text, values) };
 }
 
 /** The events after `?after=`. */

@@ -3,7 +3,7 @@
  * refers to. Long values are cut.
  */
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
-import type { BrowsedTable, Cell, CutCell } from './rows-page.ts';
+import { cutCell, cutCells, type BrowsedTable, type Cell, type CutCell } from './rows-page.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { queryAll, queryFirst, queryNumber, queryNumbers, queryRows } from '../../replica/query.ts';
 import { objectText } from '../../replica/rows.ts';
@@ -45,23 +45,10 @@ export interface RowFile {
 }
 
 export function readRowCells(from: Connection, table: BrowsedTable, id: number): readonly CutCell[] | null {
-  const cells = table.columns.flatMap(({ name }) => {
-    const cell = ident(name);
-    const isLong = sql`typeof(${cell}) IN ('text', 'blob') AND octet_length(${cell}) > ${SHOWN_CHARS}`;
-    return [
-      sql`CASE WHEN ${isLong} THEN substr(${cell}, 1, ${SHOWN_CHARS}) ELSE ${cell} END`,
-      sql`CASE WHEN ${isLong} THEN octet_length(${cell}) END`,
-    ];
-  });
+  const cells = table.columns.flatMap(({ name }) => cutCell(ident(name), SHOWN_CHARS, Number.MAX_SAFE_INTEGER));
   const text = sql`SELECT ${joinSql([sql`_id`, ...cells])} FROM ${ident(table.name)} WHERE _id = ?`;
   const [row] = queryRows(from, text, [id]);
-  if (row === undefined) return null;
-  return table.columns.map((_, index) => {
-    const value = row[2 * index + 1] ?? null;
-    const bytes = row[2 * index + 2] ?? null;
-    const isShort = typeof value === 'bigint' && Number.isSafeInteger(Number(value));
-    return { value: isShort ? Number(value) : value, bytes: bytes === null ? null : Number(bytes) };
-  });
+  return row === undefined ? null : cutCells(row.slice(1));
 }
 
 /** One cell, whole; undefined where there is no such row. */

@@ -9,6 +9,7 @@ import { type TableRecord, readSelection, readTables, type TableSelection } from
 import { ALL_ROWS } from '../../replica/bookkeeping/changed-rows.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import { baseName, columnList, readPhysicalColumns } from '../../replica/user-tables.ts';
+import { readStored } from './sql-client.ts';
 
 /** A table as a sink sends it; `columns` also has those that the origin does not show any more. */
 export interface SinkSource {
@@ -98,19 +99,12 @@ export function blockReader(
 
 /** All rows of a table, in order of their ids. */
 export function readAllRows(from: Connection, { source, columns }: SinkSource): IterableIterator<SourceRow> {
-  return from
-    .prepare(sql`SELECT ${columnList(columns)} FROM ${ident(source)} WHERE _id > 0 ORDER BY _id`)
-    .safeIntegers()
-    .raw()
-    .iterate() as IterableIterator<SourceRow>; // the columns just listed
+  const text = sql`SELECT ${columnList(columns)} FROM ${ident(source)} WHERE _id > 0 ORDER BY _id`;
+  return readStored(from, text) as IterableIterator<readonly unknown[]> as IterableIterator<SourceRow>; // the columns just listed
 }
 
 export function readView(from: Connection, name: Sql, columns: readonly string[]): IterableIterator<readonly Stored[]> {
-  return from
-    .prepare(sql`SELECT ${joinSql(columns.map(ident))} FROM ${name}`)
-    .safeIntegers()
-    .raw()
-    .iterate() as IterableIterator<readonly Stored[]>; // the columns just listed
+  return readStored(from, sql`SELECT ${joinSql(columns.map(ident))} FROM ${name}`);
 }
 
 /** The number of the last entry of the history; 0 without one. */

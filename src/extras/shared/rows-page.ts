@@ -6,7 +6,7 @@
  */
 import { allOf, anyOf, ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
-import { queryAll, queryNumber, queryRows } from '../../replica/query.ts';
+import { queryAll, queryNumber, queryRows, withFlags } from '../../replica/query.ts';
 import { isDate, utcFromInputText } from '../../wire/time-zones.ts';
 
 /** A value as SQLite gives it; integers that a double does not hold are bigint. */
@@ -73,52 +73,46 @@ const CUT_CHARS = 300;
 const LOOK_BYTES_MAX = 1_000_000;
 
 const TABLES = sql`
-  SELECT t.id, t.local_name AS name, t.name AS originName, t.push, t.allow_add AS allowAdd, t.row_count AS rowCount
+  SELECT t.id, t.local_name AS name, t.name AS originName, t.push = 'on' AS isTwoWay, t.allow_add AS allowsAdd,
+    t.row_count AS rowCount
   FROM _rowsync_tables t WHERE EXISTS (SELECT 1 FROM pragma_table_info(t.local_name))
   ORDER BY t.local_name COLLATE NOCASE`;
 
 const COLUMNS = sql`
   SELECT p.name, coalesce(c.name, '') AS originName, coalesce(c.type, '') AS type, p.type AS storedAs, c.kind,
-         coalesce(c.writable AND c.value_form <> 'Autonumber', 0) AS writable, coalesce(c.options, '') AS options, c.width,
+         coalesce(c.writable AND c.value_form <> 'Autonumber', 0) AS isWritable, coalesce(c.options, '') AS options, c.width,
          c.mask ->> '$.kind' AS mask
   FROM pragma_table_info(@name) p
   LEFT JOIN _rowsync_columns c ON c.table_id = @id AND c.local_name = p.name COLLATE NOCASE AND c.state = 'live'
   WHERE p.name COLLATE NOCASE NOT IN ('_id', '_allow')
   ORDER BY c.position IS NULL, c.position, p.cid`;
 
-interface TableLine {
-  readonly id: number;
-  readonly name: string;
-  readonly originName: string;
-  readonly push: string;
-  readonly allowAdd: number;
-  readonly rowCount: number;
-}
+type TableLine = Omit<BrowsedTable, 'columns' | 'keyColumn'>;
 
 export function readBrowsedTables(from: Connection): readonly BrowsedTable[] {
-  const lines = queryAll(from, TABLES) as TableLine[]; // columns and types are ours
-  return lines.map((line) => browsedTable(from, line));
+  return readTableLines(from).map((line) => browsedTable(from, line));
 }
 
 /** One table by its name here; null if there is none. */
 export function findBrowsedTable(from: Connection, name: string): BrowsedTable | null {
-  const lines = queryAll(from, TABLES) as TableLine[]; // as above
-  const line = lines.find((each) => each.name === name);
+  const line = readTableLines(from).find((each) => each.name === name);
   return line === undefined ? null : browsedTable(from, line);
 }
 
-function browsedTable(from: Connection, { id, name, originName, push, allowAdd, rowCount }: TableLine): BrowsedTable {
-  const found = queryAll(from, COLUMNS, [{ id, name }]) as (Omit<BrowsedColumn, 'isWritable' | 'isRequired'> & {
-    readonly writable: number;
-    readonly options: string;
-  })[]; // the columns just listed
-  const columns = found.map(({ writable, options, ...column }) => ({
-    ...column,
-    isWritable: writable === 1,
-    isRequired: options.split(', ').includes('Required'),
-  }));
+function readTableLines(from: Connection): readonly TableLine[] {
+  return queryAll(from, TABLES).map((row) => withFlags(row, 'isTwoWay', 'allowsAdd') as TableLine); // columns are ours
+}
+
+function browsedTable(from: Connection, line: TableLine): BrowsedTable {
+  const { id, name } = line;
+  const columns = queryAll(from, COLUMNS, [{ id, name }]).map((row) => {
+    const { options, ...column } = withFlags(row, 'isWritable') as Omit<BrowsedColumn, 'isRequired'> & {
+      options: string;
+    }; // the columns just listed
+    return { ...column, isRequired: options.split(', ').includes('Required') };
+  });
   const keyColumn = columns.find(({ kind }) => kind === 'Key')?.name ?? null;
-  return { id, name, originName, columns, keyColumn, isTwoWay: push === 'on', allowsAdd: allowAdd === 1, rowCount };
+  return { ...line, columns, keyColumn };
 }
 
 /** A statement in which values are bound. */
@@ -204,20 +198,14 @@ export function readRowsPage(
 ): RowsPage {
   const start = wish.start === null ? null : startOf(from, table, wish);
   const isBackward = wish.start?.direction === 'before' && start !== null;
-  const cells = columns.flatMap((column) => cutCell(ident(column)));
+  const cells = columns.flatMap((column) => cutCell(ident(column), CUT_CHARS));
   const conditions = start === null ? [] : [start];
   const isDescending = (wish.sort?.isDescending ?? false) !== isBackward;
   const sort = wish.sort === null ? null : { ...wish.sort, isDescending };
   const { text, values } = select(table, joinSql([sql`_id`, ...cells]), { ...wish, sort }, conditions, isDescending);
   const found = queryRows(from, sql`${text} LIMIT ${BROWSED_ROWS + 1}`, values);
   const hasMore = found.length > BROWSED_ROWS;
-  const rows = found.slice(0, BROWSED_ROWS).map(([id, ...rest]) => ({
-    id: Number(id),
-    cells: columns.map((_, index) => ({
-      value: plain(rest[2 * index] ?? null),
-      bytes: rest[2 * index + 1] === null ? null : Number(rest[2 * index + 1]),
-    })),
-  }));
+  const rows = found.slice(0, BROWSED_ROWS).map(([id, ...rest]) => ({ id: Number(id), cells: cutCells(rest) }));
   return {
     rows: isBackward ? rows.toReversed() : rows,
     hasBefore: isBackward ? hasMore : start !== null,
@@ -229,12 +217,21 @@ function plain(value: Cell): Cell {
   return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-function cutCell(name: Sql): readonly Sql[] {
-  const isCut = sql`typeof(${name}) IN ('text', 'blob') AND octet_length(${name}) > ${CUT_CHARS}`;
+/** A cell cut to so many characters, or to none if it is longer than the bytes to look at; and its bytes if it was cut. */
+export function cutCell(name: Sql, charsMax: number, bytesMax = LOOK_BYTES_MAX): readonly Sql[] {
+  const isCut = sql`typeof(${name}) IN ('text', 'blob') AND octet_length(${name}) > ${charsMax}`;
   return [
-    sql`CASE WHEN NOT (${isCut}) THEN ${name} WHEN octet_length(${name}) > ${LOOK_BYTES_MAX} THEN '' ELSE substr(${name}, 1, ${CUT_CHARS}) END`,
+    sql`CASE WHEN NOT (${isCut}) THEN ${name} WHEN octet_length(${name}) > ${bytesMax} THEN '' ELSE substr(${name}, 1, ${charsMax}) END`,
     sql`CASE WHEN ${isCut} THEN octet_length(${name}) END`,
   ];
+}
+
+/** What was selected with `cutCell`. */
+export function cutCells(found: readonly Stored[]): readonly CutCell[] {
+  return found.flatMap((value, index) => {
+    const bytes = found[index + 1] ?? null;
+    return index % 2 === 1 ? [] : [{ value: plain(value), bytes: bytes === null ? null : Number(bytes) }];
+  });
 }
 
 function select(
@@ -381,12 +378,6 @@ function searchCondition({ columns }: BrowsedTable, search: string): Condition {
   ];
   if (conditions.length === 0) return { text: sql`0`, values: [] };
   return { text: anyOf(conditions.map(({ text }) => text)), values: conditions.flatMap(({ values }) => values) };
-}
-
-/** Rows one after the other, whole; `columns` names what the statement selects. */
-export function* iterateRows(from: Connection, { text, values }: Statement): IterableIterator<readonly Cell[]> {
-  const statement = from.prepare(text).safeIntegers().raw();
-  for (const row of statement.iterate(...values)) yield (row as Cell[]).map(plain); // raw() gives arrays
 }
 
 /** Views that people may ask, ours and those of other clients, with their columns. */
