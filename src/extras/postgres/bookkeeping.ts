@@ -12,7 +12,7 @@
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import { PG_TYPES, type PgColumn, type PgType } from '../shared/column-shape.ts';
 import type { TargetPlace } from './cursor.ts';
-import type { PgRow, PgSession } from './connection.ts';
+import type { PgConnection } from './connection.ts';
 
 /** The place of a table that is level with the cursor. Nothing need be written for it when the cursor moves. Larger than any line. */
 export const LEVEL = Number.MAX_SAFE_INTEGER;
@@ -72,12 +72,12 @@ export function sideName(tableId: number): string {
   return `_rowsync_load_${tableId}`;
 }
 
-export async function isThere(session: PgSession, relation: Sql): Promise<boolean> {
+export async function isThere(session: PgConnection, relation: Sql): Promise<boolean> {
   const [row] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [relation]);
   return row?.['found'] === true;
 }
 
-export async function prepareTarget(session: PgSession, target: PgSchema): Promise<void> {
+export async function prepareTarget(session: PgConnection, target: PgSchema): Promise<void> {
   const [row] = await session.query(sql`SELECT to_regnamespace($1) IS NOT NULL AS found`, [ident(target.schema)]);
   if (row?.['found'] !== true) await session.query(sql`CREATE SCHEMA ${ident(target.schema)}`);
   for (const text of [
@@ -98,7 +98,7 @@ export async function prepareTarget(session: PgSession, target: PgSchema): Promi
 
 /** The cursor of the target, locked until the transaction ends; null if nothing was ever written. */
 export async function readCursor(
-  session: PgSession,
+  session: PgConnection,
   target: PgSchema,
 ): Promise<(TargetPlace & { readonly replica: string }) | null> {
   const [row] = await session.query(sql`SELECT epoch, seq, replica FROM ${target.cursor} FOR UPDATE`);
@@ -109,7 +109,7 @@ export async function readCursor(
 
 /** Begins a new series of batches: every table has to be compared as a whole, and stays as it is until then. */
 export async function beginSeries(
-  session: PgSession,
+  session: PgConnection,
   target: PgSchema,
   { epoch, seq, replica }: { readonly epoch: string; readonly seq: number; readonly replica: string },
 ): Promise<void> {
@@ -129,7 +129,7 @@ export async function beginSeries(
 
 /** Moves the cursor; false if another process moved it. */
 export async function moveCursor(
-  session: PgSession,
+  session: PgConnection,
   target: PgSchema,
   { epoch, from, to }: { readonly epoch: string; readonly from: number; readonly to: number },
 ): Promise<boolean> {
@@ -137,7 +137,7 @@ export async function moveCursor(
   return (await session.change(text, [to, epoch, from])) === 1;
 }
 
-export async function readPlaces(session: PgSession, target: PgSchema): Promise<readonly TablePlace[]> {
+export async function readPlaces(session: PgConnection, target: PgSchema): Promise<readonly TablePlace[]> {
   const rows = await session.query(sql`SELECT * FROM ${target.tables} ORDER BY table_id`);
   return rows.map((row) => ({
     tableId: Number(row['table_id']),
@@ -160,7 +160,7 @@ function numberOf(value: unknown): number | null {
   return value === null || value === undefined ? null : Number(value);
 }
 
-export async function readRelations(session: PgSession, { schema }: PgSchema): Promise<readonly Relation[]> {
+export async function readRelations(session: PgConnection, { schema }: PgSchema): Promise<readonly Relation[]> {
   const rows = await session.query(
     sql`SELECT c.relname AS name, substring(k.conname FROM '^_rowsync_pk_([0-9]+)$') AS id,
           array(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS columns
@@ -172,17 +172,12 @@ export async function readRelations(session: PgSession, { schema }: PgSchema): P
   return rows.map((row) => ({
     name: String(row['name']),
     tableId: numberOf(row['id']),
-    columns: columnsOf(row),
+    columns: [row['columns']].flat().map(String),
   }));
 }
 
-function columnsOf(row: PgRow): readonly string[] {
-  const columns = row['columns'];
-  return Array.isArray(columns) ? columns.map(String) : [];
-}
-
 export async function readOwnColumns(
-  session: PgSession,
+  session: PgConnection,
   target: PgSchema,
 ): Promise<ReadonlyMap<number, readonly PgColumn[]>> {
   const byTable = new Map<number, PgColumn[]>();
@@ -203,7 +198,7 @@ export async function readOwnColumns(
 }
 
 export async function storeOwnColumns(
-  session: PgSession,
+  session: PgConnection,
   target: PgSchema,
   tableId: number,
   columns: readonly PgColumn[],
@@ -222,6 +217,6 @@ export async function storeOwnColumns(
   );
 }
 
-export async function dropSide(session: PgSession, target: PgSchema, tableId: number): Promise<void> {
+export async function dropSide(session: PgConnection, target: PgSchema, tableId: number): Promise<void> {
   await session.query(sql`DROP TABLE IF EXISTS ${target.of(sideName(tableId))}`);
 }

@@ -31,6 +31,8 @@ Examples:
 
 type SinkOptions = Flags<'sink', 'confirm'>;
 
+type SinkCommandInput = { readonly config: Config; readonly settings: SinkSettings };
+
 export function addSinkCommands(program: Command, runner: Runner): void {
   const sink = program
     .command('sink')
@@ -41,7 +43,7 @@ export function addSinkCommands(program: Command, runner: Runner): void {
     description: string,
     work: (
       invocation: Invocation,
-      input: { readonly config: Config; readonly settings: SinkSettings },
+      input: SinkCommandInput,
       names: readonly string[],
       options: SinkOptions,
     ) => Promise<number>,
@@ -120,8 +122,6 @@ async function check(invocation: Invocation, { config, settings }: SinkCommandIn
   await printResult(invocation, found, lines);
   return found.missing.length === 0 ? EXIT.done : EXIT.failed;
 }
-
-type SinkCommandInput = { readonly config: Config; readonly settings: SinkSettings };
 
 async function send(
   invocation: Invocation,

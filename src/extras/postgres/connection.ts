@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { checkServerIdentity, getCACertificates, type ConnectionOptions } from 'node:tls';
 import type { Client } from 'pg';
-import { RowsyncError } from '../../base/errors.ts';
+import { RowsyncError, type ErrorCode } from '../../base/errors.ts';
 import { sql, type Sql } from '../../base/sql.ts';
 import type { PgAddress } from './context.ts';
 import { pgError } from './postgres-errors.ts';
@@ -15,13 +15,6 @@ export type PgValue = string | number | bigint | boolean | null | readonly numbe
 
 /** A row of an answer; numbers of 64 bits come as text. */
 export type PgRow = Readonly<Record<string, unknown>>;
-
-export interface PgSession {
-  query(text: Sql, values?: readonly PgValue[]): Promise<readonly PgRow[]>;
-  /** How many rows the statement changed. */
-  change(text: Sql, values?: readonly PgValue[]): Promise<number>;
-  copy(text: Sql, chunks: Iterable<string> | AsyncIterable<string>): Promise<void>;
-}
 
 const CONNECT_MS_MAX = 10_000;
 /** A merge of a table of millions of rows takes minutes; what takes longer hangs. */
@@ -41,7 +34,7 @@ const SETTINGS = sql`SELECT set_config('statement_timeout', '${STATEMENT_MS_MAX}
   set_config('client_min_messages', 'warning', false),
   current_setting('server_version_num')::int AS version, current_setting('server_version') AS words`;
 
-export class PgConnection implements PgSession {
+export class PgConnection {
   readonly #client: Client;
   /** As the server says it. */
   readonly version: string;
@@ -68,6 +61,7 @@ export class PgConnection implements PgSession {
     return (await this.#run(text, values)).rows;
   }
 
+  /** How many rows the statement changed. */
   async change(text: Sql, values: readonly PgValue[] = []): Promise<number> {
     return (await this.#run(text, values)).rowCount ?? 0;
   }
@@ -115,42 +109,19 @@ export class PgConnection implements PgSession {
 export async function connect(address: PgAddress): Promise<PgConnection> {
   const plain = (): Promise<PgConnection> => open(address, false);
   const secured = (): Promise<PgConnection> => open(address, tlsOptions(address));
-  if (address.host.startsWith('/')) return plain();
-  switch (address.sslMode) {
-    case 'disable':
-      return plain();
-    case 'allow':
-      return orElse(plain, isRefusal, secured);
-    case 'prefer':
-      return orElse(secured, isWithoutTls, plain);
-    default:
-      return secured();
-  }
+  const { host, sslMode } = address;
+  if (host.startsWith('/') || sslMode === 'disable') return plain();
+  // Without TLS the server may refuse it, as its pg_hba.conf may say.
+  if (sslMode === 'allow') return plain().catch(orElse('sink.login', '', secured));
+  return sslMode === 'prefer' ? secured().catch(orElse('sink.tls', 'does not support SSL', plain)) : secured();
 }
 
-/** Tries a second way if the first one fails in an expected manner. */
-async function orElse<T>(
-  first: () => Promise<T>,
-  isExpected: (thrown: unknown) => boolean,
-  second: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await first();
-  } catch (thrown) {
-    if (isExpected(thrown)) return second();
+/** Tries a second way where the first one failed in an expected manner. */
+function orElse(code: ErrorCode, words: string, second: () => Promise<PgConnection>) {
+  return (thrown: unknown): Promise<PgConnection> => {
+    if (thrown instanceof RowsyncError && thrown.code === code && thrown.message.includes(words)) return second();
     throw thrown;
-  }
-}
-
-/** The server refused the connection without TLS, as its pg_hba.conf may say. */
-function isRefusal(thrown: unknown): boolean {
-  return thrown instanceof RowsyncError && thrown.code === 'sink.login';
-}
-
-function isWithoutTls(thrown: unknown): boolean {
-  return (
-    thrown instanceof RowsyncError && thrown.code === 'sink.tls' && thrown.message.includes('does not support SSL')
-  );
+  };
 }
 
 /** As in libpq: `require` with a root is `verify-ca`; weaker modes do not identify the server. */

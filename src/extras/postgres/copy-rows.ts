@@ -2,17 +2,17 @@
  * Rows into a table of the target. COPY brings them into a temporary table; from there, only rows that differ are
  * written. A needless update would cost standbys and logical replication as much as a real one.
  */
-import { allOf, ident, joinSql, sql, type Sql } from '../../base/sql.ts';
+import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { PgType } from '../shared/column-shape.ts';
 import type { SourceRow } from '../shared/confirmed-rows.ts';
-import type { PgSession } from './connection.ts';
+import type { PgConnection } from './connection.ts';
 import type { SinkSettings } from './context.ts';
 import { sentColumnNames, type SentTable } from './shape-tables.ts';
 import type { PgSchema } from './bookkeeping.ts';
 import { copyLine } from '../shared/copy-text.ts';
 
 export interface CopyTarget {
-  readonly session: PgSession;
+  readonly session: PgConnection;
   readonly target: PgSchema;
   readonly deletes: SinkSettings['deletes'];
 }
@@ -104,7 +104,7 @@ export async function applyRows(
     await session.copy(sql`COPY ${from} (${joinSql(names)}) FROM STDIN`, [copyRowsText(table, rows, replaced)]);
     await session.query(mergeSql(sending, { into: table.name, from, key: sql`_id`, columns: names }));
   }
-  if (gone.length > 0) await deleteRows(sending, table, gone);
+  if (gone.length > 0) await session.query(removalSql(sending, table, sql`_id = ANY ($1::bigint[])`), [gone]);
   if (replaced.length > 0 || made.has(LISTED)) await listReplaced(sending, table, [...ids, ...gone], replaced);
 }
 
@@ -113,7 +113,7 @@ export const LISTED = 'sync_replaced';
 
 /** An empty temporary table of the same columns. */
 export async function freshTemporary(
-  session: PgSession,
+  session: PgConnection,
   { name, like, made }: { readonly name: string; readonly like: Sql; readonly made: Set<string> },
 ): Promise<Sql> {
   const temporary = sql`pg_temp.${ident(name)}`;
@@ -123,31 +123,19 @@ export async function freshTemporary(
   return temporary;
 }
 
-async function deleteRows(
-  { session, target, deletes }: CopyTarget,
-  { name }: SentTable,
-  ids: readonly number[],
-): Promise<void> {
-  const here = target.of(name);
-  const text =
-    deletes === 'remove'
-      ? sql`DELETE FROM ${here} WHERE _id = ANY ($1::bigint[])`
-      : sql`UPDATE ${here} SET _deleted_at = now() WHERE _id = ANY ($1::bigint[]) AND _deleted_at IS NULL`;
-  await session.query(text, [ids]);
-}
-
 /** Makes a table equal to a load, and drops the load. Views and rights of others stay with the table. */
 export async function mergeSide(sending: CopyTarget, table: SentTable, side: Sql): Promise<void> {
-  const { session, target, deletes } = sending;
-  const here = target.of(table.name);
+  const { session } = sending;
   await session.query(
     mergeSql(sending, { into: table.name, from: side, key: sql`_id`, columns: sentColumnNames(table) }),
   );
-  const isGone = sql`NOT EXISTS (SELECT 1 FROM ${side} s WHERE s._id = here._id)`;
-  await session.query(
-    deletes === 'remove'
-      ? sql`DELETE FROM ${here} AS here WHERE ${isGone}`
-      : sql`UPDATE ${here} AS here SET _deleted_at = now() WHERE ${allOf([sql`_deleted_at IS NULL`, isGone])}`,
-  );
+  await session.query(removalSql(sending, table, sql`NOT EXISTS (SELECT 1 FROM ${side} s WHERE s._id = here._id)`));
   await session.query(sql`DROP TABLE ${side}`);
+}
+
+/** Removes rows that are gone, or notes when they went. */
+function removalSql({ target, deletes }: CopyTarget, { name }: SentTable, isGone: Sql): Sql {
+  return deletes === 'remove'
+    ? sql`DELETE FROM ${target.of(name)} AS here WHERE ${isGone}`
+    : sql`UPDATE ${target.of(name)} AS here SET _deleted_at = now() WHERE _deleted_at IS NULL AND ${isGone}`;
 }

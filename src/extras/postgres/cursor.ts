@@ -5,14 +5,7 @@
  * batch whose answer was lost. Any other cursor means that the file is an older copy, or that another process wrote
  * there.
  */
-
-/** What the file remembers: the series of batches, the one before, and how far they were sent. */
-export interface OwnPlace {
-  readonly epoch: string | null;
-  readonly former: string | null;
-  readonly sent: number;
-  readonly pending: number | null;
-}
+import type { SinkPlace } from '../shared/sinks.ts';
 
 /** The cursor of the target; null if no replica has ever written to it. */
 export type TargetPlace = { readonly epoch: string; readonly seq: number } | null;
@@ -24,7 +17,7 @@ export type TargetPlace = { readonly epoch: string; readonly seq: number } | nul
 export type CursorVerdict = 'begin' | 'go' | 'again' | 'taken';
 
 /** Decides; `isAgreed` if a person let the replica take over the target. */
-export function judgeCursor(own: OwnPlace, target: TargetPlace, isAgreed: boolean): CursorVerdict {
+export function judgeCursor(own: SinkPlace, target: TargetPlace, isAgreed: boolean): CursorVerdict {
   if (target === null) return 'begin';
   if (own.epoch !== null && target.epoch === own.epoch) {
     if (target.seq === own.sent || target.seq === own.pending) return isAgreed ? 'again' : 'go';

@@ -32,7 +32,6 @@ import { pgError } from './postgres-errors.ts';
 import { placeSide, type SentTable, sentColumnNames, createSql } from './shape-tables.ts';
 import { LEVEL, moveCursor, sideName, type TablePlace, dropSide } from './bookkeeping.ts';
 import type { SentMoment } from './system-tables.ts';
-import type { PgConnection } from './connection.ts';
 
 /** Lines of one snapshot: some ten milliseconds in which nothing else runs. */
 const LINES_MAX = 2_000;
@@ -221,50 +220,34 @@ export async function beginLoad(sending: CopyTarget, from: Connection, table: Se
 
 /** Loads the next part; returns its number of rows. Fails if another writer took over, or the load was begun anew. */
 export async function loadPart(
-  sending: CopyTarget & { readonly session: PgConnection },
+  sending: CopyTarget,
   from: Connection,
   table: SentTable,
   load: NonNullable<TablePlace['load']>,
 ): Promise<number> {
   const { session, target } = sending;
   const replaced: ReplacedCell[] = [];
-  const part = new LoadPart(blockReader(from, table.source), BigInt(load.lastId));
+  const read = blockReader(from, table.source);
+  let lastId = BigInt(load.lastId);
+  let [rowCount, isLast] = [0, false];
+  const pieces = function* (): Iterable<string> {
+    while (rowCount < PART_ROWS && !isLast) {
+      const rows = read(lastId, BLOCK_ROWS);
+      lastId = rows.at(-1)?.[0] ?? lastId;
+      rowCount += rows.length;
+      isLast = rows.length < BLOCK_ROWS;
+      yield copyRowsText(table, rows, replaced);
+    }
+  };
   await session.transact(async () => {
-    const text = sql`COPY ${target.of(sideName(table.id))} (${joinSql(sentColumnNames(table))}) FROM STDIN`;
-    await session.copy(
-      text,
-      part.pieces((rows) => copyRowsText(table, rows, replaced)),
-    );
+    const columns = joinSql(sentColumnNames(table));
+    await session.copy(sql`COPY ${target.of(sideName(table.id))} (${columns}) FROM STDIN`, pieces());
     if (replaced.length > 0) await listReplaced(sending, table, [], replaced);
     const moved = await session.change(
       sql`UPDATE ${target.tables} SET load_id = $1, load_done = $2 WHERE table_id = $3 AND load_seq = $4 AND load_id = $5`,
-      [part.lastId.toString(), part.isLast, table.id, load.seq, load.lastId],
+      [lastId.toString(), isLast, table.id, load.seq, load.lastId],
     );
     if (moved !== 1) throw movedError('Another process continued the load of a table');
   });
-  return part.rowCount;
-}
-
-class LoadPart {
-  readonly #read: (after: bigint, limit: number) => readonly SourceRow[];
-  lastId: bigint;
-  rowCount = 0;
-  isLast = false;
-
-  constructor(read: (after: bigint, limit: number) => readonly SourceRow[], lastId: bigint) {
-    this.#read = read;
-    this.lastId = lastId;
-  }
-
-  *pieces(write: (rows: readonly SourceRow[]) => string): Iterable<string> {
-    while (this.rowCount < PART_ROWS) {
-      const rows = this.#read(this.lastId, BLOCK_ROWS);
-      this.lastId = rows.at(-1)?.[0] ?? this.lastId;
-      this.rowCount += rows.length;
-      yield write(rows);
-      if (rows.length === BLOCK_ROWS) continue;
-      this.isLast = true;
-      return;
-    }
-  }
+  return rowCount;
 }

@@ -7,7 +7,7 @@ import { ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import { pgName, pgType, planPgTable, type PgColumn } from '../shared/column-shape.ts';
 import type { ColumnRecord } from '../../replica/bookkeeping/columns.ts';
 import type { SinkSource } from '../shared/confirmed-rows.ts';
-import type { PgSession } from './connection.ts';
+import type { PgConnection } from './connection.ts';
 import type { SinkSettings } from './context.ts';
 import {
   keyName,
@@ -72,7 +72,7 @@ export interface ShapeOutcome {
  * considered together.
  */
 export async function followShapes(
-  session: PgSession,
+  session: PgConnection,
   target: PgSchema,
   given: {
     readonly tables: readonly SentTable[];
@@ -104,7 +104,7 @@ export async function followShapes(
 }
 
 async function followNames(
-  session: PgSession,
+  session: PgConnection,
   target: PgSchema,
   world: {
     readonly relations: readonly Relation[];
@@ -142,7 +142,7 @@ function foreignError({ schema }: PgSchema, name: string): RowsyncError {
 }
 
 async function followColumns(
-  session: PgSession,
+  session: PgConnection,
   target: PgSchema,
   given: {
     readonly table: SentTable;
@@ -202,7 +202,7 @@ function isTakenOut({ source }: SentTable, { originId }: PgColumn): boolean {
 }
 
 async function describeTable(
-  session: PgSession,
+  session: PgConnection,
   target: PgSchema,
   { name, source, columns }: SentTable,
 ): Promise<void> {
@@ -228,7 +228,7 @@ function wordsFor({ name, type, state, kind, mask }: ColumnRecord): string {
 }
 
 /** Gives a complete load the name of its table. From then on, the primary key marks it as ours. */
-export async function placeSide(session: PgSession, target: PgSchema, table: SentTable): Promise<void> {
+export async function placeSide(session: PgConnection, target: PgSchema, table: SentTable): Promise<void> {
   const side = sideName(table.id);
   await session.query(
     sql`ALTER TABLE ${target.of(side)} RENAME CONSTRAINT ${ident(`${side}_key`)} TO ${ident(keyName(table.id))}`,

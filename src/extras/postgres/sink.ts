@@ -20,14 +20,13 @@ import {
   type SinkPlace,
   type SinkTableState,
 } from '../shared/sinks.ts';
-import { keepCacheSmall, readHead, readTableChanges } from '../shared/confirmed-rows.ts';
+import { keepCacheSmall, readHead, readLastSeq, readTableChanges } from '../shared/confirmed-rows.ts';
 import type { CopyTarget } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import { chosenSources } from './table-selection.ts';
 import type { SinkContext } from './context.ts';
 import { concernsServer, pgError } from './postgres-errors.ts';
 import {
-  hasHistoryAfter,
   readLastEntry,
   sendHistory,
   preparePublic,
@@ -139,9 +138,11 @@ export class SinkWriter {
 
   async #note(error: RowsyncError | null, tables: readonly SinkTableState[] | null): Promise<void> {
     const { replica, settings, clock } = this.#context;
-    const problem: Complaint | null =
-      error === null ? null : { code: error.code, message: error.message, hint: error.hint };
-    await storeSinkState(replica, settings.name, { problem, tables, at: stampFromMs(clock.nowMs()) });
+    await storeSinkState(replica, settings.name, {
+      problem: complaintOf(error),
+      tables,
+      at: stampFromMs(clock.nowMs()),
+    });
   }
 
   async #work(given: SinkChoice): Promise<SinkReport> {
@@ -178,7 +179,7 @@ export class SinkWriter {
     }
   }
 
-  #sending(): CopyTarget & { readonly session: PgConnection } {
+  #sending(): CopyTarget {
     const session = this.#connection;
     if (session === null) throw pgError(new Error('Connection terminated'));
     return { session, target: this.#target, deletes: this.#context.settings.deletes };
@@ -195,7 +196,7 @@ export class SinkWriter {
       await prepareTarget(session, this.#target);
       await preparePublic(session, this.#target);
     });
-    await ensurePlace(this.#context);
+    if (readPlace(replica, settings.name) === null) await ensureSinks(replica, [settings.name]);
     const who = replicaName(replica);
     await session.transact(async () => {
       const own = requirePlace(this.#context);
@@ -236,14 +237,13 @@ export class SinkWriter {
 
   /** Shapes, new loads, and a round; returns the load to continue, if there is one. */
   async #turn(
-    sending: CopyTarget & { readonly session: PgConnection },
+    sending: CopyTarget,
     reader: ReplicaReader,
     again: Set<string>,
   ): Promise<{
     readonly part: { table: SentTable; load: NonNullable<TablePlace['load']> } | null;
     readonly states: readonly SinkTableState[];
   }> {
-    const { session, target } = sending;
     const { settings, clock } = this.#context;
     for (;;) {
       const wholes = readTableChanges(reader);
@@ -256,7 +256,7 @@ export class SinkWriter {
       );
       try {
         const shaped = await this.#follow(sending, tables, resting);
-        const places = new Map((await readPlaces(session, target)).map((place) => [place.tableId, place]));
+        const places = await placesById(sending);
         const usable = tables.filter(({ id }) => !shaped.problems.has(id));
         for (const table of usable) {
           const place = places.get(table.id);
@@ -266,19 +266,20 @@ export class SinkWriter {
           });
           const isAsked = again.delete(table.source.table.localName);
           const isReshaped = place?.load != null && place.load.shape !== table.shape;
-          if (isWanted || isAsked || isReshaped) await session.transact(() => beginLoad(sending, reader, table));
+          if (isWanted || isAsked || isReshaped)
+            await sending.session.transact(() => beginLoad(sending, reader, table));
         }
-        const now = await readPlaces(session, target);
+        const now = await placesById(sending);
         const taking = usable.flatMap((table): readonly RoundTable[] => {
-          const place = now.find(({ tableId }) => tableId === table.id);
+          const place = now.get(table.id);
           return place === undefined ? [] : [{ table, place, isStanding: shaped.standing.has(table.id) }];
         });
         await this.#round(sending, reader, taking);
         // The round moved the cursor past the lines of whole tables; one that came since the tables were read would wait for the next look.
         if (this.#isOutdated(reader, tables, wholes)) continue;
-        const after = await readPlaces(session, target);
+        const after = await placesById(sending);
         const next = usable.flatMap((table) => {
-          const load = after.find(({ tableId }) => tableId === table.id)?.load;
+          const load = after.get(table.id)?.load;
           return load == null ? [] : [{ table, load }];
         });
         const states = sources.map(({ table }): SinkTableState => {
@@ -289,7 +290,7 @@ export class SinkWriter {
             tableId: table.id,
             tableName: sent?.name ?? table.localName,
             state: sent === undefined ? 'waits' : problem !== null ? 'held' : isLoading ? 'loading' : 'live',
-            problem: problem === null ? null : { code: problem.code, message: problem.message, hint: problem.hint },
+            problem: complaintOf(problem),
           };
         });
         return { part: next[0] ?? null, states };
@@ -311,7 +312,7 @@ export class SinkWriter {
 
   /** Checks shapes only if a shape, or the set of omitted tables, changed since the last check. */
   async #follow(
-    { session, target, deletes }: CopyTarget & { readonly session: PgConnection },
+    { session, target, deletes }: CopyTarget,
     tables: readonly SentTable[],
     except: ReadonlyMap<number, RowsyncError>,
   ): Promise<ShapeOutcome> {
@@ -355,11 +356,7 @@ export class SinkWriter {
     });
   }
 
-  async #round(
-    sending: CopyTarget & { readonly session: PgConnection },
-    reader: ReplicaReader,
-    tables: readonly RoundTable[],
-  ): Promise<void> {
+  async #round(sending: CopyTarget, reader: ReplicaReader, tables: readonly RoundTable[]): Promise<void> {
     const { session } = sending;
     const { replica, settings, clock } = this.#context;
     const isDue = clock.monotonicMs() - this.#publicAtMs >= PUBLIC_MS;
@@ -368,7 +365,7 @@ export class SinkWriter {
       tables.some(({ place }) => place.load?.isDone === true || (place.seq !== null && place.seq < this.#seq));
     if (!hasNews && !isDue) return;
     const changed: readonly ChangedTable[] = this.#public.read(reader);
-    const hasHistory = hasHistoryAfter(reader, this.#lastEntry);
+    const hasHistory = readLastSeq(reader) > this.#lastEntry;
     const isOfMoment = (readHeldMoment(reader)?.at ?? null) === this.#momentAt;
     if (!hasNews && changed.length === 0 && !hasHistory && isOfMoment) {
       this.#publicAtMs = clock.monotonicMs();
@@ -412,7 +409,7 @@ export class SinkWriter {
   }
 
   async #load(
-    sending: CopyTarget & { readonly session: PgConnection },
+    sending: CopyTarget,
     reader: ReplicaReader,
     { table, load }: { readonly table: SentTable; readonly load: NonNullable<TablePlace['load']> },
   ): Promise<number> {
@@ -429,6 +426,10 @@ export class SinkWriter {
       return 0;
     }
   }
+}
+
+function complaintOf(error: RowsyncError | null): Complaint | null {
+  return error === null ? null : { code: error.code, message: error.message, hint: error.hint };
 }
 
 function stoppedError(): RowsyncError {
@@ -454,8 +455,8 @@ function needsLoad(
   return place.seq === null || !isStanding || touched > (place.whole ?? -1);
 }
 
-async function ensurePlace({ replica, settings }: SinkContext): Promise<void> {
-  if (readPlace(replica, settings.name) === null) await ensureSinks(replica, [settings.name]);
+async function placesById({ session, target }: CopyTarget): Promise<ReadonlyMap<number, TablePlace>> {
+  return new Map((await readPlaces(session, target)).map((place) => [place.tableId, place]));
 }
 
 function requirePlace({ replica, settings }: SinkContext): SinkPlace {

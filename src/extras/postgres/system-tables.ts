@@ -8,7 +8,7 @@ import type { PgType } from '../shared/column-shape.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { readView, readHistory } from '../shared/confirmed-rows.ts';
 import { freshTemporary, mergeSql, type CopyTarget } from './copy-rows.ts';
-import type { PgSession } from './connection.ts';
+import type { PgConnection } from './connection.ts';
 import { isThere, readRelations, TYPE_SQL, type PgSchema } from './bookkeeping.ts';
 import { copyLine } from '../shared/copy-text.ts';
 
@@ -117,7 +117,7 @@ export interface ChangedTable {
 }
 
 /** Makes the tables, and the columns that an earlier version did not have. */
-export async function preparePublic(session: PgSession, target: PgSchema): Promise<void> {
+export async function preparePublic(session: PgConnection, target: PgSchema): Promise<void> {
   for (const { name, columns } of PUBLIC) {
     const definitions = Object.entries(columns).map(([column, type]) => sql`${ident(column)} ${TYPE_SQL[type]}`);
     await session.query(
@@ -136,7 +136,7 @@ export interface SentMoment {
 }
 
 /** Says of which moment each table is; null for none. */
-export async function writeMoment(session: PgSession, target: PgSchema, moment: SentMoment | null): Promise<void> {
+export async function writeMoment(session: PgConnection, target: PgSchema, moment: SentMoment | null): Promise<void> {
   const now = sql`CASE WHEN "table" = ANY ($1::text[]) THEN $2::timestamptz END`;
   const text = sql`UPDATE ${target.of(STATUS)} SET ${ident(MOMENT)} = ${now} WHERE ${ident(MOMENT)} IS DISTINCT FROM ${now}`;
   await session.query(text, [moment?.tables ?? [], moment?.at ?? null]);
@@ -196,13 +196,8 @@ const TABLE = NAMES.indexOf('table');
 /** Entries read at once. */
 const BLOCK = 1_000;
 
-/** Whether there is a later entry. */
-export function hasHistoryAfter(from: Connection, id: number): boolean {
-  return readHistory(from, NAMES, { after: id, upTo: Number.MAX_SAFE_INTEGER, limit: 1, table: null }).length > 0;
-}
-
 /** The last entry of the target; 0 if there is none, or no table. */
-export async function readLastEntry(session: PgSession, target: PgSchema): Promise<number> {
+export async function readLastEntry(session: PgConnection, target: PgSchema): Promise<number> {
   const here = target.of('sync_history');
   if (!(await isThere(session, here))) return 0;
   const [row] = await session.query(sql`SELECT coalesce(max(id), 0) AS last FROM ${here}`);
@@ -211,7 +206,7 @@ export async function readLastEntry(session: PgSession, target: PgSchema): Promi
 
 /** Sends the entries after one, up to another, and returns the last entry of the target. */
 export async function sendHistory(
-  session: PgSession,
+  session: PgConnection,
   target: PgSchema,
   from: Connection,
   { after, upTo }: { readonly after: number; readonly upTo: number },
@@ -235,7 +230,7 @@ export async function sendHistory(
 }
 
 async function copyEntries(
-  session: PgSession,
+  session: PgConnection,
   target: PgSchema,
   from: Connection,
   given: {
