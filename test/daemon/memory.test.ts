@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { memoryKeeper } from '../../src/daemon/process-health.ts';
-import { SQLITE_BYTES_MAX } from '../../src/extras/page/routes.ts';
+import { SQLITE_BYTES_MAX } from '../../src/extras/page/ask.ts';
 import { HEAP_MIB_MAX } from '../../src/extras/shared/child-pool.ts';
 import { PROCESSES_MAX } from '../../src/extras/http/endpoints.ts';
 import { PROCESS_MIB_MAX } from '../../src/extras/shared/child-process.ts';

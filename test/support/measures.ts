@@ -49,7 +49,6 @@ export const MEASURES: Measures = {
   problems: [],
   tables: [TABLE_STATUS],
   replica: {
-    inDoubt: [COUNT],
     sweeps: [COUNT],
     conflicts: [{ ...COUNT, winner: 'origin' }],
     driftCount: 0,

@@ -14,9 +14,6 @@ import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '.
 import { backUp, dateOfBackup, datedBackups, restore, type CopyReport, type RestoreReport } from './replica-copy.ts';
 import type { StoredContent } from '../../reconcile/files.ts';
 
-/** A backup; `files` is null if they were left out. */
-export type BackupReport = CopyReport & { readonly files: CarryReport | null };
-
 /** Makes a backup in the given file. @throws RowsyncError as `backUp` and `carryToBackup` do. */
 export async function backUpAll(
   { replica }: Config,
@@ -27,9 +24,9 @@ export async function backUpAll(
     /** Called as it continues. */
     readonly onAdvance?: (() => void) | undefined;
   },
-): Promise<BackupReport> {
+): Promise<CopyReport> {
   const { onAdvance } = options;
-  if (!options.withFiles) return backUp<CarryReport>(replica.path, path, undefined, onAdvance);
+  if (!options.withFiles) return backUp(replica.path, path, undefined, onAdvance);
   const earlier = (options.earlier ?? []).map(filesBeside).filter((folder) => existsSync(folder));
   const sources = [replica.files, ...earlier.slice(0, 1)];
   let made: string | null = null;
@@ -61,7 +58,7 @@ export async function backUpDated(
   config: Config,
   folder: string,
   { nowMs, onAdvance }: { readonly nowMs: number; readonly onAdvance?: (() => void) | undefined },
-): Promise<BackupReport> {
+): Promise<CopyReport> {
   const { database } = config.origin;
   const { path, earlier } = datedBackups(config.replica.path, { folder, database, nowMs });
   const report = await backUpAll(config, path, { withFiles: true, earlier, onAdvance });
@@ -120,11 +117,7 @@ function removeRemains(backup: string, folder: string): void {
 }
 
 /** Puts a backup in the place of the replica, with its files. @throws RowsyncError as `restore` does. */
-export async function restoreAll(
-  { replica }: Config,
-  backup: string,
-  stamp: string,
-): Promise<RestoreReport<CarryReport>> {
+export async function restoreAll({ replica }: Config, backup: string, stamp: string): Promise<RestoreReport> {
   const place = { backup, folder: replica.files, isShared: replica.shared };
   const report = await restore(backup, { path: replica.path, stamp }, (contents) => carryFromBackup(contents, place));
   if (replica.shared) chmodSync(replica.path, 0o660);

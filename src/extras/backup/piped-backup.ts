@@ -8,13 +8,14 @@ import { existsSync, mkdtempSync, rmSync, statSync, createReadStream, createWrit
 import { dirname, join } from 'node:path';
 import type { Writable, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import * as z from 'zod';
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { NODE_FLAGS } from '../../base/node-flags.ts';
 import type { Config } from '../../config/load.ts';
-import { backUpAll, restoreAll, type BackupReport } from './backup.ts';
+import { backUpAll, restoreAll } from './backup.ts';
 import { filesBeside, type CarryReport } from '../shared/backup-content.ts';
 import { mayOthersWrite, type Owner } from '../../reconcile/process-owner.ts';
-import { requireFree } from './replica-copy.ts';
+import { requireFree, type CopyReport } from './replica-copy.ts';
 import { ownCommand } from '../../cli/runtime/installation.ts';
 import type { Invocation } from '../../extra.ts';
 import { become, ownerOf } from '../../cli/runtime/process-owner.ts';
@@ -71,7 +72,7 @@ export async function backUpByChild(
   { session, isJson }: Invocation,
   config: Config,
   { target, withFiles }: { readonly target: string; readonly withFiles: boolean },
-): Promise<BackupReport | number> {
+): Promise<CopyReport | number> {
   requireFree(target);
   const writer = ownerOf(dirname(target));
   if (writer === null) requireClosed(dirname(target));
@@ -85,7 +86,7 @@ export async function backUpByChild(
   if (writer !== null) become(writer);
   try {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own program sends nothing else
-    const report = (await receiveBackup(child.stdout, target)) as BackupReport;
+    const report = (await receiveBackup(child.stdout, target)) as CopyReport;
     await ended;
     return { ...report, path: target, files: report.files === null ? null : writtenOut(report.files, target) };
   } catch (thrown) {
@@ -159,12 +160,10 @@ function start(
   return child;
 }
 
-/** What comes before the bytes of a part, as a line of JSON. */
-interface Head {
-  /** A SHA-256 for a file. */
-  readonly name: string;
-  readonly bytes: number;
-}
+/** What comes before the bytes of a part, as a line of JSON; the name of a file is its SHA-256. */
+const HEAD = z.object({ name: z.string(), bytes: z.int().nonnegative() });
+
+type Head = z.infer<typeof HEAD>;
 
 /** Names of parts that are no files. */
 const REPLICA = 'replica';
@@ -247,7 +246,9 @@ class BackupParts {
       line = Buffer.concat([line, end === -1 ? this.#rest : this.#rest.subarray(0, end)]);
       this.#rest = end === -1 ? Buffer.alloc(0) : this.#rest.subarray(end + 1);
       if (line.length > HEAD_BYTES_MAX) throw damaged();
-      if (end !== -1) return checkedHead(parsed(line));
+      const { data } = end === -1 ? {} : HEAD.safeParse(parsed(line));
+      if (data !== undefined) return data;
+      if (end !== -1) throw damaged();
       await this.#fill();
     }
   }
@@ -282,13 +283,6 @@ function parsed(text: Uint8Array): unknown {
   } catch {
     throw damaged();
   }
-}
-
-function checkedHead(value: unknown): Head {
-  if (typeof value !== 'object' || value === null || !('name' in value) || !('bytes' in value)) throw damaged();
-  const { name, bytes } = value;
-  if (typeof name !== 'string' || !Number.isSafeInteger(bytes) || Number(bytes) < 0) throw damaged();
-  return { name, bytes: Number(bytes) };
 }
 
 function damaged(): RowsyncError {

@@ -30,6 +30,7 @@ import { checkOwner, runOpen } from '../../replica/database.ts';
 import { replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
 import { takeLock } from '../../replica/lock.ts';
 import { queryNumber, queryTexts } from '../../replica/query.ts';
+import type { CarryReport } from '../shared/backup-content.ts';
 import { inheritSeries } from '../shared/sinks.ts';
 import type { StoredContent } from '../../reconcile/files.ts';
 
@@ -44,21 +45,23 @@ export interface CopyReport {
   readonly bytes: number;
   readonly tableCount: number;
   readonly rowCount: number;
+  /** Null if they were left out. */
+  readonly files: CarryReport | null;
 }
 
 /** Brings content that a copy names to where the copy goes; its folder is durable when this resolves. */
-export type Carry<T> = (contents: readonly StoredContent[]) => Promise<T>;
+export type Carry = (contents: readonly StoredContent[]) => Promise<CarryReport>;
 
 /**
  * Copies the replica at `source` into the new file `target`; needs no lock, so a daemon may be at work. `onAdvance` is called as it continues.
  * @throws RowsyncError `backup.exists`, `backup.damaged` (the copy did not pass, and is gone), or of the replica.
  */
-export async function backUp<T = null>(
+export async function backUp(
   source: string,
   target: string,
-  carry?: Carry<T>,
+  carry?: Carry,
   onAdvance?: () => void,
-): Promise<CopyReport & { readonly files: T | null }> {
+): Promise<CopyReport> {
   const path = resolve(target);
   requireFree(path);
   const partial = path + PARTIAL;
@@ -191,28 +194,19 @@ function hasFiles(db: Database.Database): boolean {
   return db.prepare(sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_files'`).get() !== undefined;
 }
 
-export interface RestoreReport<T> extends CopyReport {
-  readonly files: T | null;
+export interface RestoreReport extends CopyReport {
   /** Where the former replica is now; null where there was none. */
   readonly asidePath: string | null;
   /** Rows of two-way tables that the origin had not seen when the backup was made. */
   readonly pendingCreateCount: number;
 }
 
-/** What came of the content that a restored file names. */
-export interface CarriedBack {
-  /** The store that it is in. */
-  readonly folder: string | null;
-  /** Hashes of what did not come; its files are missing from now on, and the next pull fetches them. */
-  readonly lost: readonly string[];
-}
-
 /** Puts a backup in the place of the replica, which is moved aside. @throws RowsyncError `replica.inUse`, `backup.damaged`, `replica.foreign`, …. */
-export async function restore<T extends CarriedBack>(
+export async function restore(
   backup: string,
   { path: target, stamp }: { readonly path: string; readonly stamp: string },
-  carry?: Carry<T>,
-): Promise<RestoreReport<T>> {
+  carry?: Carry,
+): Promise<RestoreReport> {
   const path = resolve(target);
   const partial = path + PARTIAL;
   const lock = takeLock(path, 0o600);
@@ -235,7 +229,8 @@ export async function restore<T extends CarriedBack>(
   }
 }
 
-function noteFiles(path: string, { folder, lost }: CarriedBack): void {
+/** What did not come is missing from now on, and the next pull fetches it. */
+function noteFiles(path: string, { folder, lost }: CarryReport): void {
   withFile(path, {}, (db) => {
     if (!hasFiles(db)) return;
     change(db, (tx) => {

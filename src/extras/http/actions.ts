@@ -28,12 +28,12 @@ export interface Reply {
 
 export interface DocumentRequest {
   readonly path: string;
-  readonly query: string;
-  readonly form: readonly (readonly [string, string])[] | null;
-  readonly said: string | null;
+  readonly query?: string;
+  readonly form?: readonly (readonly [string, string])[];
+  readonly said?: string | null;
   readonly refused?: RefusedDecision;
   /** Whether the reader sets the pace. */
-  readonly isStream: boolean;
+  readonly isStream?: boolean;
   readonly msMax: number;
   /** Aborted when the reader is gone. */
   readonly signal: AbortSignal;
@@ -133,7 +133,7 @@ export async function answerPost(request: IncomingMessage, path: string, actions
     return sentence(bar, 415, 'Invalid form. Reload the page and try again.');
   const text = await readBody(request);
   if (text === null) return { ...sentence(bar, 413, 'This is too long'), headers: { Connection: 'close' } };
-  if (isProgram && !showsKey(request, auth)) return { status: 403, type: TYPES.text, body: 'wrong key\n' };
+  if (isProgram && !showsKey(request, auth)) return plain(403, 'wrong key\n');
   if (isProgram && path === '/cycle') return startWork(text, actions);
   if (isProgram) return path === '/read' ? readTables(text, actions) : answerProgram(text, actions);
   const form = new URLSearchParams(text);
@@ -178,8 +178,7 @@ async function once(text: string, carryOut: () => Promise<Reply>): Promise<Reply
 
 function edit(form: URLSearchParams, actions: Actions): Promise<Reply> {
   const { signal } = new AbortController();
-  const request = { path: '/edit', query: '', said: null, isStream: false, msMax: EDIT_MS_MAX, signal };
-  return actions.document({ ...request, form: [...form] });
+  return actions.document({ path: '/edit', form: [...form], msMax: EDIT_MS_MAX, signal });
 }
 
 async function decideByForm(form: URLSearchParams, actions: Actions): Promise<Reply> {
@@ -195,10 +194,9 @@ async function decideByForm(form: URLSearchParams, actions: Actions): Promise<Re
   if (answer.kind !== 'problem') return sentence(barOf(actions), status, answer.words);
   const words = `Nothing was changed: ${answer.words}`;
   const { id: conflictId, value } = decision.kind === 'resolve' ? decision : { id: null, value: null };
-  const page = { path: next, query: '', form: null, said: null, refused: { words, conflictId, value } };
   const { signal } = new AbortController();
   return actions
-    .document({ ...page, isStream: false, msMax: EDIT_MS_MAX, signal })
+    .document({ path: next, refused: { words, conflictId, value }, msMax: EDIT_MS_MAX, signal })
     .then((reply) => ({ ...reply, status }))
     .catch(() => sentence(barOf(actions), status, words));
 }
@@ -240,22 +238,21 @@ function parsed<Schema extends z.ZodType>(schema: Schema, text: string): z.outpu
 
 async function readTables(text: string, actions: Actions): Promise<Reply> {
   const given = parsed(READ, text);
-  if (given === null) return { status: 400, type: TYPES.text, body: 'no names of tables\n' };
+  if (given === null) return plain(400, 'no names of tables\n');
   await actions.refresh(given.tables);
   return { status: 200, type: TYPES.json, body: '{}\n' };
 }
 
 function startWork(text: string, actions: Actions): Reply {
   const given = parsed(WORK, text);
-  if (given === null || !actions.isScheduled(given.work))
-    return { status: 400, type: TYPES.text, body: 'no kind of work\n' };
+  if (given === null || !actions.isScheduled(given.work)) return plain(400, 'no kind of work\n');
   actions.cycle(given.work);
   return { status: 200, type: TYPES.json, body: '{}\n' };
 }
 
 async function answerProgram(text: string, actions: Actions): Promise<Reply> {
   const decision = parsed(DECISION, text);
-  if (decision === null) return { status: 400, type: TYPES.text, body: 'not a decision\n' };
+  if (decision === null) return plain(400, 'not a decision\n');
   const answer = await actions.decide(decision);
   return { status: STATUS[answer.kind], type: TYPES.json, body: `${JSON.stringify(answer)}\n` };
 }
@@ -265,6 +262,10 @@ const SIGNED_OUT: Bar = { identity: null, formToken: null };
 /** The bar of a page that the daemon makes for who has signed in. */
 export function barOf(actions: Pick<Actions, 'auth' | 'database'>): Bar {
   return { identity: actions.database(), formToken: actions.auth().formToken() };
+}
+
+export function plain(status: number, body: string): Reply {
+  return { status, type: TYPES.text, body };
 }
 
 function sentence(bar: Bar, status: number, words: string): Reply {

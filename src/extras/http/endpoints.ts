@@ -64,11 +64,14 @@ export async function openServer(address: ListenAddress, view: ServedDaemon): Pr
       () => metricsOf(view.state(), view.resources(), { around: view.surroundings(), view, delay }),
       clock,
     ),
-    document: ({ msMax, signal, isStream, ...asked }) => {
+    document: ({ msMax, signal, isStream = false, ...asked }) => {
       const { config } = view.resources();
       const { replica, tables } = config;
       const nowMs = clock.nowMs();
       const request = {
+        query: '',
+        form: null,
+        said: null,
         ...asked,
         nowMs,
         formToken: auth().formToken(),

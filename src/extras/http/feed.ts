@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { sequenceNumber } from '../history/events.ts';
 import { ChildFailure } from '../shared/child-pool.ts';
 import type { PageAuth } from './page-key.ts';
-import { isSignedIn, showsKey, TYPES, type Actions, type Reply } from './actions.ts';
+import { isSignedIn, plain, showsKey, type Actions, type Reply } from './actions.ts';
 
 const READERS_MAX = 8;
 const BLOCK_MS_MAX = 15_000;
@@ -39,19 +39,14 @@ export class Feeds {
   async answer(request: IncomingMessage, response: ServerResponse, query: string): Promise<Reply | null> {
     const auth = this.#view.auth();
     if (!isSignedIn(request, auth) && !showsKey(request, auth)) {
-      const headers = { 'WWW-Authenticate': 'Bearer' };
-      return {
-        status: 401,
-        type: TYPES.text,
-        body: 'Sign in, or send the header Authorization: Bearer KEY\n',
-        headers,
-      };
+      const refusal = plain(401, 'Sign in, or send the header Authorization: Bearer KEY\n');
+      return { ...refusal, headers: { 'WWW-Authenticate': 'Bearer' } };
     }
     // A reader that reconnects sends its last number in a header; its address still has the first one.
     const given = request.headers['last-event-id'] ?? new URLSearchParams(query).get('after') ?? '';
     const after = sequenceNumber(String(given));
-    if (after === null) return text(400, 'Missing ?after=NUMBER; use 0 to get everything\n');
-    if (this.#readerCount >= READERS_MAX) return text(503, `${READERS_MAX} readers are connected already\n`);
+    if (after === null) return plain(400, 'Missing ?after=NUMBER; use 0 to get everything\n');
+    if (this.#readerCount >= READERS_MAX) return plain(503, `${READERS_MAX} readers are connected already\n`);
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     this.#readerCount += 1;
@@ -116,21 +111,14 @@ export class Feeds {
   /** The events after a number as they are sent, or an error. */
   async #block(after: number, signal: AbortSignal): Promise<string | Reply> {
     try {
-      const reply = await this.#view.document({
-        path: '/changes',
-        query: `after=${after}`,
-        form: null,
-        said: null,
-        isStream: false,
-        msMax: BLOCK_MS_MAX,
-        signal,
-      });
+      const asked = { path: '/changes', query: `after=${after}`, msMax: BLOCK_MS_MAX, signal };
+      const reply = await this.#view.document(asked);
       const parts: string[] = [];
       for await (const part of reply.body) parts.push(String(part));
-      return reply.status === 200 ? parts.join('') : text(reply.status, parts.join(''));
+      return reply.status === 200 ? parts.join('') : plain(reply.status, parts.join(''));
     } catch (thrown) {
       if (!(thrown instanceof ChildFailure)) throw thrown;
-      return text(503, 'the page process has no answer\n');
+      return plain(503, 'the page process has no answer\n');
     }
   }
 }
@@ -139,10 +127,6 @@ const EVENTS = 'text/event-stream; charset=utf-8';
 
 /** A comment, which readers skip. */
 const HEARTBEAT = ':\n\n';
-
-function text(status: number, body: string): Reply {
-  return { status, type: TYPES.text, body };
-}
 
 async function send(response: ServerResponse, block: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();

@@ -89,6 +89,11 @@ const OF_TABLE: readonly (readonly [string, string, (table: TableStatus) => numb
   ['pending_edits', 'Edited rows that are still to be pushed.', ({ pendingCount }) => pendingCount],
   ['parked_rows', 'Edited rows that wait for a person or a timer.', ({ parkedCount }) => parkedCount],
   ['conflicts', 'Conflicts that wait for a person.', ({ conflictCount }) => conflictCount],
+  [
+    'uncertain_creates',
+    'Rows that may or may not have been created at the origin.',
+    ({ inDoubtCount }) => inDoubtCount,
+  ],
 ];
 
 function tableMetrics({ problems, tables, replica, nowMs }: Measures): readonly Metric[] {
@@ -97,8 +102,7 @@ function tableMetrics({ problems, tables, replica, nowMs }: Measures): readonly 
       const value = valueOf(table);
       return value === null ? [] : [{ labels: { table: table.table }, value }];
     });
-  const counted = (counts: ReplicaMeasures['sweeps']): readonly Sample[] =>
-    counts.map(({ table, count }) => ({ labels: { table }, value: count }));
+  const sweeps = replica.sweeps.map(({ table, count }) => ({ labels: { table }, value: count }));
   const conflicts = replica.conflicts.map(({ table, winner, count }) => ({ labels: { table, winner }, value: count }));
   const oldest = perTable(({ oldestChangeAt }) => ageOf(oldestChangeAt, nowMs));
   return [
@@ -108,10 +112,9 @@ function tableMetrics({ problems, tables, replica, nowMs }: Measures): readonly 
       'What is wrong, by code and severity as in problems.md: rows, conflicts or tables, 1 where nothing is counted.',
       problemSamples(problems),
     ),
-    gauge('uncertain_creates', 'Rows that may or may not have been created at the origin.', counted(replica.inDoubt)),
     counter('conflicts_total', 'Conflicts so far, by who won when they came up.', conflicts),
     gauge('oldest_pending_seconds', 'Age of the oldest edit that the origin has not taken.', oldest),
-    counter('sweeps_total', 'Sweeps that were begun, over the life of the replica.', counted(replica.sweeps)),
+    counter('sweeps_total', 'Sweeps that were begun, over the life of the replica.', sweeps),
     gauge(
       'schema_drift',
       'Tables and columns that are kept although the origin no longer describes them.',

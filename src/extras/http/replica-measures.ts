@@ -6,8 +6,6 @@ import type { ReplicaReader } from '../../replica/reader.ts';
 import { readPrunable } from '../shared/drift.ts';
 
 export interface ReplicaMeasures {
-  /** Rows of each table that may have been created at the origin. */
-  readonly inDoubt: readonly TableCount[];
   /** Sweeps that were begun of each table, over the life of the replica. */
   readonly sweeps: readonly TableCount[];
   /** All conflicts that were kept, by who won when they came up. */
@@ -28,14 +26,9 @@ export function readReplicaMeasures(reader: ReplicaReader): ReplicaMeasures {
   // Looks without moving anything.
   const [log] = reader.all(sql`PRAGMA wal_checkpoint(NOOP)`) as { log: number; checkpointed: number }[]; // its two columns
   return {
-    inDoubt: reader.all(
-      sql`SELECT t.local_name AS "table",
-            (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'inDoubt') AS count
-          FROM _rowsync_tables t ORDER BY t.local_name`,
-    ) as TableCount[], // columns and types are ours
     sweeps: reader.all(
       sql`SELECT local_name AS "table", sweep AS count FROM _rowsync_tables ORDER BY local_name`,
-    ) as TableCount[], // as above
+    ) as TableCount[], // columns and types are ours
     conflicts: reader.all(
       sql`SELECT "table", winner, count(*) AS count FROM sync_conflicts GROUP BY "table", winner`,
     ) as (TableCount & { winner: string })[], // as above

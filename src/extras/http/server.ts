@@ -20,6 +20,7 @@ import {
   answerPost,
   barOf,
   isSignedIn,
+  plain,
   POST_PATHS,
   showsKey,
   signInReply,
@@ -201,10 +202,6 @@ function isOwnHost(host: string, names: readonly string[] | null): boolean {
   if (names !== null) return names.includes(host);
   const name = host.replace(/:\d+$/, '');
   return OWN_NAMES.some((own) => own === name);
-}
-
-function plain(status: number, body: string): Reply {
-  return { status, type: TYPES.text, body };
 }
 
 const ASSETS: ReadonlyMap<string, Reply> = new Map([

@@ -44,9 +44,9 @@ export async function answerSignedIn(
   const said = SAID.get(new URLSearchParams(query).get(path === '/' ? 'said' : '_said') ?? '') ?? null;
   const isStream = /^\/(?:export|file)\//.test(path);
   const msMax = isStream ? STREAM_MS_MAX : PAGE_MS_MAX;
-  const asked = { query, form: null, said, msMax, signal: gone.signal };
+  const asked = { query, said, msMax, signal: gone.signal };
   try {
-    await readStale({ path, query }, (place) => actions.document({ ...asked, path: place, isStream: false }), actions);
+    await readStale({ path, query }, (place) => actions.document({ ...asked, path: place }), actions);
     return await actions.document({ ...asked, path, isStream });
   } catch (thrown) {
     const failed = failureReply(thrown, barOf(actions));
@@ -54,7 +54,7 @@ export async function answerSignedIn(
     const { sentence, hint } = WORDS[thrown.reason];
     const refused = { words: `${sentence}. ${hint}`, conflictId: null, value: null };
     return actions
-      .document({ ...asked, path, isStream: false, refused })
+      .document({ ...asked, path, refused })
       .then((reply) => ({ ...reply, status: failed.status }))
       .catch(() => failed);
   }

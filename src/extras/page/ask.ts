@@ -2,19 +2,32 @@
  * The page for questions in SQL. The query is part of the address, so it can be kept and sent to a colleague.
  */
 import { bytesText, countText, durationText, plural } from '../../base/text.ts';
-import type { BrowsedTable } from '../shared/rows-page.ts';
+import { asRowsyncError, usageError } from '../../base/errors.ts';
 import { ident } from '../../base/sql.ts';
 import { isZone } from '../../wire/time-zones.ts';
+import type { QueryAnswer, ReplicaReader } from '../../replica/reader.ts';
+import { readKnownTables } from '../history/known-since.ts';
+import { queryPast } from '../history/past-tables.ts';
+import type { AnswerChunks } from '../shared/child-process.ts';
+import { oldestOf } from '../shared/freshness.ts';
+import { ageBound, requireFresh } from '../shared/fresh-tables.ts';
+import { readBrowsedTables, readSaved, readViews, type SavedQuestion } from '../shared/rows-page.ts';
+import { framed, meantHtml, problem, type PageInput } from './context.ts';
+import { questionOf } from './saved-questions.ts';
 import { pathPart } from './address.ts';
 import { exact, html, type Html } from './html.ts';
 import { foldedHtml, hiddenHtml } from './layout.ts';
 import { cutText } from './values.ts';
 
 /** Rows of an answer that the page shows; an export has all. */
-export const ANSWER_ROWS_MAX = 1_000;
+const ANSWER_ROWS_MAX = 1_000;
 const CELL_CHARS_MAX = 1_000;
+/** Bytes of an answer that the page holds. */
+const ANSWER_BYTES_MAX = 8_000_000;
+/** Memory of SQLite for one page or query. */
+export const SQLITE_BYTES_MAX = 48 * 1024 * 1024;
 
-export type QueryOutcome =
+type QueryOutcome =
   | {
       readonly kind: 'answer';
       readonly columns: readonly string[];
@@ -26,26 +39,7 @@ export type QueryOutcome =
     }
   | { readonly kind: 'problem'; readonly words: string; readonly hint: string };
 
-export interface AskView {
-  readonly sql: string;
-  /** A moment, as it was typed; empty for the present. */
-  readonly at: string;
-  /** How old the tables may be, as it was typed; empty for any age. */
-  readonly fresh: string;
-  /** The name of the question; null for one that is not saved. */
-  readonly name: string | null;
-  readonly saved: readonly string[];
-  readonly formToken: string;
-  readonly hasHistory: boolean;
-  /** The zone of a moment that names none. */
-  readonly zone: string;
-  /** Null before the first question. */
-  readonly asked: QueryOutcome | null;
-  /** A name that the question could not be saved under, and why. */
-  readonly unsaved?: { readonly name: string; readonly words: string };
-  readonly tables: readonly BrowsedTable[];
-  readonly views: readonly { readonly name: string; readonly columns: readonly string[] }[];
-}
+type AskView = ReturnType<typeof readAskView>;
 
 const EXAMPLES = [
   'SELECT * FROM sync_status',
@@ -53,7 +47,7 @@ const EXAMPLES = [
   'SELECT kind, outcome, count(*), max(started_at) FROM sync_runs GROUP BY 1, 2',
 ] as const;
 
-export function askHtml(view: AskView): Html {
+function askHtml(view: AskView): Html {
   const { sql, at, fresh, hasHistory, zone, asked, unsaved } = view;
   return html`<h1>${view.name === null ? 'Ask in SQL' : html`<bdi>${view.name}</bdi>`}</h1>
     ${unsaved !== undefined && html`<p class="problem" role="alert">The question was not saved: ${unsaved.words}</p>`}
@@ -246,4 +240,123 @@ export function machineZone(): string {
   // Its type promises more than Node keeps.
   const { timeZone }: { readonly timeZone?: string } = Intl.DateTimeFormat().resolvedOptions();
   return timeZone !== undefined && isZone(timeZone) ? timeZone : 'UTC';
+}
+
+/** The page of a question: of the saved one with this name, or of the one in the address. `unsaved`: why it was not saved under a name. */
+export function answerAsk(desk: PageInput, name: string, unsaved?: UnsavedQuestion): AnswerChunks {
+  const { reader } = desk;
+  const saved = readSaved(reader);
+  const question = saved.find((each) => each.name === name) ?? null;
+  if (question === null && name !== '') {
+    const names = saved.map((each) => each.name);
+    const meant = meantHtml(name, names, (near) => html`<a href="/ask/${pathPart(near)}"><bdi>${near}</bdi></a>`);
+    const hint = html`${meant}<a href="/ask">All saved questions</a>`;
+    return problem(desk, 404, `There is no question “${name}”`, hint);
+  }
+  const view = readAskView(desk, { question, saved, unsaved });
+  const frame = { title: `${question?.name ?? 'Ask'} · rowsync`, place: 'Ask', isWide: true } as const;
+  return framed(desk, frame, askHtml(view), view.asked?.kind === 'problem' ? 400 : 200);
+}
+
+/** A name that a question could not be saved under, and why. */
+interface UnsavedQuestion {
+  readonly name: string;
+  readonly words: string;
+}
+
+function readAskView(
+  { reader, query, request }: PageInput,
+  given: {
+    readonly question: SavedQuestion | null;
+    readonly saved: readonly SavedQuestion[];
+    readonly unsaved: UnsavedQuestion | undefined;
+  },
+) {
+  const { question, saved, unsaved } = given;
+  const sql = question?.sql ?? questionOf(query.get('sql'));
+  const at = query.get('at') ?? '';
+  const fresh = query.get('fresh') ?? '';
+  // A question that was stopped comes back as it was typed, and is not asked again.
+  const isStopped = request.refused !== undefined;
+  return {
+    sql,
+    /** A moment, as it was typed; empty for the present. */
+    at,
+    /** How old the tables may be, as it was typed; empty for any age. */
+    fresh,
+    /** The name of the question; null for one that is not saved. */
+    name: question?.name ?? null,
+    saved: saved.map(({ name }) => name),
+    formToken: request.formToken,
+    hasHistory: readKnownTables(reader).some(({ since }) => since !== null),
+    /** The zone of a moment that names none. */
+    zone: machineZone(),
+    /** Null before the first question. */
+    asked: sql === '' || isStopped ? null : ask(reader, { sql, at, fresh, nowMs: request.nowMs }),
+    unsaved,
+    tables: readBrowsedTables(reader),
+    views: readViews(reader),
+  };
+}
+
+/** A question and its moment: empty for the present; without a zone, in the zone of this machine. */
+interface QueryRequest {
+  readonly sql: string;
+  readonly at: string;
+  /** How old the tables may be; empty for any age. */
+  readonly fresh: string;
+  readonly nowMs: number;
+}
+
+/** The answer to a question. @throws RowsyncError as a query does. */
+export function queryAt(
+  reader: ReplicaReader,
+  { sql, at, fresh, nowMs }: QueryRequest,
+): QueryAnswer & { readonly asOf: string | null } {
+  if (at === '' || fresh !== '') {
+    const names = (): readonly string[] => reader.tablesOf(sql);
+    const tables = fresh === '' ? [] : requireFresh(reader, { names, bound: ageBound(fresh, nowMs) });
+    if (at === '') return { ...reader.query(sql), asOf: oldestOf(tables) };
+    throw usageError('A question is of an earlier time, or fresh', 'Leave one of them empty.');
+  }
+  const ms = Date.parse(at);
+  if (!Number.isNaN(ms)) return { ...queryPast(reader, sql, { moment: Math.floor(ms / 1000), nowMs }), asOf: null };
+  throw usageError(`Cannot read "${at}" as a time`, 'Write it as 2026-11-01T08:00, or leave it empty.');
+}
+
+function ask(reader: ReplicaReader, question: QueryRequest): QueryOutcome {
+  const startedMs = process.hrtime.bigint();
+  try {
+    const { columns, rows, asOf } = queryAt(reader, question);
+    const shown: (readonly unknown[])[] = [];
+    let bytes = 0;
+    let isCut = false;
+    for (const row of rows) {
+      if (shown.length === ANSWER_ROWS_MAX || bytes > ANSWER_BYTES_MAX) {
+        isCut = true;
+        break;
+      }
+      shown.push(row);
+      bytes += row.reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 8), 0);
+    }
+    return {
+      kind: 'answer',
+      columns,
+      rows: shown,
+      isCut,
+      tookMs: Number(process.hrtime.bigint() - startedMs) / 1e6,
+      asOf,
+    };
+  } catch (thrown) {
+    const { message, hint } = asRowsyncError(thrown);
+    if (/out of memory|blob too big/i.test(message)) {
+      const mebibytes = countText(SQLITE_BYTES_MAX / 1024 / 1024);
+      return {
+        kind: 'problem',
+        words: `The query needs more memory than the page gives it (${mebibytes} MiB)`,
+        hint: 'Ask for less, or ask with rowsync sql.',
+      };
+    }
+    return { kind: 'problem', words: message, hint };
+  }
 }

@@ -31,13 +31,15 @@ export function problem(
 /** The page about a name of no table, with the one that may be meant. */
 export function unknownTable(desk: PageInput, name: string): AnswerChunks {
   const names = readBrowsedTables(desk.reader).map((table) => table.name);
-  const near = nearestName(name, names);
-  const meant =
-    near !== null &&
-    html`Did you mean <a href="/browse/${pathPart(near)}"><bdi>${near}</bdi></a
-      >? `;
+  const meant = meantHtml(name, names, (near) => html`<a href="/browse/${pathPart(near)}"><bdi>${near}</bdi></a>`);
   const hint = html`${meant}It may have another name now: <a href="/browse">all tables</a>.`;
   return problem(desk, 404, `There is no table “${name}”`, hint);
+}
+
+/** Asks whether another name is meant; null where none is near. */
+export function meantHtml(name: string, names: readonly string[], link: (near: string) => Html): Html | null {
+  const near = nearestName(name, names);
+  return near === null ? null : html`Did you mean ${link(near)}? `;
 }
 
 /** A page with the bar at its top, and the result of the last decision. */

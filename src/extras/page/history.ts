@@ -95,14 +95,17 @@ export function cellsHtml(
     ${rest > 0 && html`<p class="none">${plural(rest, 'more cell')}</p>`}`;
 }
 
-/** Changes of an hour, by table and person; `by` is null if the origin names no person. */
-export interface HistoryHour {
-  readonly table: string;
+/** How many changes there were in an hour, by person; `by` is null if the origin names none. */
+export interface HourCount {
   /** `YYYY-MM-DDThh`, UTC. */
   readonly hour: string;
   readonly by: string | null;
-  readonly kind: string;
   readonly count: number;
+}
+
+export interface HistoryHour extends HourCount {
+  readonly table: string;
+  readonly kind: string;
 }
 
 /** Tables whose changes are kept, by their names here. */

@@ -6,45 +6,35 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { answerAsCsv, answerAsJson } from '../../base/result-formats.ts';
 import { asRowsyncError, usageError } from '../../base/errors.ts';
-import { countText, bytesText } from '../../base/text.ts';
+import { bytesText } from '../../base/text.ts';
 import {
   boundMemory,
   findBrowsedTable,
   readBrowsedTables,
-  readSaved,
-  readViews,
   rowsStatement,
   type BrowsedTable,
 } from '../shared/rows-page.ts';
 import { readStored } from '../shared/sql-client.ts';
 import { readFullCell, readFileLine } from '../shared/browse-row.ts';
-import { readKnownTables } from '../history/known-since.ts';
-import { queryPast } from '../history/past-tables.ts';
-import { openReader, type QueryAnswer, type ReplicaReader } from '../../replica/reader.ts';
+import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { mistakesIn, nameOfPart, pathPart, queryOf, shownColumns, queryFromAddress } from './address.ts';
 import { answerEdit, answerEditForm } from './edit-form.ts';
 import { answerEdits } from './waiting-edits.ts';
-import { ANSWER_ROWS_MAX, askHtml, machineZone, type AskView, type QueryOutcome } from './ask.ts';
+import { answerAsk, queryAt, SQLITE_BYTES_MAX } from './ask.ts';
 import { readTableView, rowsHtml, tablesHtml } from './browse.ts';
 import { framed, problem, redirect, saveAs, unknownTable, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
 import { answerRow } from './row.ts';
-import { answerSaving, questionOf } from './saved-questions.ts';
+import { answerSaving } from './saved-questions.ts';
 import { answerToday } from './today.ts';
 import { answerWork } from './work.ts';
 import { readEvents } from '../history/events.ts';
 import { nearestName } from '../../reconcile/option-bindings.ts';
-import { oldestOf } from '../shared/freshness.ts';
-import { ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
+import { ageBound, staleTables } from '../shared/fresh-tables.ts';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { FileStore } from '../../files/store.ts';
 import { html } from './html.ts';
-
-/** Memory of SQLite for one page or query. */
-export const SQLITE_BYTES_MAX = 48 * 1024 * 1024;
-/** Bytes of an answer that the page of a query holds. */
-const ANSWER_BYTES_MAX = 8_000_000;
 
 /** Answers a question; never throws but for a defect. */
 export function answerPage(request: PageRequest): AnswerChunks {
@@ -149,114 +139,11 @@ function answerCell(
   return { status: 200, type: 'application/octet-stream', headers: saveAs(`${column}.txt`), chunks: [data] };
 }
 
-function answerAsk(desk: PageInput, name: string, unsaved?: AskView['unsaved']): AnswerChunks {
-  const { reader, query } = desk;
-  const saved = readSaved(reader);
-  const question = saved.find((each) => each.name === name) ?? null;
-  if (question === null && name !== '') {
-    const names = saved.map((each) => each.name);
-    const near = nearestName(name, names);
-    const meant =
-      near !== null &&
-      html`Did you mean <a href="/ask/${pathPart(near)}"><bdi>${near}</bdi></a
-        >? `;
-    const hint = html`${meant}<a href="/ask">All saved questions</a>`;
-    return problem(desk, 404, `There is no question “${name}”`, hint);
-  }
-  const sql = question?.sql ?? questionOf(query.get('sql'));
-  const at = query.get('at') ?? '';
-  const fresh = query.get('fresh') ?? '';
-  // A question that was stopped comes back as it was typed, and is not asked again.
-  const isStopped = desk.request.refused !== undefined;
-  const asked = sql === '' || isStopped ? null : ask(reader, { sql, at, fresh, nowMs: desk.request.nowMs });
-  const body = askHtml({
-    sql,
-    at,
-    fresh,
-    name: question?.name ?? null,
-    saved: saved.map((each) => each.name),
-    formToken: desk.request.formToken,
-    hasHistory: readKnownTables(reader).some(({ since }) => since !== null),
-    zone: machineZone(),
-    asked,
-    ...(unsaved === undefined ? {} : { unsaved }),
-    tables: readBrowsedTables(reader),
-    views: readViews(reader),
-  });
-  return framed(
-    desk,
-    { title: `${question?.name ?? 'Ask'} · rowsync`, place: 'Ask', isWide: true },
-    body,
-    asked?.kind === 'problem' ? 400 : 200,
-  );
-}
-
 /** The tables that a question reads and that are older than it allows, by their names at the origin; the daemon asks before it asks the question. */
 function answerStale({ reader, query, request }: PageInput): AnswerChunks {
   const bound = ageBound(query.get('fresh') ?? '', request.nowMs);
   const stale = staleTables(reader, reader.tablesOf(query.get('sql') ?? ''), bound);
   return { status: 200, type: 'application/json', chunks: [JSON.stringify(stale.map(({ name }) => name))] };
-}
-
-/** A question and its moment: empty for the present; without a zone, in the zone of this machine. */
-interface QueryRequest {
-  readonly sql: string;
-  readonly at: string;
-  /** How old the tables may be; empty for any age. */
-  readonly fresh: string;
-  readonly nowMs: number;
-}
-
-function queryAt(
-  reader: ReplicaReader,
-  { sql, at, fresh, nowMs }: QueryRequest,
-): QueryAnswer & { readonly asOf: string | null } {
-  if (at === '' || fresh !== '') {
-    const names = (): readonly string[] => reader.tablesOf(sql);
-    const tables = fresh === '' ? [] : requireFresh(reader, { names, bound: ageBound(fresh, nowMs) });
-    if (at === '') return { ...reader.query(sql), asOf: oldestOf(tables) };
-    throw usageError('A question is of an earlier time, or fresh', 'Leave one of them empty.');
-  }
-  const ms = Date.parse(at);
-  if (!Number.isNaN(ms)) return { ...queryPast(reader, sql, { moment: Math.floor(ms / 1000), nowMs }), asOf: null };
-  throw usageError(`Cannot read "${at}" as a time`, 'Write it as 2026-11-01T08:00, or leave it empty.');
-}
-
-function ask(reader: ReplicaReader, question: QueryRequest): QueryOutcome {
-  const startedMs = process.hrtime.bigint();
-  try {
-    const { columns, rows, asOf } = queryAt(reader, question);
-    const shown: (readonly unknown[])[] = [];
-    let bytes = 0;
-    let isCut = false;
-    for (const row of rows) {
-      if (shown.length === ANSWER_ROWS_MAX || bytes > ANSWER_BYTES_MAX) {
-        isCut = true;
-        break;
-      }
-      shown.push(row);
-      bytes += row.reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 8), 0);
-    }
-    return {
-      kind: 'answer',
-      columns,
-      rows: shown,
-      isCut,
-      tookMs: Number(process.hrtime.bigint() - startedMs) / 1e6,
-      asOf,
-    };
-  } catch (thrown) {
-    const { message, hint } = asRowsyncError(thrown);
-    if (/out of memory|blob too big/i.test(message)) {
-      const mebibytes = countText(SQLITE_BYTES_MAX / 1024 / 1024);
-      return {
-        kind: 'problem',
-        words: `The query needs more memory than the page gives it (${mebibytes} MiB)`,
-        hint: 'Ask for less, or ask with rowsync sql.',
-      };
-    }
-    return { kind: 'problem', words: message, hint };
-  }
 }
 
 /** `/export/csv/TABLE?…` has the rows that the page of the table shows, without an end; `/export/csv?sql=…` an answer. */

@@ -16,7 +16,7 @@ import { stampFromMs } from '../../base/clock.ts';
 import { troubledTables } from '../../reconcile/account/account.ts';
 import { readBrowsedTables, type BrowsedColumn, type BrowsedTable } from '../shared/rows-page.ts';
 import { readIdAtOrigin, readNewestEntries, type HistoryEntry } from '../history/entries.ts';
-import { readHistoryHours, readJournalled, type HistoryHour, changesHtml, shownAt } from './history.ts';
+import { readHistoryHours, readJournalled, type HistoryHour, type HourCount, changesHtml, shownAt } from './history.ts';
 import { readQuarters, readTries } from './run-facts.ts';
 import { readSinkStatus } from '../shared/sinks.ts';
 import { sinkSentence } from '../shared/sink-text.ts';
@@ -333,14 +333,6 @@ function byHourAndPerson(counts: readonly HourCount[], firstHourMs: number): Pic
   }
   const people = [...byPerson].map(([name, count]) => ({ name, count })).toSorted((a, b) => b.count - a.count);
   return { byHour, people };
-}
-
-/** How many rows of a table were changed in an hour, and by whom; null where the table does not show it. */
-interface HourCount {
-  /** `YYYY-MM-DDThh`, UTC. */
-  readonly hour: string;
-  readonly by: string | null;
-  readonly count: number;
 }
 
 /** Rows by the stamp and the user that the origin shows as the last change; null for a table that shows no stamp. */
