@@ -31,6 +31,15 @@ export interface Metric {
   readonly samples: readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: number }[];
 }
 
+/** A number, or a sample for each set of labels. */
+export function gauge(name: string, help: string, samples: number | Metric['samples']): Metric {
+  return { name, kind: 'gauge', help, samples: typeof samples === 'number' ? [{ value: samples }] : samples };
+}
+
+export function counter(name: string, help: string, samples: number | Metric['samples']): Metric {
+  return { ...gauge(name, help, samples), kind: 'counter' };
+}
+
 export type ListenAddress =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
   | { readonly kind: 'socket'; readonly path: string };

@@ -8,7 +8,7 @@ import { stampFromMs } from '../../base/clock.ts';
 import { ident, sql } from '../../base/sql.ts';
 import { plural } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
-import type { DaemonPart, Metric } from '../../daemon/context.ts';
+import { gauge, type DaemonPart, type Metric } from '../../daemon/context.ts';
 import type { ExtraWork } from '../../daemon/work-kinds.ts';
 import { filesBeside } from '../shared/backup-content.ts';
 import { FileStore } from '../../files/store.ts';
@@ -203,12 +203,6 @@ export function watchDrill(configNow: () => Config): DaemonPart {
 }
 
 export function drillMetrics({ at, problem }: Pick<Drill, 'at' | 'problem'>): readonly Metric[] {
-  const gauge = (name: string, help: string, value: number): Metric => ({
-    name,
-    kind: 'gauge',
-    help,
-    samples: [{ value }],
-  });
   return [
     gauge('last_drill_timestamp_seconds', 'When the newest backup was last drilled.', Date.parse(at) / 1000),
     gauge('last_drill_passed', 'Whether that backup could be used: 1 or 0.', problem === null ? 1 : 0),

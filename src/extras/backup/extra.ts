@@ -1,7 +1,7 @@
 /**
  * Copies of the replica: backups by command and on schedule, restore, and rebuilding a damaged one.
  */
-import type { Metric } from '../../daemon/context.ts';
+import { gauge, type Metric } from '../../daemon/context.ts';
 import type { Extra } from '../../extra.ts';
 
 export const BACKUP: Extra = {
@@ -44,5 +44,5 @@ export const BACKUP: Extra = {
 /** When the last backup was begun. */
 export function backupMetric(lastMs: number): Metric {
   const help = 'When the last backup in backup.folder was begun; 0 for never.';
-  return { name: 'last_backup_timestamp_seconds', kind: 'gauge', help, samples: [{ value: lastMs / 1000 }] };
+  return gauge('last_backup_timestamp_seconds', help, lastMs / 1000);
 }

@@ -6,7 +6,7 @@
  * that it is (replica/older-copy.ts).
  */
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { existsSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { must } from '../../base/assert.ts';
@@ -31,6 +31,7 @@ import { replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
 import { takeLock } from '../../replica/lock.ts';
 import { queryNumber, queryTexts } from '../../replica/query.ts';
 import type { CarryReport } from '../shared/backup-content.ts';
+import { namesIn } from '../shared/file-names.ts';
 import { inheritSeries } from '../shared/sinks.ts';
 import type { StoredContent } from '../../reconcile/files.ts';
 
@@ -171,15 +172,6 @@ function readKin(path: string): string | null {
     return typeof kin === 'string' ? kin : null;
   } catch {
     return null;
-  }
-}
-
-/** A folder that cannot be read has none; making a file in it says what is wrong. */
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }
 

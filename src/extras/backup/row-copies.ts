@@ -44,14 +44,8 @@ function copiesBeside(source: string): readonly string[] {
     .filter((copy) => statSync(copy).isFile());
 }
 
-/** A row, with the ids that it had before. */
-interface SoughtRow {
-  readonly tableId: number;
-  readonly ids: readonly number[];
-}
-
 /** Whether a copy has anything of a row: in its table, in the journal, or elsewhere. Null where that cannot be read. */
-function hasRow(path: string, { tableId, ids }: SoughtRow): boolean | null {
+function hasRow(path: string, { tableId, ids }: ForgottenRow): boolean | null {
   try {
     return withFile(path, READ_ONLY, (db) => hasRowIn(db, { tableId, list: JSON.stringify(ids) }));
   } catch {

@@ -8,9 +8,19 @@ import { asRowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { durationText, plural } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
-import type { DaemonPart, ListenAddress, Metric, DaemonView, PathRequest, PlainAnswer } from '../../daemon/context.ts';
+import {
+  counter,
+  gauge,
+  type DaemonPart,
+  type ListenAddress,
+  type Metric,
+  type DaemonView,
+  type PathRequest,
+  type PlainAnswer,
+} from '../../daemon/context.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
+import { decoded } from '../http/actions.ts';
 import { isSame } from '../http/page-key.ts';
 import { answerPath, handBounded, listenOn, REQUEST_MS_MAX } from '../http/server.ts';
 import { Doorbell } from './doorbell.ts';
@@ -79,31 +89,25 @@ export function doorbellMetrics(
   counts: Readonly<Record<string, number>>,
   { readCount, broughtCount, percentileMs }: Pick<Doorbell, 'readCount' | 'broughtCount' | 'percentileMs'>,
 ): readonly Metric[] {
+  const percentiles = [0.5, 0.99].flatMap((share) => {
+    const ms = percentileMs(share);
+    return ms === null ? [] : [{ labels: { percentile: String(share * 100) }, value: ms / 1_000 }];
+  });
   return [
-    {
-      name: 'doorbell_rings_total',
-      kind: 'counter',
-      help: 'Rings of the origin: those that counted, and others by what was wrong: the secret, the table, or too many.',
-      samples: Object.entries(counts).map(([outcome, value]) => ({ labels: { outcome }, value })),
-    },
-    {
-      name: 'doorbell_reads_total',
-      kind: 'counter',
-      help: 'Reads of tables that rang, and whether they brought something.',
-      samples: [
-        { labels: { brought: 'yes' }, value: broughtCount },
-        { labels: { brought: 'no' }, value: readCount - broughtCount },
-      ],
-    },
-    {
-      name: 'doorbell_seconds',
-      kind: 'gauge',
-      help: "Seconds from the origin's stamp to here of the last 1000 followed rows after rings, as percentiles.",
-      samples: [0.5, 0.99].flatMap((share) => {
-        const ms = percentileMs(share);
-        return ms === null ? [] : [{ labels: { percentile: String(share * 100) }, value: ms / 1_000 }];
-      }),
-    },
+    counter(
+      'doorbell_rings_total',
+      'Rings of the origin: those that counted, and others by what was wrong: the secret, the table, or too many.',
+      Object.entries(counts).map(([outcome, value]) => ({ labels: { outcome }, value })),
+    ),
+    counter('doorbell_reads_total', 'Reads of tables that rang, and whether they brought something.', [
+      { labels: { brought: 'yes' }, value: broughtCount },
+      { labels: { brought: 'no' }, value: readCount - broughtCount },
+    ]),
+    gauge(
+      'doorbell_seconds',
+      "Seconds from the origin's stamp to here of the last 1000 followed rows after rings, as percentiles.",
+      percentiles,
+    ),
   ];
 }
 
@@ -142,7 +146,7 @@ function listener(view: DaemonView) {
       look(view.resources().config);
       const [, , secret = '', name = '', ...rest] = path.split('/');
       const isSecret = isSame(secret, known.secret);
-      const table = nameByName.get(decoded(name)) ?? null;
+      const table = nameByName.get(decoded(name) ?? '') ?? null;
       const isTrue = isSecret && known.secret !== '';
       return { isTrue, table: rest.length === 0 && (method === 'GET' || method === 'POST') ? table : null };
     },
@@ -175,14 +179,6 @@ function readNames({ config, replica }: ReturnType<DaemonView['resources']>): Re
     ]);
   } catch {
     return new Map();
-  }
-}
-
-function decoded(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return '';
   }
 }
 

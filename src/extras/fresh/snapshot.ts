@@ -87,18 +87,11 @@ function showConfirmed(reader: ReplicaReader): void {
   reader.showViewsAgain();
 }
 
-/** A question: the tables that it reads, by their names in the file, and how old they may be. */
-interface FreshQuestion {
-  readonly reader: ReplicaReader;
-  readonly reads: () => readonly string[];
-  readonly within: string;
-}
-
 /** Leaves the reader in a transaction in which the tables are young enough. @throws RowsyncError `fresh.stale`, `usage.invalid`, `replica.query`. */
 async function freshen(
   invocation: Invocation,
   config: Config,
-  { reader, reads, within }: FreshQuestion,
+  { reader, reads, within }: Pick<HeldQuestion, 'reader' | 'reads'> & { readonly within: string },
 ): Promise<readonly AgedTable[]> {
   const bound = ageBound(within, invocation.session.clock.nowMs(), filtersOf(reader, config));
   const stale = staleTables(reader, reads(), bound);

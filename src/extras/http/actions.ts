@@ -350,7 +350,7 @@ function seenEdits(form: URLSearchParams): SeenEdits | null {
     : { table, rowId: integerFromText(form.get('row') ?? ''), version: form.get('seen') ?? '' };
 }
 
-function decoded(text: string | null): string | null {
+export function decoded(text: string | null): string | null {
   try {
     return text === null ? null : decodeURIComponent(text);
   } catch {

@@ -3,7 +3,7 @@
  * outcomes, never values or keys of rows. docs/reference/metrics.md is made from these.
  */
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { Metric } from '../../daemon/context.ts';
+import { counter, gauge, type Metric } from '../../daemon/context.ts';
 import type { Counters } from '../../origin/requests.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import { CATALOGUE } from '../../reconcile/account/problems.ts';
@@ -49,14 +49,6 @@ export function metricsText(measures: Measures): Promise<string> {
     for (const { labels = {}, value } of samples) metric.inc(labels, value);
   }
   return registry.metrics();
-}
-
-function gauge(name: string, help: string, samples: number | readonly Sample[]): Metric {
-  return { name, kind: 'gauge', help, samples: typeof samples === 'number' ? [{ value: samples }] : samples };
-}
-
-function counter(name: string, help: string, samples: number | readonly Sample[]): Metric {
-  return { ...gauge(name, help, samples), kind: 'counter' };
 }
 
 function daemonMetrics({ state, loopDelaySeconds }: Measures): readonly Metric[] {

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { usageError } from '../../base/errors.ts';
 import { makeFolders } from '../../base/file-system.ts';
 import { guessText } from '../../reconcile/option-bindings.ts';
-import { replicaError } from '../../replica/sqlite-errors.ts';
+import { withReplicaErrors } from '../../replica/sqlite-errors.ts';
 import { ENDINGS, proposalNames, type ProposalState } from './proposal-names.ts';
 import { storedProposal, type Proposal } from './proposal.ts';
 
@@ -56,15 +56,24 @@ export function keepProposal(folder: string, proposal: Proposal, { isShared }: {
     );
   }
   const path = join(folder, `${proposal.name}${ENDINGS.waiting}`);
+  withReplicaErrors(`Keeping the proposal ${proposal.name} in ${folder}`, () => {
+    if (makeFolders(folder) !== undefined) chmodSync(folder, isShared ? 0o2770 : 0o700);
+    // Whole, and never in the place of another one. The group of a shared replica may decide too.
+    writeProposal(path, proposal, { mode: isShared ? 0o660 : 0o600, place: linkSync });
+  });
+}
+
+/** Writes a file that gets its name once it is whole; its mode is independent of the umask of the process. */
+function writeProposal(
+  path: string,
+  proposal: Proposal,
+  { mode, place }: { readonly mode: number; readonly place: (from: string, to: string) => void },
+): void {
   const partial = `${path}.${process.pid}.partial`;
   try {
-    if (makeFolders(folder) !== undefined) chmodSync(folder, isShared ? 0o2770 : 0o700);
     writeFileSync(partial, `${JSON.stringify(proposal, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
-    // Independent of the umask of the process, since the group of a shared replica may decide too.
-    if (isShared) chmodSync(partial, 0o660);
-    linkSync(partial, path); // whole, and never in the place of another one
-  } catch (thrown) {
-    throw replicaError(thrown, `Keeping the proposal ${proposal.name} in ${folder}`);
+    chmodSync(partial, mode);
+    place(partial, path);
   } finally {
     rmSync(partial, { force: true });
   }
@@ -72,19 +81,13 @@ export function keepProposal(folder: string, proposal: Proposal, { isShared }: {
 
 /** Moves a proposal to another state: claims a waiting one, gives it back, or marks it as applied. @throws RowsyncError if another process was faster. */
 export function moveProposal(folder: string, name: string, [from, to]: readonly [ProposalState, ProposalState]): void {
-  try {
-    renameSync(join(folder, `${name}${ENDINGS[from]}`), join(folder, `${name}${ENDINGS[to]}`));
-  } catch (thrown) {
-    throw replicaError(thrown, `Taking the proposal ${name}`);
-  }
+  withReplicaErrors(`Taking the proposal ${name}`, () =>
+    renameSync(join(folder, `${name}${ENDINGS[from]}`), join(folder, `${name}${ENDINGS[to]}`)),
+  );
 }
 
 export function dropProposal(folder: string, { name, state }: FoundProposal): void {
-  try {
-    rmSync(join(folder, `${name}${ENDINGS[state]}`));
-  } catch (thrown) {
-    throw replicaError(thrown, `Dropping the proposal ${name}`);
-  }
+  withReplicaErrors(`Dropping the proposal ${name}`, () => rmSync(join(folder, `${name}${ENDINGS[state]}`)));
 }
 
 /** What proposals had of a row, or of a column of it. */
@@ -115,26 +118,16 @@ export function forgetInProposals(
       const edits = proposal.edits.map((edit) =>
         ofRow.includes(edit) ? { ...edit, cells: edit.cells.filter(({ column }) => !isMeant(column)) } : edit,
       );
-      replaceProposal(join(folder, `${name}${ENDINGS[state]}`), { ...proposal, note: '', edits });
+      const path = join(folder, `${name}${ENDINGS[state]}`);
+      withReplicaErrors(`Removing values from the proposal ${path}`, () => {
+        const mode = statSync(path).mode & 0o660;
+        writeProposal(path, { ...proposal, note: '', edits }, { mode, place: renameSync });
+      });
       changed.push(name);
     }
     if ((!isApplied && ofRow.length > 0) || having.some(({ kind }) => kind === 'insert')) others.push(name);
   }
   return { changed, others };
-}
-
-function replaceProposal(path: string, proposal: Proposal): void {
-  const partial = `${path}.${process.pid}.partial`;
-  try {
-    const mode = statSync(path).mode & 0o660;
-    writeFileSync(partial, `${JSON.stringify(proposal, null, 2)}\n`, { flag: 'wx', mode: 0o600 });
-    chmodSync(partial, mode);
-    renameSync(partial, path);
-  } catch (thrown) {
-    throw replicaError(thrown, `Removing values from the proposal ${path}`);
-  } finally {
-    rmSync(partial, { force: true });
-  }
 }
 
 /** Null for a file that keepProposal did not write: other users may write to the folder of a shared replica. */

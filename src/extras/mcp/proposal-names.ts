@@ -1,7 +1,7 @@
 /**
  * Lists proposals with their states by the names of their files, without reading the files.
  */
-import { readdirSync } from 'node:fs';
+import { namesIn } from '../shared/file-names.ts';
 
 export type ProposalState = 'waiting' | 'interrupted' | 'applied';
 
@@ -26,12 +26,4 @@ export function proposalNames(folder: string): readonly { readonly name: string;
 
 export function countWaitingProposals(folder: string): number {
   return proposalNames(folder).filter(({ state }) => state !== 'applied').length;
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // nobody proposed anything yet
-  }
 }

@@ -11,7 +11,7 @@ import { proposalsFolder } from './proposal-names.ts';
 import type { Proposal, StoredEdit } from './proposal.ts';
 import { type ClientConnection, workAsClient, readExactCells } from '../shared/sql-client.ts';
 import { editJson, previewOf, refusalLines } from '../history/edit-report.ts';
-import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, printJson, printResult } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { writePaged } from '../../cli/terminal/pager.ts';
 import { isAgreed } from '../shared/prompts.ts';
@@ -83,8 +83,8 @@ async function placeOf(invocation: Invocation): Promise<ProposalFolder> {
 async function list(invocation: Invocation): Promise<number> {
   const { folder } = await placeOf(invocation);
   const found = listProposals(folder);
-  if (invocation.isJson) await printJson(invocation, { proposals: found });
-  else await invocation.session.stdout.write(found.length === 0 ? 'No proposals\n' : found.map(lineText).join(''));
+  const text = found.length === 0 ? 'No proposals\n' : found.map(lineText).join('');
+  await printResult(invocation, { proposals: found }, text);
   return EXIT.done;
 }
 
@@ -163,8 +163,7 @@ function countsText(edits: Proposal['edits']): string {
 
 async function drop(invocation: Invocation, { folder }: ProposalFolder, found: FoundProposal): Promise<number> {
   dropProposal(folder, found);
-  if (invocation.isJson) await printJson(invocation, { dropped: found.name });
-  else await invocation.session.stdout.write(`${found.name} is dropped\n`);
+  await printResult(invocation, { dropped: found.name }, [`${found.name} is dropped`]);
   return EXIT.done;
 }
 

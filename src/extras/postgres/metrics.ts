@@ -1,7 +1,7 @@
 /**
  * How far behind sinks are, as metrics.
  */
-import type { Metric } from '../../daemon/context.ts';
+import { gauge, type Metric } from '../../daemon/context.ts';
 import type { SinkStatus } from '../shared/sinks.ts';
 
 const OF_SINK: readonly (readonly [string, string, (sink: SinkStatus) => number])[] = [
@@ -19,6 +19,6 @@ const OF_SINK: readonly (readonly [string, string, (sink: SinkStatus) => number]
 export function sinkMetrics(sinks: readonly SinkStatus[]): readonly Metric[] {
   return OF_SINK.map(([name, help, valueOf]) => {
     const samples = sinks.map((sink) => ({ labels: { sink: sink.name }, value: valueOf(sink) }));
-    return { name, kind: 'gauge', help, samples };
+    return gauge(name, help, samples);
   });
 }

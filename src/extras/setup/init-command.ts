@@ -2,16 +2,17 @@
  * `rowsync init`: writes a first configuration, from answers at a terminal or from options, and ends with `check`. Nothing is written before all is
  * known; what is there already is never replaced.
  */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type InitOptions, askAnswers, checkAnswers, routeOptions, type FirstFiles } from './init-questions.ts';
 import type { Runner, Invocation } from '../../extra.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { ROWSYNC } from '../../cli/runtime/installation.ts';
-import { looksLikeToken, systemCode } from '../../config/secrets.ts';
+import { looksLikeToken } from '../../config/secrets.ts';
 import { answerComplaints, firstConfigText, readAddress, type PushedTable } from './init-config.ts';
 import { become, ownerOf } from '../../cli/runtime/process-owner.ts';
+import { writeNewFile } from '../shared/new-file.ts';
 import { Prompter } from '../shared/prompts.ts';
 import { printable, shellWord } from '../../base/text.ts';
 import { checkAndPrint } from '../check/command.ts';
@@ -76,8 +77,8 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
         : proxy,
   };
   const tokenPath = resolve(session.folder, tokenFile);
-  if (token !== null) write(tokenPath, `${token}\n`, 0o600);
-  write(file, firstConfigText(written), 0o644);
+  if (token !== null) writeNewFile(tokenPath, `${token}\n`);
+  writeNewFile(file, firstConfigText(written), 0o644);
   for (const path of token === null ? [file] : [tokenPath, file]) {
     await session.stderr.write(`written: ${printable(path)}\n`);
   }
@@ -150,12 +151,4 @@ function pushedTable(text: string): PushedTable {
 function shortPath(folder: string, path: string): string {
   const short = relative(folder, path);
   return short === '' || short.startsWith('..') || isAbsolute(short) ? path : short;
-}
-
-function write(path: string, text: string, mode: number): void {
-  try {
-    writeFileSync(path, text, { mode, flag: 'wx' });
-  } catch (cause) {
-    throw usageError(`Writing ${path} failed: ${systemCode(cause)}`, 'Check its folder, or name another file.');
-  }
 }

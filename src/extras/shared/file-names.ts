@@ -1,8 +1,9 @@
 /**
  * Names for files and folders that are exported, from names of the origin, which are text and may be anything: paths,
  * devices, controls, nothing at all. Every name made here can be used on the usual systems, stays in its folder, and keeps its
- * extension. Names of one folder differ also where neither case nor the form of an accent counts. Pure.
+ * extension. Names of one folder differ also where neither case nor the form of an accent counts.
  */
+import { readdirSync } from 'node:fs';
 
 /** Bytes of a name in UTF-8; systems take 255, and a number may have to go behind it. */
 export const NAME_BYTES_MAX = 160;
@@ -78,5 +79,14 @@ export class FolderNames {
     for (let number = 2; this.#taken.has(foldedName(free)); number += 1) free = nameWithRemark(name, String(number));
     this.#taken.add(foldedName(free));
     return free;
+  }
+}
+
+/** The names in a folder; none in one that is missing or cannot be read, of which whoever makes a file there is told. */
+export function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
   }
 }

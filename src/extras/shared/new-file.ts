@@ -1,5 +1,5 @@
 /**
- * Writes a file that people read before they send it, for its owner alone.
+ * Writes a file that must not exist yet, for its owner alone unless it says more.
  */
 import { accessSync, constants, existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,9 +16,9 @@ export function checkNewFile(path: string): void {
 }
 
 /** Writes a new file. @throws RowsyncError `usage.invalid` where it is there already, or cannot be written. */
-export function writeNewFile(path: string, text: string): void {
+export function writeNewFile(path: string, text: string, mode = 0o600): void {
   try {
-    writeFileSync(path, text, { flag: 'wx', mode: 0o600 });
+    writeFileSync(path, text, { flag: 'wx', mode });
   } catch (cause) {
     throw notWritten(path, cause);
   }
