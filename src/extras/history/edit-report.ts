@@ -10,7 +10,7 @@ import type { Value } from '../../wire/schema.ts';
 import { planCellsJson } from '../../cli/report/push-report.ts';
 
 /** As a plan has it: what is in the table, and what the edit makes of it. */
-export function previewOf({ table, edits }: TableUndo): TablePreview {
+export function previewOf({ table, edits }: Pick<TableUndo, 'table' | 'edits'>): TablePreview {
   const rows = edits.map(({ rowId, kind, cells }): PreviewRow => ({
     rowId,
     kind,

@@ -21,7 +21,7 @@ import { SUMMARY } from '../../cli/commands/push.ts';
 import { findBrowsedTable, type BrowsedTable } from '../shared/rows-page.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { exactFromText, exactText, type Exact } from '../../replica/history-cells.ts';
-import type { InverseCell, InverseEdit, UndoRefusal } from '../history/undo-plan.ts';
+import type { Inverse, InverseCell, InverseEdit, UndoRefusal } from '../history/undo-plan.ts';
 import { reasonNotWritten } from './cells.ts';
 import { reasonNotEdited, writableOf } from './check-edits.ts';
 
@@ -67,6 +67,9 @@ export function addProposalCommands(program: Command, runner: Runner): void {
     .option('--yes', 'do not ask on a terminal');
   one('drop', 'forget a proposal', drop);
 }
+
+/** What came of the edits of one table. */
+type AppliedTable = Pick<TableUndo, 'table' | 'edits' | 'refusals'>;
 
 interface ProposalFolder {
   readonly replica: Config['replica'];
@@ -131,7 +134,7 @@ async function apply(
     return EXIT.needsPerson;
   }
   moveProposal(folder, found.name, ['waiting', 'interrupted']);
-  let tables: readonly TableUndo[];
+  let tables: readonly AppliedTable[];
   let isApplied = false;
   try {
     tables = workAsClient(replica.path, (from) => applyEdits(from, proposal), { isKept: (done) => !hasRefusals(done) });
@@ -167,7 +170,7 @@ async function drop(invocation: Invocation, { folder }: ProposalFolder, found: F
   return EXIT.done;
 }
 
-function hasRefusals(tables: readonly TableUndo[]): boolean {
+function hasRefusals(tables: readonly AppliedTable[]): boolean {
   return tables.some(({ refusals }) => refusals.length > 0);
 }
 
@@ -180,7 +183,7 @@ async function report(
     isShort,
   }: {
     readonly found: FoundProposal;
-    readonly tables: readonly TableUndo[];
+    readonly tables: readonly AppliedTable[];
     readonly isApplied: boolean;
     readonly isShort: boolean;
   },
@@ -208,7 +211,7 @@ async function report(
 }
 
 /** Writes the edits of a proposal by table, except where cells changed since or a value is refused. */
-function applyEdits(from: ClientConnection, { edits }: Proposal): readonly TableUndo[] {
+function applyEdits(from: ClientConnection, { edits }: Proposal): readonly AppliedTable[] {
   const byTable = new Map<string, { readonly edits: InverseEdit[]; readonly refusals: UndoRefusal[] }>();
   for (const edit of edits) {
     const group = byTable.get(edit.table) ?? { edits: [], refusals: [] };
@@ -220,24 +223,12 @@ function applyEdits(from: ClientConnection, { edits }: Proposal): readonly Table
     if (why === null) group.edits.push(found.edit);
     else group.refusals.push({ rowId: edit.rowId ?? 0, column: null, why });
   }
-  return [...byTable].map(([table, group]) => ({
-    table,
-    isTwoWay: true,
-    changeCount: 0,
-    withdrawn: [],
-    deleted: [],
-    ...group,
-  }));
+  return [...byTable].map(([table, group]) => ({ table, ...group }));
 }
 
-interface PlannedEdit {
-  readonly edit: InverseEdit | null;
-  readonly refusals: readonly UndoRefusal[];
-}
-
-function held(from: Connection, edit: StoredEdit): PlannedEdit {
+function held(from: Connection, edit: StoredEdit): Inverse {
   const rowId = edit.rowId ?? 0;
-  const refused = (why: string, column: string | null = null): PlannedEdit => ({
+  const refused = (why: string, column: string | null = null): Inverse => ({
     edit: null,
     refusals: [{ rowId, column, why }],
   });
@@ -269,7 +260,7 @@ function heldRow(
   table: BrowsedTable,
   { rowId, kind, cells }: StoredEdit & { readonly rowId: number },
   columns: readonly string[],
-): PlannedEdit {
+): Inverse {
   const today = readExactCells(from, table.name, { id: rowId, columns });
   if (today === null) return { edit: null, refusals: [{ rowId, column: null, why: 'the row was deleted since' }] };
   const wasOf = new Map(cells.map(({ column, was }) => [column, was]));

@@ -14,7 +14,7 @@ import { pgError } from './postgres-errors.ts';
 export type PgValue = string | number | bigint | boolean | null | readonly number[] | readonly string[];
 
 /** A row of an answer; numbers of 64 bits come as text. */
-export type PgRow = Readonly<Record<string, unknown>>;
+type PgRow = Readonly<Record<string, unknown>>;
 
 const CONNECT_MS_MAX = 10_000;
 /** A merge of a table of millions of rows takes minutes; what takes longer hangs. */
