@@ -30,7 +30,6 @@ import { answerSaving } from './saved-questions.ts';
 import { answerToday } from './today.ts';
 import { answerWork } from './work.ts';
 import { readEvents } from '../history/events.ts';
-import { nearestName } from '../../reconcile/option-bindings.ts';
 import { ageBound, staleTables } from '../shared/fresh-tables.ts';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { FileStore } from '../../files/store.ts';
