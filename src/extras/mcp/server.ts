@@ -7,7 +7,6 @@
  */
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { setImmediate } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -66,15 +65,15 @@ export async function serveAgents(settings: ServerSettings): Promise<void> {
   await server.connect(new StdioServerTransport(input, output, { maxBufferSize: MESSAGE_BYTES_MAX }));
   await Promise.race([ended, stopped]);
   // A client may close its end right behind its requests, and then read the answers.
-  await Promise.race([allGiven(answers), stopped]);
+  await Promise.race([allGiven(answers, settings.clock), stopped]);
   await server.close();
 }
 
 /** Waits for the answers to all that was read. The SDK takes up a request, and sends its answer, in the turn of the loop at hand. */
-async function allGiven(answers: ReadonlySet<Promise<ToolAnswer>>): Promise<void> {
-  await setImmediate();
+async function allGiven(answers: ReadonlySet<Promise<ToolAnswer>>, clock: Clock): Promise<void> {
+  await clock.sleep(0);
   await Promise.allSettled(answers);
-  await setImmediate();
+  await clock.sleep(0);
 }
 
 interface AgentServerContext {
