@@ -125,7 +125,7 @@ const BACKOFF_BY_HOPE: Readonly<Record<RetryHope, Backoff | null>> = {
 };
 
 /** A table with the names of its columns, at the origin and here. */
-interface SentTable {
+interface RefusedTable {
   readonly id: number;
   readonly columns: readonly { readonly name: string; readonly localName: string }[];
 }
@@ -133,7 +133,7 @@ interface SentTable {
 /** Stores why a row waits, and until when, in place of what was kept before. */
 export function storeRefusal(
   tx: Tx,
-  { id: tableId, columns }: SentTable,
+  { id: tableId, columns }: RefusedTable,
   { rowId, kind, reason, words, hope, ...refusal }: RowRefusal & { readonly rowId: number },
   nowMs: number,
 ): void {
