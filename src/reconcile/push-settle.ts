@@ -173,9 +173,9 @@ export function isTaken({ row, news, settlement }: SettledRow, columns: readonly
 }
 
 /** What the origin returned of an edit that it accepted: if the row is here as it was sent, a merge would store just that. Null for any other row. */
-export function takenAsSent({ row: { kind, cells, answer }, news: { remote, finding } }: SettledRow): Row | null {
-  const isPlain = kind === 'update' && answer?.as === 'accepted' && finding === 'there';
-  return isPlain && cells.every(({ file }) => file === undefined) ? remote : null;
+export function takenAsSent({ row: { kind, cells, answer }, news }: SettledRow): Row | null {
+  const isPlain = kind === 'update' && answer?.as === 'accepted' && cells.every(({ file }) => file === undefined);
+  return isPlain ? news.remote : null;
 }
 
 function wasAccepted({ answer }: BatchRow): boolean {
