@@ -58,7 +58,7 @@ export function tablesHtml(tables: readonly BrowsedTable[], statuses: readonly T
 type TableView = ReturnType<typeof readTableView>;
 
 /** Rows of a table whose values are counted for every page of it, which takes some milliseconds. */
-const COUNTED_ROWS_MAX = 5_000;
+const FEW_VALUES_ROWS_MAX = 5_000;
 
 /** Columns that have a choice of few values, which repeat, and these; none in a large table. */
 export function readFewValues(
@@ -67,7 +67,7 @@ export function readFewValues(
   columns: readonly string[],
   wish: BrowseQuery,
 ): ReadonlyMap<string, Facet> {
-  if (table.rowCount > COUNTED_ROWS_MAX) return new Map();
+  if (table.rowCount > FEW_VALUES_ROWS_MAX) return new Map();
   const facets = columns.map((column) => readFacet(from, table, column, wish));
   const few = facets.filter(({ values, isCut }) => values.length > 1 && !isCut && (values[0]?.count ?? 0) > 1);
   return new Map(few.map((facet) => [facet.column, facet]));
