@@ -4,6 +4,7 @@
 import * as z from 'zod';
 import { choice, PRINTABLE, section, size, text, textList } from './option-kinds.ts';
 import { tableScheduleWith, type AddedJobs } from './schedule-options.ts';
+import { matchesPattern } from '../base/name-pattern.ts';
 import { ownName, type NameScope } from '../reconcile/naming.ts';
 
 const COLUMNS_MUST_BE = 'must be a mapping of exclude or include, each a list of column names or patterns';
@@ -216,6 +217,15 @@ const tableOptionsWith = (jobs: AddedJobs) =>
     { ...TABLE_OPTIONS, schedule: tableScheduleWith(jobs) },
     'How to treat the tables that the pattern matches.',
   ).superRefine((options, context) => {
+    const needed = { match: options.match === undefined ? [] : [options.match], sort: options.sort ?? [] };
+    for (const pattern of Object.keys(options.mask ?? {})) {
+      for (const [option, names] of Object.entries(needed)) {
+        const name = names.find((one) => matchesPattern(pattern, one, { ignoreCase: true }));
+        if (name === undefined) continue;
+        const message = `names "${name}", which ${option} needs as it is at the origin`;
+        context.addIssue({ code: 'custom', path: ['mask', pattern], message });
+      }
+    }
     if (isPushed(options)) return;
     for (const key of ['match', 'conflict', 'workflow', 'delete'] as const) {
       if (options[key] === undefined) continue;

@@ -46,3 +46,12 @@ test.each(['mask: { A: md5 }', 'mask: { A: { constant: 1 } }', 'mask: hash', 'ma
     expect(complaints(yaml)).toHaveLength(1);
   },
 );
+
+test('refuses to mask what match and sort need as it is at the origin', () => {
+  expect(complaints('{ push: true, match: External Id, mask: { "external*": hash } }')).toEqual([
+    'tables.Customer.mask.external* names "External Id", which match needs as it is at the origin',
+  ]);
+  expect(complaints('{ sort: [Name], mask: { Name: hash } }')).toEqual([
+    'tables.Customer.mask.Name names "Name", which sort needs as it is at the origin',
+  ]);
+});
