@@ -28,7 +28,13 @@ export function readVersions(
   return ids.map((id) => ({ id, base: baseById.get(id) ?? null, local: localById.get(id) ?? null }));
 }
 
-/** Ids of the rows that hold what was sent of them, and are like their base otherwise; and the indexes of the columns that were sent. */
+/** SQLite's bound on the columns of a SELECT. */
+const RESULT_COLUMNS_MAX = 2000;
+
+/**
+ * Ids of the rows that hold what was sent of them, and are like their base otherwise; and the indexes of the columns that were sent. None where so many
+ * columns were sent that one SELECT cannot compare them.
+ */
 export function readAsSent(
   from: Connection,
   target: RowTarget,
@@ -36,6 +42,7 @@ export function readAsSent(
 ): { readonly ids: readonly number[]; readonly columns: ReadonlySet<number> } {
   const cellsById = new Map(rows.map(({ id, cells }) => [id, cells]));
   const sent = new Set(rows.flatMap(({ cells }) => cells.map(({ column }) => column)));
+  if (2 * sent.size + 1 > RESULT_COLUMNS_MAX) return { ids: [], columns: sent };
   const columns = target.columns.map((column, index) => ({ ...column, index })).filter(({ index }) => sent.has(index));
   const others = target.columns.filter((_column, index) => !sent.has(index));
   const both = columns.flatMap(({ localName }) => [sql`l.${ident(localName)}`, sql`b.${ident(localName)}`]);
