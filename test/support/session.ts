@@ -19,6 +19,7 @@ export interface RunResult {
 /** An output that remembers; `width` makes it a terminal. */
 export function collectingOutput(
   width: number | null = null,
+  isReaderGone: (text: string) => boolean = () => false,
 ): Output & { text(): string; onText: (text: string) => void } {
   let text = '';
   const stream = new Writable({
@@ -32,7 +33,9 @@ export function collectingOutput(
     stream: Object.assign(stream, { isTTY: width !== null, columns: width ?? undefined }),
     isTerminal: width !== null,
     isSystemdStream: false,
-    isClosed: false,
+    get isClosed() {
+      return isReaderGone(text);
+    },
     failure: null,
     logFailure: null,
     log: (line) => void output.write(line),
@@ -78,14 +81,16 @@ export async function runCli(
     signal?: AbortSignal;
     width?: number | null;
     stderrWidth?: number;
+    /** Whether the reader of the output has gone away, by the text so far. */
+    isReaderGone?: (text: string) => boolean;
   } = {},
 ): Promise<RunResult> {
   const { folder = process.cwd(), input } = world;
-  const isPlain = [world.typed, world.clock, world.signal, world.width ?? world.stderrWidth].every(
+  const isPlain = [world.typed, world.clock, world.signal, world.isReaderGone, world.width ?? world.stderrWidth].every(
     (it) => it === undefined,
   );
   if (IS_PACKED && isPlain) return await runRowsync(args, { folder, ...(input === undefined ? {} : { input }) });
-  const stdout = collectingOutput(world.width);
+  const stdout = collectingOutput(world.width, world.isReaderGone);
   const stderr = collectingOutput(world.stderrWidth);
   const stdin = world.typed === undefined ? inputOf(input) : typingPerson(world.typed, stderr);
   const exitCode = await run(

@@ -154,8 +154,10 @@ function* logJson(
   runs: readonly LoggedRun[],
   { filter, withRows }: RunListFormat,
 ): Generator<string> {
-  const entriesOf = (run: LoggedRun): Iterable<Iterable<string>> =>
-    Iterator.from(readRunEntries(from, run, filter)).map((entry) => [printableJson(entryJson(entry))]);
+  // Begun when its run is written: one statement is open at a time, and none once the reader went away.
+  const entriesOf = function* (run: LoggedRun): Iterable<Iterable<string>> {
+    for (const entry of readRunEntries(from, run, filter)) yield [printableJson(entryJson(entry))];
+  };
   const items = runs.map((run) =>
     withRows ? listJson(run, 'entries', entriesOf(run)) : [printableJson(JSON.stringify(run))],
   );

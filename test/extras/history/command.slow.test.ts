@@ -457,3 +457,19 @@ test('changes --follow ends when its reader goes away', async () => {
 
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 });
+
+test('log whose reader goes away ends without a word', async () => {
+  await using history = await startHistory();
+  const args = ['log', '--table', 'Note', '--json'];
+
+  const whole = await history.run(args);
+  const left = await runCli(args, {
+    folder: history.folder,
+    clock: history.clock,
+    isReaderGone: (text) => text !== '',
+  });
+
+  expect((JSON.parse(whole.stdout) as { runs: unknown[] }).runs.length).toBeGreaterThan(2);
+  expect(left).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(left.stdout.length).toBeLessThan(whole.stdout.length);
+});
