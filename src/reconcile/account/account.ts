@@ -18,8 +18,10 @@ export interface Problem {
   readonly count: number;
   /** Since when, as a stamp; null where that is not known. */
   readonly since: string | null;
+  /** May say an age: over time a problem is known by its code, table and `since`. */
   readonly sentence: string;
   readonly hint: string;
+  /** The words of the error within the sentence of a failed run. */
   readonly words?: string;
 }
 

@@ -85,7 +85,8 @@ function saidOfRun(complaint: FoundComplaint, { nowMs, keeper }: AccountFacts): 
   const found = said(complaint, null);
   if (run === undefined || kindOf(complaint) === 'held') return found;
   const next = keeper === 'service' ? 'rowsync tries again by itself' : `run rowsync ${about}`;
-  const isPassed = run.isAnsweredSince && complaint.code.startsWith('origin.');
+  // What the origin refuses of one kind of run it may answer of another.
+  const isPassed = run.isAnsweredSince && kindOf(complaint) === 'late' && complaint.code.startsWith('origin.');
   return {
     ...found,
     words,

@@ -124,7 +124,8 @@ test('a push that failed last is told, also where no edit waits', () => {
 test.each<[FoundComplaint['about'], string, boolean, AccountFacts['keeper'], string]>([
   ['push', 'origin.unreachable', false, 'nobody', 'do'],
   ['push', 'origin.unreachable', true, 'nobody', 'The origin has answered since: run rowsync push.'],
-  ['pull', 'origin.unauthorized', true, 'silent', 'The origin has answered since: run rowsync pull.'],
+  ['pull', 'origin.unreachable', true, 'silent', 'The origin has answered since: run rowsync pull.'],
+  ['push', 'origin.unauthorized', true, 'nobody', 'do'],
   ['pull', 'origin.unreachable', true, 'service', 'The origin has answered since: rowsync tries again by itself.'],
   ['pull', 'replica.full', true, 'nobody', 'do'],
 ])('a %s that failed with %s is named with its time, and what to do', (about, code, isAnsweredSince, keeper, hint) => {
