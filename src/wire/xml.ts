@@ -4,7 +4,7 @@
  * items (`<tables><table>`), `<Error>` as the root when the whole request failed. Rows of a write have any names.
  *
  * Documents are brought into the JSON form and read there. So each field is described once, and a number or a boolean may be its text (json.ts,
- * writes.ts, attachments.ts). Pages of rows, where time counts, go straight to and from `Value`s.
+ * writes.ts, schema.ts). Pages of rows, where time counts, go straight to and from `Value`s.
  */
 import { XMLBuilder } from 'fast-xml-parser';
 
