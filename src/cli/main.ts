@@ -28,7 +28,8 @@ function stopSignal(): AbortSignal {
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
       if (controller.signal.aborted) process.exit(EXIT_INTERRUPTED);
-      void stderr.write(name === 'SIGINT' ? 'Stopping; press Ctrl-C again to quit now\n' : 'Stopping\n');
+      // Only to a person: among the lines of a daemon's log it would be the one that is no JSON.
+      if (name === 'SIGINT') void stderr.write('Stopping; press Ctrl-C again to quit now\n');
       controller.abort();
     });
   }

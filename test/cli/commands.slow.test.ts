@@ -277,9 +277,9 @@ test('schema shows what the origin changed, with what is stopped and why', async
 });
 
 test.each([
-  ['SIGTERM', 'Stopping\n'],
-  ['SIGINT', 'Stopping; press Ctrl-C again to quit now\n'],
-] as const)('a pull that is asked to stop by %s exits with 75, and the next one goes on', async (signal, says) => {
+  ['SIGTERM', false],
+  ['SIGINT', true],
+] as const)('a pull that is asked to stop by %s exits with 75, and the next one goes on', async (signal, isPerson) => {
   await using sandbox = await startTestSandbox({ tables: tables() });
   using workspace = makeWorkspace(sandbox, 'limits: { pageRows: 5, concurrency: 1 }');
   const child = startRowsync(['pull', 'Note'], workspace);
@@ -289,7 +289,7 @@ test.each([
   const resumed = await runCli(['pull', 'Note'], workspace);
 
   expect(stopped.exitCode).toBe(75);
-  expect(stopped.stderr).toContain(says);
+  expect(stopped.stderr.includes('Stopping; press Ctrl-C again to quit now\n')).toBe(isPerson);
   expect(stopped.stdout).toContain('not finished, because rowsync was asked to stop');
   expect(resumed.exitCode).toBe(0);
   expect(resumed.stdout).toContain('1 table, 60 rows');

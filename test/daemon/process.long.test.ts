@@ -67,7 +67,7 @@ test('SIGUSR1 starts a cycle now, and opens no debugger', async () => {
   expect(withReplica(workspace.folder, (db) => db.prepare('SELECT count(*) FROM "Note"').pluck().get())).toBe(6);
   daemon.process.kill('SIGTERM');
   const { exitCode, stderr } = await daemon.end;
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: 'Stopping\n' });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 });
 
 test('SIGHUP takes over a good configuration and refuses a bad one', async () => {
