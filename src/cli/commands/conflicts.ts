@@ -64,7 +64,10 @@ export function addConflictCommands(program: Command, runner: Runner): void {
     .command('discard')
     .argument('<table>', 'name of the table')
     .argument('[id]', '_id of the row')
-    .option('--all', 'every edited row of the table that is neither in conflict nor refused')
+    .option(
+      '--all',
+      'every edited row of the table that is neither in conflict nor refused; also those in doubt, which it names',
+    )
     .description('put an edited row back to what the origin last confirmed')
     .addHelpText('after', DISCARD_EXAMPLES)
     .action(runner(discard));

@@ -126,6 +126,7 @@ test.each<[FoundComplaint['about'], string, boolean, AccountFacts['keeper'], str
   ['push', 'origin.unreachable', true, 'nobody', 'The origin has answered since: run rowsync push.'],
   ['pull', 'origin.unreachable', true, 'silent', 'The origin has answered since: run rowsync pull.'],
   ['push', 'origin.unauthorized', true, 'nobody', 'do'],
+  ['push', 'push.shape', true, 'nobody', 'do'],
   ['pull', 'origin.unreachable', true, 'service', 'The origin has answered since: rowsync tries again by itself.'],
   ['pull', 'replica.full', true, 'nobody', 'do'],
 ])('a %s that failed with %s is named with its time, and what to do', (about, code, isAnsweredSince, keeper, hint) => {
