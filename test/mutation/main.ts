@@ -34,6 +34,12 @@ function readReport(): Report {
   return JSON.parse(readFileSync(REPORT_FILE, 'utf8')) as Report;
 }
 
+/** The folder of its tests below `test/`. */
+function roomOf(file: string): string {
+  const [, room = '', inExtras = ''] = file.split('/');
+  return room === 'extras' ? `${room}/${inExtras}` : room;
+}
+
 function doesImport(testFile: string, file: string): boolean {
   return readFileSync(testFile, 'utf8').includes(`${relative(TOP, file).replace('src/', '/')}'`);
 }
@@ -151,7 +157,7 @@ async function main(files: readonly string[]): Promise<number> {
     const { file, line, lineText, from, to } = mutant;
     say(`${file}:${line}: ${lineText}\n    ${from}  →  ${to === '' ? 'removed' : to}`);
   };
-  for (const [room, ofRoom] of Map.groupBy(files, (file) => file.split('/')[1] ?? ''))
+  for (const [room, ofRoom] of Map.groupBy(files, roomOf))
     survivors.push(...(await survivorsOf(room, ofRoom, onSurvivor)));
   const keys = new Set(survivors.map(keyOf));
   const unneeded = EQUIVALENT.filter(
@@ -171,8 +177,7 @@ function codeOf(file: string): string {
 
 /** What a file and the tests that import it are now, whatever they are called. */
 function digestOf(file: string): string {
-  const room = file.split('/')[1] ?? '';
-  const tests = globSync(`test/${room}/**/*.test.ts`, { cwd: TOP })
+  const tests = globSync(`test/${roomOf(file)}/**/*.test.ts`, { cwd: TOP })
     .filter((test) => doesImport(join(TOP, test), join(TOP, file)))
     .map(codeOf)
     .toSorted();
