@@ -207,12 +207,15 @@ function settleTaken(
   settled: readonly SettledRow[],
 ): readonly SettledRow[] {
   if (bases === undefined) return settled;
-  const plain = settled.filter((one) => takenAsSent(one) !== null);
+  const plain = settled.flatMap((one) => {
+    const remote = takenAsSent(one);
+    return remote === null ? [] : [{ row: one.row, remote }];
+  });
   const plainRows = plain.map(({ row }) => row);
   const asSent = readAsSent(tx, table, plainRows);
   const questions = readOpenQuestions(tx, table, asSent.ids);
   const taken = new Set(asSent.ids.filter((id) => !questions.has(id)));
-  const rows = plain.flatMap((one) => (taken.has(one.row.id) ? (takenAsSent(one) ?? []) : []));
+  const rows = plain.flatMap(({ row, remote }) => (taken.has(row.id) ? [remote] : []));
   storeTaken(tx, table, rows, { at: stampFromMs(context.clock.nowMs()), known: bases, sent: asSent.columns });
   return settled.filter(({ row }) => !taken.has(row.id));
 }
