@@ -98,7 +98,9 @@ export function importRows(from: Connection, table: TwoWayTable, wish: ImportReq
       counts.leftOutCount += 1;
       continue;
     }
-    const written = editRow(from, table, found, { cells, isRead: own.length === 0 });
+    // The cell that a row was found by is the same value, however the file spells it.
+    const taken = found === null ? cells : cells.filter(({ column }) => column !== match?.column);
+    const written = editRow(from, table, found, { cells: taken, isRead: own.length === 0 });
     if (written === null) counts.equalCount += 1;
     else if ('rowId' in written) rows.push(written);
     else problems.push(...written.map((problem) => ({ line: row.line, ...problem })));

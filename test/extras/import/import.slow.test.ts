@@ -75,6 +75,18 @@ test('a plan writes nothing; --confirm makes edits, which a push carries; the se
   ]);
 });
 
+test('the cell that a row is found by stays as it is here, however the file spells it', async () => {
+  await using world = await startWorld();
+
+  const taken = await world.take('a.csv', 'Title,Code\nchanged, C2 \nnew,C9\n', '--confirm');
+
+  expect(taken).toMatchObject({ exitCode: 0, insertedCount: 1, updatedCount: 1 });
+  expect(await world.rows('"Title", "Code"', `"Title" IN ('changed', 'new')`)).toEqual([
+    { Title: 'new', Code: 'C9' },
+    { Title: 'changed', Code: 'c2' },
+  ]);
+});
+
 test('every cell that cannot be read is listed with its line, and so is what a trigger refuses; then nothing is done', async () => {
   await using world = await startWorld();
   const file =
