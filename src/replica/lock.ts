@@ -84,7 +84,7 @@ export function takeLock(path: string, mode: number, connect: Connect = connectA
     const error = replicaError(thrown, `Locking ${lockPath}`);
     if (error.code !== 'replica.busy') throw error;
     throw new RowsyncError('replica', 'replica.inUse', {
-      message: `Another rowsync process works on ${path}`,
+      message: inUseText(path),
       hint: 'Wait for it to end, or stop it. Meanwhile `rowsync status`, `sql`, `plan` and `backup` work, and a daemon starts a cycle on SIGUSR1.',
       cause: thrown,
     });
@@ -108,6 +108,12 @@ export function isInUse(path: string): boolean {
   } finally {
     lock?.close();
   }
+}
+
+/** Says that another process works on a replica, and which one where that is known. */
+export function inUseText(path: string): string {
+  const pid = holderOf(path);
+  return `Another rowsync process works on ${path}${pid === null ? '' : ` (process ${pid})`}`;
 }
 
 /** The process that holds the lock of a replica, where the system lists locks (proc_locks(5)); else null. */

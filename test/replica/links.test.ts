@@ -17,7 +17,9 @@ test('a replica is in use under each of the names that lead to it, and is the sa
   const replica = openReplica(path, { clock: systemClock });
   symlinkSync(path, link);
 
-  expect(() => openReplica(link, { clock: systemClock })).toThrow('Another rowsync process works on');
+  expect(() => openReplica(link, { clock: systemClock })).toThrow(
+    `Another rowsync process works on ${link} (process ${process.pid})`,
+  );
 
   replica.close();
   const before = readFileSync(`${path}.sent`, 'utf8');

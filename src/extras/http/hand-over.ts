@@ -10,7 +10,7 @@ import type { ListenAddress } from '../../daemon/context.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import type { Invocation, WorkRequest } from '../../extra.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
-import { holderOf } from '../../replica/lock.ts';
+import { holderOf, inUseText } from '../../replica/lock.ts';
 import { openReader } from '../../replica/reader.ts';
 import { askDaemonForWork, type DaemonWork, failureOf, hearDaemonWork } from '../shared/daemon-client.ts';
 import { httpOf } from '../shared/http-settings.ts';
@@ -96,7 +96,7 @@ function inUse({ config, cause, news }: Asking, what: string): RowsyncError {
   const pid = holderOf(config.replica.path);
   const signal = pid === null ? '' : `; a daemon starts a cycle on kill -USR1 ${pid}, and ends on kill ${pid}`;
   return new RowsyncError('replica', 'replica.inUse', {
-    message: `Another rowsync process works on ${config.replica.path}${pid === null ? '' : ` (process ${pid})`}${news}`,
+    message: inUseText(config.replica.path) + news,
     hint: `Wait for it to end, or ${what}${signal}. Meanwhile rowsync status, sql, plan and backup work.`,
     cause,
   });
