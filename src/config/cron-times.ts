@@ -9,7 +9,7 @@
  * repeated hour counts twice, and the skipped one is left out.
  */
 import { CronTime } from 'cron';
-import { offsetMsAt } from '../wire/time-zones.ts';
+import { instantsOfLocal, offsetMsAt } from '../wire/time-zones.ts';
 
 export interface Schedule {
   /** As the configuration says it. */
@@ -21,12 +21,8 @@ export interface Schedule {
 const DAY_MS = 86_400_000;
 /** After so long the calendar is the same again, weekdays included. */
 const CALENDAR_MS = 146_097 * DAY_MS;
-/** Further ahead than this the way leads over more than one change of the clocks. */
-const HORIZON_MS = 3 * DAY_MS;
-/** Changes of the clocks are never closer to each other than this. */
-const STEP_MS = DAY_MS / 4;
-/** Matches looked at for one answer: an hour of minutes that were there before, and the segments between. */
-const LOOKS_MAX = 200;
+/** Matches looked at for one answer: the minutes of a skipped day (Samoa, 2011), and those of an hour that the clocks showed before. */
+const LOOKS_MAX = 2_000;
 
 const FIELDS = [
   { name: 'minute', size: 60 },
@@ -99,53 +95,31 @@ function nextLocal(cron: CronTime, localMs: number): number {
   return cron.getNextDateFrom(new Date(localMs - CALENDAR_MS), 'UTC').toMillis() + CALENDAR_MS;
 }
 
+/** Goes through the local times that match, and takes the instants that each one names. */
 function nextInstant({ cron, zone, everyHour }: Parts, afterMs: number): number {
-  let fromMs = afterMs;
-  let found = fromMs;
+  let soonestMs = Infinity;
+  // Clocks that go back within a day show these local times once more.
+  let localMs = afterMs + Math.min(offsetMsAt(afterMs, zone), offsetMsAt(afterMs + DAY_MS, zone));
   for (let look = 0; look < LOOKS_MAX; look += 1) {
-    const offsetMs = offsetMsAt(fromMs, zone);
-    found = nextLocal(cron, fromMs + offsetMs) - offsetMs;
-    if (found - fromMs > HORIZON_MS) {
-      fromMs = found - HORIZON_MS + DAY_MS; // nothing in between, however the clocks change
-      continue;
-    }
-    const changeMs = changeBetween(zone, fromMs, found);
-    if (changeMs === null) {
-      if (everyHour || !isRepeated(found, zone)) return found;
-      fromMs = found;
-      continue;
-    }
-    const gapMs = offsetMsAt(changeMs, zone) - offsetMs;
-    // A local time that is skipped: the hour never came, but the work is still wanted today.
-    if (gapMs > 0 && !everyHour && found < changeMs + gapMs && changeMs > afterMs) return changeMs;
-    // What is due at the very moment of the change must not be stepped over.
-    const atChange = nextLocal(cron, changeMs + offsetMs + gapMs - 1) - offsetMs - gapMs;
-    if (atChange === changeMs && changeMs > afterMs && (everyHour || !isRepeated(changeMs, zone))) return changeMs;
-    fromMs = changeMs;
+    localMs = nextLocal(cron, localMs);
+    const named = instantsOfLocal(localMs, zone);
+    const due = everyHour ? named : [named[0] ?? endOfGapMs(localMs, zone)];
+    const coming = due.filter((ms) => ms > afterMs);
+    soonestMs = Math.min(soonestMs, ...coming);
+    // The first instants of later local times come later.
+    if (due.length > 0 && coming.length === due.length) return soonestMs;
   }
-  return found;
+  return soonestMs;
 }
 
-/** The first instant of a new offset within (fromMs, toMs], or null. */
-function changeBetween(zone: string, fromMs: number, toMs: number): number | null {
-  const offsetMs = offsetMsAt(fromMs, zone);
-  for (let low = fromMs; low < toMs; low += STEP_MS) {
-    let high = Math.min(low + STEP_MS, toMs);
-    if (offsetMsAt(high, zone) === offsetMs) continue;
-    let same = low;
-    while (high - same > 1) {
-      const middle = Math.floor((same + high) / 2);
-      if (offsetMsAt(middle, zone) === offsetMs) same = middle;
-      else high = middle;
-    }
-    return high;
+/** The instant at which clocks of a zone went forward over a local time. */
+function endOfGapMs(localMs: number, zone: string): number {
+  let [beforeMs, afterMs] = [localMs - DAY_MS, localMs + DAY_MS];
+  const offsetMs = offsetMsAt(beforeMs, zone);
+  while (afterMs - beforeMs > 1) {
+    const middleMs = Math.floor((beforeMs + afterMs) / 2);
+    if (offsetMsAt(middleMs, zone) === offsetMs) beforeMs = middleMs;
+    else afterMs = middleMs;
   }
-  return null;
-}
-
-/** Whether the clocks of the zone had shown the same local time before, because they were put back since. */
-function isRepeated(ms: number, zone: string): boolean {
-  const before = offsetMsAt(ms - DAY_MS, zone);
-  const backMs = before - offsetMsAt(ms, zone);
-  return backMs > 0 && offsetMsAt(ms - backMs, zone) === before;
+  return afterMs;
 }

@@ -166,7 +166,7 @@ function offsetText(offsetMs: number): string {
 }
 
 /** The instants that a local time names in a zone, in their order: none in a spring gap, two in an autumn fold, else one. */
-function instantsOfLocal(localMs: number, zone: string): readonly number[] {
+export function instantsOfLocal(localMs: number, zone: string): readonly number[] {
   const before = localMs - offsetMsAt(localMs - DAY_MS, zone);
   const after = localMs - offsetMsAt(localMs + DAY_MS, zone);
   const candidates = before === after ? [before] : [before, after];
