@@ -18,12 +18,12 @@ import {
   hiddenProblem,
   processEnvironment,
   readCredentials,
+  SecretSources,
   systemCode,
-  type CredentialsResult,
   type Environment,
 } from './secrets.ts';
 import { tableRules, type TableRules } from './table-patterns.ts';
-import { readOriginRoute, type RouteResult } from './proxy.ts';
+import { readOriginRoute } from './proxy.ts';
 import { parseYaml } from './yaml.ts';
 
 export interface Config {
@@ -104,20 +104,17 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
   const isSecret = (at: ConfigProblem['path']): boolean => sections.some((section) => section.isSecret?.(at) === true);
   const expanded = expandVariables(values, environment, isSecret);
   const parsed = optionsSchema(sections).safeParse(expanded.values);
-  const login: CredentialsResult = options.needsCredentials
-    ? readCredentials(originSection(expanded.values), { folder: dirname(file), environment })
-    : { credentials: null, problems: [], warnings: [] };
+  const folder = dirname(file);
+  const { needsCredentials, needsExtraSecrets: needsSecrets = needsCredentials } = options;
+  const sources = new SecretSources(folder, environment);
+  const credentials = needsCredentials ? readCredentials(originSection(expanded.values), sources) : null;
+  const way = needsCredentials && parsed.success ? readOriginRoute(parsed.data.origin, sources) : {};
   const parsedOptions: Readonly<Record<string, unknown>> = parsed.data ?? {};
   const read = !parsed.success
     ? []
     : sections.flatMap(({ key, read: readSection }) => {
         if (key === undefined || readSection === undefined) return [];
-        const context = {
-          schedule: parsed.data.schedule,
-          folder: dirname(file),
-          environment,
-          needsSecrets: options.needsExtraSecrets ?? options.needsCredentials,
-        };
+        const context = { schedule: parsed.data.schedule, folder, sources, needsSecrets };
         return [{ key, ...readSection(parsedOptions[key], context) }];
       });
   const otherProblems = [
@@ -125,16 +122,7 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
     ...expanded.problems,
     ...(parsed.success ? read.flatMap((section) => section.problems ?? []) : problemsFromIssues(parsed.error.issues)),
   ];
-  const way: RouteResult =
-    parsed.success && options.needsCredentials
-      ? readOriginRoute(parsed.data.origin, { folder: dirname(file), environment })
-      : { way: {}, problems: [], warnings: [] };
-  const problems = [
-    ...otherProblems,
-    ...login.problems,
-    ...way.problems,
-    ...read.flatMap((section) => section.secretProblems ?? []),
-  ];
+  const problems = [...otherProblems, ...sources.problems];
   if (!parsed.success || problems.length > 0) {
     const described = describeProblems(problems, { values, document, lines });
     throw new RowsyncError('config', otherProblems.length === 0 ? 'config.secret' : 'config.invalid', {
@@ -143,15 +131,14 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
     });
   }
   const config = configFromOptions(file, parsed.data, {
-    credentials: login.credentials,
-    way: way.way,
-    needsCredentials: options.needsCredentials,
+    credentials,
+    way,
+    needsCredentials,
     kinds: addedJobs(sections),
     isRung: read.some(({ isRung }) => isRung === true),
     extras: Object.fromEntries(read.map(({ key, settings }) => [key, settings])),
   });
-  const ofSections = read.flatMap((section) => section.warnings ?? []);
-  return { config, warnings: [...login.warnings, ...way.warnings, ...ofSections, ...addressWarnings(config)] };
+  return { config, warnings: [...sources.warnings, ...addressWarnings(config)] };
 }
 
 function countProblems(count: number): string {

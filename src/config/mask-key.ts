@@ -5,7 +5,7 @@
 import { closeSync, fsyncSync, lstatSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
-import { isSystemdCredential, processEnvironment, readNamedSecret, systemCode } from './secrets.ts';
+import { isSystemdCredential, processEnvironment, readNamedSecret, SecretSources, systemCode } from './secrets.ts';
 
 const KEY_BYTES = 32;
 /** Shorter ones could be guessed. */
@@ -14,8 +14,7 @@ const KEY_CHARS_MIN = 16;
 /** The key in a file, or null where there is no such file or it cannot be used. */
 export function findMaskKey(path: string): string | null {
   if (!isThere(path) || maskKeyProblem(path) !== null) return null;
-  const { secret } = readKey(path);
-  return secret !== null && secret.length >= KEY_CHARS_MIN ? secret : null;
+  return readKey(path).key;
 }
 
 /** Why the key in a file is not believed, as a sentence; null if it is, or there is none. */
@@ -42,10 +41,9 @@ export function maskKey(path: string): string {
       hint: `Find out who put it there. Put the former key back, as a file of rowsync's user in a folder that others cannot write (replica.maskKeyFile).`,
     });
   }
-  const { secret, problems } = readKey(path);
-  if (secret !== null && secret.length >= KEY_CHARS_MIN) return secret;
-  const why = problems[0]?.complaint ?? `finds a key of fewer than ${KEY_CHARS_MIN} characters`;
-  throw secretError(`replica.maskKeyFile ${why}`);
+  const { key, complaint } = readKey(path);
+  if (key !== null) return key;
+  throw secretError(`replica.maskKeyFile ${complaint}`);
 }
 
 export function newMaskKey(): string {
@@ -59,8 +57,12 @@ function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-function readKey(path: string): ReturnType<typeof readNamedSecret> {
-  return readNamedSecret(['replica', 'maskKeyFile'], path, { folder: '/', environment: processEnvironment() });
+/** The key in a file, or what is wrong with it. */
+function readKey(path: string): { readonly key: string | null; readonly complaint: string } {
+  const sources = new SecretSources('/', processEnvironment());
+  const secret = readNamedSecret(['replica', 'maskKeyFile'], path, sources);
+  const complaint = sources.problems[0]?.complaint ?? `finds a key of fewer than ${KEY_CHARS_MIN} characters`;
+  return { key: secret !== null && secret.length >= KEY_CHARS_MIN ? secret : null, complaint };
 }
 
 function makeKey(path: string): void {

@@ -10,7 +10,7 @@ import { choice, decimalNumber, integerOption, section, size, text } from './opt
 import { origin } from './origin-options.ts';
 import { scheduleWith, type AddedJob, type AddedJobs } from './schedule-options.ts';
 import type { ConfigProblem, OptionPath } from './config-errors.ts';
-import { SECRET_REFERENCE, type Environment } from './secrets.ts';
+import { SECRET_REFERENCE, type SecretSources } from './secrets.ts';
 import { tablesWith } from './table-options.ts';
 
 const replica = section(
@@ -140,24 +140,22 @@ export interface OptionSection {
   readonly jobs?: Readonly<Record<string, AddedJob>>;
   /** Whether a text is a secret, or means one, by its path in the file. */
   readonly isSecret?: (path: OptionPath) => boolean;
-  /** Makes the settings of valid options; `needsSecrets` is false for commands that never use them. */
+  /** Makes the settings of valid options; `needsSecrets` is false for commands that never use them. A problem of `sources` leaves the options valid. */
   readonly read?: (
     options: unknown,
     context: {
       readonly schedule: Readonly<Record<string, unknown>>;
       readonly folder: string;
-      readonly environment: Environment;
+      readonly sources: SecretSources;
       readonly needsSecrets: boolean;
     },
   ) => SectionResult;
 }
 
-/** What came of reading a section; a problem with a secret leaves the rest of the configuration valid. */
+/** What came of reading a section. */
 export interface SectionResult {
   readonly settings: unknown;
   readonly problems?: readonly ConfigProblem[];
-  readonly secretProblems?: readonly ConfigProblem[];
-  readonly warnings?: readonly string[];
   /** Whether changes come by rings, so that `follow: auto` asks less often. */
   readonly isRung?: boolean;
 }

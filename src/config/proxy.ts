@@ -7,18 +7,7 @@ import { BlockList, isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
 import type { ProxySettings, OriginRoute } from '../origin/proxy.ts';
 import type { Options } from './options.ts';
-import {
-  hiddenProblem,
-  readLogin,
-  systemCode,
-  type Environment,
-  type OptionFindings,
-  type SecretSources,
-} from './secrets.ts';
-
-export interface RouteResult extends OptionFindings {
-  readonly way: OriginRoute;
-}
+import { readLogin, systemCode, type SecretSources } from './secrets.ts';
 
 export type RouteOptions = Pick<Options['origin'], 'url' | 'proxy' | 'caFile'>;
 
@@ -26,42 +15,31 @@ export type RouteOptions = Pick<Options['origin'], 'url' | 'proxy' | 'caFile'>;
 const CA_BYTES_MAX = 1024 * 1024;
 
 /** Reads the way; nothing is connected to. */
-export function readOriginRoute(origin: RouteOptions, surroundings: SecretSources): RouteResult {
-  const proxy = readProxy(origin, surroundings);
-  const ca = origin.caFile === undefined ? null : readAuthorities(resolve(surroundings.folder, origin.caFile));
-  const caProblems = ca !== null && 'complaint' in ca ? [hiddenProblem(['origin', 'caFile'], ca.complaint)] : [];
+export function readOriginRoute({ url, proxy, caFile }: RouteOptions, sources: SecretSources): OriginRoute {
   return {
-    way: { proxy: proxy.proxy, authorities: ca !== null && 'pem' in ca ? ca.pem : null },
-    problems: [...proxy.problems, ...caProblems],
-    warnings: proxy.warnings,
+    proxy: proxy === undefined ? null : readProxy(proxy, new URL(url), sources),
+    authorities: caFile === undefined ? null : readAuthorities(resolve(sources.folder, caFile), sources),
   };
 }
 
-interface ProxyResult extends OptionFindings {
-  readonly proxy: ProxySettings | null;
-}
-
-function readProxy({ proxy, url }: RouteOptions, surroundings: SecretSources): ProxyResult {
-  if (proxy === undefined) return { proxy: null, problems: [], warnings: [] };
-  if (proxy === 'environment') return proxyOfEnvironment(new URL(url), surroundings.environment);
-  if (typeof proxy === 'string') return { proxy: { url: proxy, login: null }, problems: [], warnings: [] };
-  const { login, ...found } = readLogin(['origin', 'proxy'], proxy, surroundings);
-  return { proxy: found.problems.length > 0 ? null : { url: proxy.url, login }, ...found };
+function readProxy(proxy: NonNullable<RouteOptions['proxy']>, url: URL, sources: SecretSources): OriginRoute['proxy'] {
+  if (proxy === 'environment') return proxyOfEnvironment(url, sources);
+  if (typeof proxy === 'string') return { url: proxy, login: null };
+  return { url: proxy.url, login: readLogin(['origin', 'proxy'], proxy, sources) };
 }
 
 /** The proxy of HTTPS_PROXY or HTTP_PROXY, in small letters first as curl reads them; none for what NO_PROXY names. */
-function proxyOfEnvironment(url: URL, environment: Environment): ProxyResult {
-  const named = (name: string): string => environment[name.toLowerCase()] ?? environment[name] ?? '';
+function proxyOfEnvironment(url: URL, sources: SecretSources): ProxySettings | null {
+  const named = (name: string): string => sources.environment[name.toLowerCase()] ?? sources.environment[name] ?? '';
   const variable = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const text = named(variable).trim();
-  if (text === '' || isExcepted(url, named('NO_PROXY'))) return { proxy: null, problems: [], warnings: [] };
+  if (text === '' || isExcepted(url, named('NO_PROXY'))) return null;
   const address = URL.parse(text.includes('://') ? text : `http://${text}`);
   const parts = address === null ? null : loginOf(address);
-  if (address === null || parts === null || !/^https?:$/.test(address.protocol)) {
-    const complaint = `finds no address of a proxy in the environment variable ${variable}: http://HOST:PORT is one`;
-    return { proxy: null, problems: [hiddenProblem(['origin', 'proxy'], complaint)], warnings: [] };
-  }
-  return { proxy: { url: address.origin, login: parts.login }, problems: [], warnings: [] };
+  if (address !== null && parts !== null && /^https?:$/.test(address.protocol))
+    return { url: address.origin, login: parts.login };
+  const complaint = `finds no address of a proxy in the environment variable ${variable}: http://HOST:PORT is one`;
+  return sources.refuse(['origin', 'proxy'], complaint);
 }
 
 /** The login in an address, as variables of the environment have it; null where it cannot be read. */
@@ -101,17 +79,18 @@ function isInRange(address: string, range: string): boolean {
   return list.check(address);
 }
 
-function readAuthorities(path: string): { readonly pem: string } | { readonly complaint: string } {
+function readAuthorities(path: string, sources: SecretSources): string | null {
+  const refuse = (complaint: string): null => sources.refuse(['origin', 'caFile'], complaint);
   try {
-    if (statSync(path).size > CA_BYTES_MAX) return { complaint: `names ${path}, which is too large for certificates` };
+    if (statSync(path).size > CA_BYTES_MAX) return refuse(`names ${path}, which is too large for certificates`);
     const pem = readFileSync(path, 'utf8');
     const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
-    if (blocks.length === 0) return { complaint: `names ${path}, in which is no certificate in PEM` };
+    if (blocks.length === 0) return refuse(`names ${path}, in which is no certificate in PEM`);
     // Asked for here, since few configurations name authorities and every command loads this file.
     const { X509Certificate } = process.getBuiltinModule('node:crypto');
     for (const block of blocks) void new X509Certificate(block);
-    return { pem: blocks.join('\n') };
+    return blocks.join('\n');
   } catch (thrown) {
-    return { complaint: `names a file ${path} that cannot be read as certificates (${systemCode(thrown)})` };
+    return refuse(`names a file ${path} that cannot be read as certificates (${systemCode(thrown)})`);
   }
 }

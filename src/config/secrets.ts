@@ -69,77 +69,72 @@ function isSecretReference(path: OptionPath): boolean {
   return path.length === 2 && path[0] === 'origin' && (path[1] === 'token' || path[1] === 'password');
 }
 
-/** Where relative paths start, and the variables that may hold secrets or name a proxy. */
-export interface SecretSources {
-  readonly folder: string;
-  readonly environment: Environment;
-}
-
-/** What is wrong, and what is unwise. */
-export interface OptionFindings {
-  readonly problems: readonly ConfigProblem[];
-  readonly warnings: readonly string[];
-}
-
 /** A problem that does not show the value. */
 export function hiddenProblem(path: OptionPath, complaint: string): ConfigProblem {
   return { path, complaint, showValue: false };
 }
 
-/** What came of looking for the credentials; `credentials` is null exactly if there are problems. */
-export interface CredentialsResult extends OptionFindings {
-  readonly credentials: Credentials | null;
+/** Where the secrets of a configuration are, and what was wrong or unwise about those that were read. */
+export class SecretSources {
+  /** Where relative paths start. */
+  readonly folder: string;
+  /** The variables that may hold secrets or name a proxy. */
+  readonly environment: Environment;
+  readonly problems: ConfigProblem[] = [];
+  readonly warnings: string[] = [];
+
+  constructor(folder: string, environment: Environment) {
+    this.folder = folder;
+    this.environment = environment;
+  }
+
+  /** Notes a problem without the value; null is what was read. */
+  refuse(path: OptionPath, complaint: string): null {
+    this.problems.push(hiddenProblem(path, complaint));
+    return null;
+  }
 }
 
 /**
- * Reads the credentials that the `origin` section names. Takes the section before validation, so that a missing secret is reported together with all
- * other problems. Problems that validation reports itself are skipped here.
+ * Reads the credentials that the `origin` section names; null where there are problems. Takes the section before validation, so that a missing
+ * secret is reported together with all other problems. Problems that validation reports itself are skipped here.
  */
 export function readCredentials(
   section: Readonly<Record<string, unknown>>,
-  surroundings: SecretSources,
-): CredentialsResult {
+  sources: SecretSources,
+): Credentials | null {
   const given = ['tokenFile', 'token', 'user', 'passwordFile', 'password'].filter((key) => section[key] !== undefined);
-  const complain = (path: OptionPath, complaint: string): CredentialsResult => {
-    return { credentials: null, problems: [hiddenProblem(path, complaint)], warnings: [] };
-  };
   const isInPath = section['tokenIn'] === 'path';
   const [first, second] = given;
   if (first === undefined) {
     const complaint = 'needs a way to log in: tokenFile (recommended), token, or user with passwordFile or password';
-    return complain(['origin'], complaint);
+    return sources.refuse(['origin'], complaint);
   }
   if (first === 'tokenFile' || first === 'token') {
     if (second !== undefined)
-      return complain(['origin', second], `conflicts with ${first}: keep only one way to log in`);
-    const { secret: token, ...found } = readNamedSecret(['origin', first], section[first], surroundings);
-    const kind = isInPath ? 'urlToken' : 'bearer';
-    return { credentials: token === null ? null : { kind, token }, ...found };
+      return sources.refuse(['origin', second], `conflicts with ${first}: keep only one way to log in`);
+    const token = readNamedSecret(['origin', first], section[first], sources);
+    return token === null ? null : { kind: isInPath ? 'urlToken' : 'bearer', token };
   }
-  if (isInPath) return complain(['origin', 'tokenIn'], 'needs a token; a user and a password go into a header');
-  const { login, ...found } = readLogin(['origin'], section, surroundings);
-  return { credentials: login === null ? null : { kind: 'basic', ...login }, ...found };
+  if (isInPath) return sources.refuse(['origin', 'tokenIn'], 'needs a token; a user and a password go into a header');
+  const login = readLogin(['origin'], section, sources);
+  return login === null ? null : { kind: 'basic', ...login };
 }
 
-/** Reads the user and the password that a section names; no login where it names neither. */
+/** Reads the user and the password that a section names; null where it names neither. */
 export function readLogin(
   path: readonly string[],
   section: Readonly<Record<string, unknown>>,
-  surroundings: SecretSources,
-): OptionFindings & { readonly login: { readonly user: string; readonly password: string } | null } {
+  sources: SecretSources,
+): { readonly user: string; readonly password: string } | null {
   const { user } = section;
   const [key, other] = ['passwordFile', 'password'].filter((name) => section[name] !== undefined);
-  const complain = (at: string, complaint: string) => {
-    return { login: null, problems: [hiddenProblem([...path, at], complaint)], warnings: [] };
-  };
-  if (key === undefined) {
-    const nothing = { login: null, problems: [], warnings: [] };
-    return user === undefined ? nothing : complain('user', 'needs passwordFile or password beside it');
-  }
-  if (user === undefined) return complain(key, 'needs user beside it');
-  if (other !== undefined) return complain(other, `conflicts with ${key}: keep only one`);
-  const { secret, ...found } = readNamedSecret([...path, key], section[key], surroundings);
-  return { login: secret === null || typeof user !== 'string' ? null : { user, password: secret }, ...found };
+  const refuse = (at: string, complaint: string): null => sources.refuse([...path, at], complaint);
+  if (key === undefined) return user === undefined ? null : refuse('user', 'needs passwordFile or password beside it');
+  if (user === undefined) return refuse(key, 'needs user beside it');
+  if (other !== undefined) return refuse(other, `conflicts with ${key}: keep only one`);
+  const password = readNamedSecret([...path, key], section[key], sources);
+  return password === null || typeof user !== 'string' ? null : { user, password };
 }
 
 /** Whether the name of a file looks like a token: who wrote one where its file belongs must not find it on a screen or in a log. */
@@ -147,49 +142,32 @@ export function looksLikeToken(path: string): boolean {
   return /^(?=.*\d)[A-Za-z0-9_-]{24,}$/.test(path.slice(path.lastIndexOf('/') + 1));
 }
 
-/** A secret that an option names; null where there are problems, or validation will find some. */
-export interface SecretResult extends OptionFindings {
-  readonly secret: string | null;
-}
-
-/** Reads a secret that an option names, by its file or its environment variable, with what is wrong or unwise about it. */
-export function readNamedSecret(
-  path: readonly string[],
-  value: unknown,
-  { folder, environment }: SecretSources,
-): SecretResult {
-  const nothing = { secret: null, problems: [], warnings: [] };
-  if (typeof value !== 'string' || value.trim() === '') return nothing;
-  if (path.at(-1)?.endsWith('File') === true) return readSecretFile(path, resolve(folder, value), environment);
-  if (!SECRET_REFERENCE.test(value)) return nothing;
+/** Reads a secret that an option names, by its file or its environment variable; null where there are problems, or validation will find some. */
+export function readNamedSecret(path: readonly string[], value: unknown, sources: SecretSources): string | null {
+  if (typeof value !== 'string' || value.trim() === '') return null;
+  if (path.at(-1)?.endsWith('File') === true) return readSecretFile(path, resolve(sources.folder, value), sources);
+  if (!SECRET_REFERENCE.test(value)) return null;
   const name = value.slice(2, -1);
-  return checkSecret(path, environment[name] ?? '', `the environment variable ${name}`, []);
+  return checkSecret(path, sources.environment[name] ?? '', `the environment variable ${name}`, sources);
 }
 
-function noSecret(path: readonly string[], complaint: string, warnings: readonly string[] = []): SecretResult {
-  return { secret: null, problems: [hiddenProblem(path, complaint)], warnings };
-}
-
-function readSecretFile(option: readonly string[], path: string, environment: Environment): SecretResult {
+function readSecretFile(option: readonly string[], path: string, sources: SecretSources): string | null {
   const shown = looksLikeToken(path) ? 'that looks like a token itself' : path;
-  let text: string;
-  let mode: number;
-  let isOurs: boolean;
   try {
     const stat = statSync(path);
-    if (!stat.isFile()) return noSecret(option, `names ${shown}, which is not a file`);
-    if (stat.size > SECRET_BYTES_MAX) return noSecret(option, `names ${shown}, which is too large for a secret`);
-    mode = stat.mode;
-    isOurs = stat.uid === process.getuid?.();
-    text = readShortText(path, SECRET_BYTES_MAX);
+    if (!stat.isFile()) return sources.refuse(option, `names ${shown}, which is not a file`);
+    if (stat.size > SECRET_BYTES_MAX) return sources.refuse(option, `names ${shown}, which is too large for a secret`);
+    if ((stat.mode & OTHERS_MODE) !== 0 && !isSystemdCredential(path, sources.environment)) {
+      const mode = (stat.mode & 0o777).toString(8);
+      const openness = `others than its owner may use ${path} (mode ${mode}); run: chmod 600 ${path}`;
+      // The owner of the file can repair it. A file that another client put here, as containers get their secrets, is only remarked on.
+      if (stat.uid === process.getuid?.()) return sources.refuse(option, `is refused: ${openness}`);
+      sources.warnings.push(`${option.join('.')}: ${openness}`);
+    }
+    return checkSecret(option, readShortText(path, SECRET_BYTES_MAX), shown, sources);
   } catch (thrown) {
-    return noSecret(option, `names a file ${shown} that cannot be read (${systemCode(thrown)})`);
+    return sources.refuse(option, `names a file ${shown} that cannot be read (${systemCode(thrown)})`);
   }
-  const isOpen = (mode & OTHERS_MODE) !== 0 && !isSystemdCredential(path, environment);
-  const openness = `others than its owner may use ${path} (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`;
-  // The owner of the file can repair it. A file that another client put here, as containers get their secrets, is only remarked on.
-  if (isOpen && isOurs) return noSecret(option, `is refused: ${openness}`);
-  return checkSecret(option, text, shown, isOpen ? [`${option.join('.')}: ${openness}`] : []);
 }
 
 /** systemd guards its credentials with an access list that the plain mode bits do not show. */
@@ -200,22 +178,17 @@ export function isSystemdCredential(path: string, environment: Environment): boo
   return below !== '' && !below.startsWith('..') && !isAbsolute(below) && join(folder, below) === path;
 }
 
-function checkSecret(
-  option: readonly string[],
-  text: string,
-  source: string,
-  warnings: readonly string[],
-): SecretResult {
+/** A secret as it was found in `shown`; null where it cannot be one. */
+function checkSecret(option: readonly string[], text: string, shown: string, sources: SecretSources): string | null {
   const isToken = option.at(-1)?.startsWith('token') === true;
   // Editors end a file with a line break and some begin it with a byte order mark; neither is part of the secret.
   const line = text.replace(/^\uFEFF/, '').replace(/(?:\r?\n)+$/, '');
   const secret = isToken ? line.trim() : line;
-  if (secret === '') return noSecret(option, `names ${source}, which is empty`, warnings);
-  if (isToken && !/^[\x21-\x7e]+$/.test(secret)) {
-    return noSecret(option, `finds no token in ${source}: a token is one word of plain characters`, warnings);
-  }
-  if (/\p{Cc}/u.test(secret)) return noSecret(option, `finds more than one line in ${source}`, warnings);
-  return { secret, problems: [], warnings };
+  if (secret === '') return sources.refuse(option, `names ${shown}, which is empty`);
+  if (isToken && !/^[\x21-\x7e]+$/.test(secret))
+    return sources.refuse(option, `finds no token in ${shown}: a token is one word of plain characters`);
+  if (/\p{Cc}/u.test(secret)) return sources.refuse(option, `finds more than one line in ${shown}`);
+  return secret;
 }
 
 export function systemCode(thrown: unknown): string {

@@ -7,8 +7,7 @@ import * as z from 'zod';
 import type { Config } from '../../config/load.ts';
 import { choice, section, text } from '../../config/option-kinds.ts';
 import type { OptionSection } from '../../config/options.ts';
-import type { ConfigProblem } from '../../config/config-errors.ts';
-import { readNamedSecret, type Environment } from '../../config/secrets.ts';
+import { readNamedSecret, type SecretSources } from '../../config/secrets.ts';
 import { tableRules } from '../../config/table-patterns.ts';
 import type { PgAddress, SinkSettings, SslMode } from './context.ts';
 
@@ -81,7 +80,7 @@ export const SINK_OPTIONS: OptionSection = {
   schema: sinkOptions,
   // An address may have a password in it.
   isSecret: (path) => path.length === 4 && path[0] === 'sinks' && path[2] === 'postgres' && path[3] === 'url',
-  read: (options, context) => readSinks(z.parse(sinkOptions, options), context),
+  read: (options, context) => ({ settings: readSinks(z.parse(sinkOptions, options), context) }),
 };
 
 const SSL_MODES: readonly SslMode[] = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
@@ -95,27 +94,15 @@ const UNVERIFIED: ReadonlySet<SslMode> = new Set(['disable', 'allow', 'prefer', 
 /** Reads the sinks; `needsSecrets` is false for commands that never talk to one. */
 export function readSinks(
   options: z.output<typeof sinkOptions>,
-  given: { readonly folder: string; readonly environment: Environment; readonly needsSecrets: boolean },
-): {
-  readonly settings: readonly SinkSettings[];
-  readonly secretProblems: readonly ConfigProblem[];
-  readonly warnings: readonly string[];
-} {
-  const { needsSecrets, ...surroundings } = given;
-  const problems: ConfigProblem[] = [];
-  const warnings: string[] = [];
-  const sinks = Object.entries(options).flatMap(([name, { postgres, tables, deletes }]): readonly SinkSettings[] => {
+  { sources, needsSecrets }: { readonly sources: SecretSources; readonly needsSecrets: boolean },
+): readonly SinkSettings[] {
+  return Object.entries(options).flatMap(([name, { postgres, tables, deletes }]): readonly SinkSettings[] => {
     const path = ['sinks', name, 'postgres'];
     const complain = (complaint: string, key?: string): readonly SinkSettings[] => {
-      problems.push({ path: key === undefined ? path : [...path, key], complaint, showValue: false });
+      sources.refuse(key === undefined ? path : [...path, key], complaint);
       return [];
     };
-    const secret = (key: string, value: string): string | null => {
-      const found = readNamedSecret([...path, key], value, surroundings);
-      problems.push(...found.problems);
-      warnings.push(...found.warnings);
-      return found.secret;
-    };
+    const secret = (key: string, value: string): string | null => readNamedSecret([...path, key], value, sources);
     const settings = { name, schema: postgres.schema, deletes, tables: tableRules(tables) };
     if (postgres.url !== undefined && postgres.urlFile !== undefined)
       return complain('has url and urlFile: keep one of them');
@@ -125,7 +112,7 @@ export function readSinks(
     const key = postgres.url === undefined ? 'urlFile' : 'url';
     const url = isPlain ? (postgres.url ?? null) : secret(key, postgres.url ?? postgres.urlFile ?? '');
     if (url === null) return [];
-    const read = readAddress(url, surroundings.folder);
+    const read = readAddress(url, sources.folder);
     if ('complaint' in read) return complain(read.complaint, key);
     if (isPlain && read.address.password !== null)
       return complain('has a password in it, which belongs in a file (urlFile or passwordFile)', key);
@@ -133,11 +120,10 @@ export function readSinks(
       postgres.passwordFile === undefined ? read.address.password : secret('passwordFile', postgres.passwordFile);
     const { host, sslMode } = read.address;
     if (!LOOPBACK.test(host) && UNVERIFIED.has(sslMode)) {
-      warnings.push(`sinks.${name}: sslmode=${sslMode} does not prove which server answers; use verify-full`);
+      sources.warnings.push(`sinks.${name}: sslmode=${sslMode} does not prove which server answers; use verify-full`);
     }
     return [{ ...settings, address: { ...read.address, password } }];
   });
-  return { settings: sinks, secretProblems: problems, warnings };
 }
 
 /** Of a command that never connects. */

@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { asRowsyncError, RowsyncError, usageError } from '../../base/errors.ts';
 import { createLogger } from '../../base/log.ts';
 import { origin as originOptions } from '../../config/origin-options.ts';
-import { processEnvironment, readCredentials } from '../../config/secrets.ts';
+import { processEnvironment, readNamedSecret, SecretSources } from '../../config/secrets.ts';
 import { tableRules } from '../../config/table-patterns.ts';
 import { readOriginRoute } from '../../config/proxy.ts';
 import { openOrigin, type Origin } from '../../origin/client.ts';
@@ -106,13 +106,11 @@ export function routeOptions(options: InitOptions): Pick<Answers, 'proxy' | 'caF
 
 /** The way itself. @throws RowsyncError `config.secret` with all that is wrong with it. */
 function readRouteTo(url: string, options: InitOptions, folder: string): OriginRoute {
-  const { way, problems } = readOriginRoute(
-    { url, ...routeOptions(options) },
-    { folder, environment: processEnvironment() },
-  );
-  if (problems.length === 0) return way;
+  const sources = new SecretSources(folder, processEnvironment());
+  const way = readOriginRoute({ url, ...routeOptions(options) }, sources);
+  if (sources.problems.length === 0) return way;
   throw new RowsyncError('config', 'config.secret', {
-    message: problems.map(({ path, complaint }) => `${path.join('.')} ${complaint}`).join('; '),
+    message: sources.problems.map(({ path, complaint }) => `${path.join('.')} ${complaint}`).join('; '),
     hint: 'Nothing was written.',
   });
 }
@@ -189,10 +187,11 @@ async function askAddress(prompter: Prompter, options: InitOptions): Promise<Add
 }
 
 function readToken(tokenFile: string): string {
-  const { credentials, problems } = readCredentials({ tokenFile }, { folder: '/', environment: {} });
-  if (credentials?.kind === 'bearer') return credentials.token;
+  const sources = new SecretSources('/', {});
+  const token = readNamedSecret(['origin', 'tokenFile'], tokenFile, sources);
+  if (token !== null) return token;
   throw new RowsyncError('config', 'config.secret', {
-    message: `${tokenFile} ${problems.map(({ complaint }) => complaint).join('; ')}`,
+    message: `${tokenFile} ${sources.problems.map(({ complaint }) => complaint).join('; ')}`,
     hint: 'Correct it, or name another file; one that does not exist yet is written with the token that you give.',
   });
 }

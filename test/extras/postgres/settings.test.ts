@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SecretSources } from '../../../src/config/secrets.ts';
 import { readSinks } from '../../../src/extras/postgres/settings.ts';
 
 let folder: string;
@@ -25,8 +26,9 @@ function read(
       deletes: 'remove' as const,
     },
   };
-  const { settings, secretProblems, warnings } = readSinks(options, { folder, environment, needsSecrets: true });
-  return { sinks: settings, problems: secretProblems, warnings };
+  const sources = new SecretSources(folder, environment);
+  const sinks = readSinks(options, { sources, needsSecrets: true });
+  return { sinks, problems: sources.problems, warnings: sources.warnings };
 }
 
 test('an address in a file has the password in it', () => {
