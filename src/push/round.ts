@@ -8,14 +8,10 @@ import { CHANGE_KINDS, type ChangeKind } from '../reconcile/push-plan.ts';
 import { readEditedIds } from '../replica/bookkeeping/row-states.ts';
 import { type IdBlock, type Round, type TablePush, step } from './context.ts';
 import { recordBatch, planOptions } from './record-batch.ts';
-import { NOT_SENT, sendBatch, type Sent } from './send.ts';
-import type { RowEnd } from '../reconcile/push-answer.ts';
+import { sendBatch, withEnds } from './send.ts';
 import { readBackBatch, settleBatch } from './settle.ts';
-import { must } from '../base/assert.ts';
-import { applyOutcome, readRowFacts } from '../capture/writer/apply-outcome.ts';
-import type { MergeColumn } from '../reconcile/merge.ts';
-import { decideMoved, type RowFacts, type RowOutcome } from '../reconcile/row-outcome.ts';
-import { isLeftAsSent, type BatchRow } from '../reconcile/push-settle.ts';
+import { stampFromMs } from '../base/clock.ts';
+import { applyEvent } from '../capture/writer/apply-outcome.ts';
 import { readBlock } from './find-rows.ts';
 import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
 
@@ -109,87 +105,35 @@ async function pushBatch(run: TablePush, block: IdBlock, round: Round, turn: Pus
   const recorded = await turn.enter('record', async () => (turn.isStopped() ? null : recordBatch(run, found, round)));
   if (recorded === null) return null;
   const sent = await turn.enter('send', async () => {
-    const { stop, endById } = turn.isStopped() ? NOT_SENT : await sendBatch(run, recorded);
+    const { batch, stop } = turn.isStopped()
+      ? { batch: withEnds(recorded.batch, new Map()), stop: null }
+      : await sendBatch(run, recorded);
     if (stop !== null) turn.stop();
-    const answered = answeredBatch(recorded.batch, endById);
-    const settling = settle(run, answered, turn);
+    const settling = settle(run, batch, turn);
     // A row that was refused or lost may concern the rows of the next batch.
-    if (!answered.isPlain) await settling;
+    if (batch.rows.some(({ answer }) => answer?.as !== 'accepted')) await settling;
     return { stop, settling };
   });
   await sent.settling;
   return sent.stop;
 }
 
-async function settle(run: TablePush, answered: Answered, turn: PushTurn): Promise<void> {
+async function settle(run: TablePush, batch: Batch, turn: PushTurn): Promise<void> {
   await run.context.origin.requestsLeave(); // the next batch, before storing keeps the event loop busy
   await step(run, 'store');
-  const left = await storeAnswers(run, answered);
-  if (left === null) return;
-  const findings = await readBackBatch(run, left, { isAtOnce: true });
-  await turn.enter('settle', () => settleBatch(run, left, findings));
+  await storeAnswers(run, batch);
+  const findings = await readBackBatch(run, batch, { isAtOnce: true });
+  await turn.enter('settle', () => settleBatch(run, batch, findings));
 }
 
-interface Answered {
-  readonly batch: Batch;
-  readonly ends: readonly { readonly row: BatchRow; readonly end: RowEnd }[];
-  /** Whether every row was accepted as what it is: then settling the batch touches no row outside of it. */
-  readonly isPlain: boolean;
-}
-
-/** A row that was not reached certainly did not arrive. */
-function answeredBatch(batch: Batch, endById: Sent['endById']): Answered {
-  const ends = batch.rows.map((row) => ({ row, end: endById.get(row.id) ?? ({ kind: 'again' } as const) }));
-  return { batch, ends, isPlain: ends.every(({ end }) => end.kind === 'left' && end.answer?.as === 'accepted') };
-}
-
-/** Stores the answers; returns the batch with the rows that have to be settled, or null if none are left. */
-async function storeAnswers(run: TablePush, { batch, ends, isPlain }: Answered): Promise<Batch | null> {
-  const { context, table, progress } = run;
-  const left = ends.flatMap(({ row, end }) =>
-    end.kind === 'left' ? [{ ...row, answer: end.answer, unanswered: end.unanswered }] : [],
-  );
-  // Accepted updates need not be stored: after a crash they are looked up by id.
-  if (isPlain && left.every(({ kind }) => kind === 'update')) {
-    progress.tally.takenCount += left.length;
-    return { ...batch, rows: left };
-  }
-  return context.replica.write(`Storing the answer to a batch of ${table.localName}`, (tx) => {
-    const open = ends.filter(({ end }) => end.kind !== 'left' || end.answer === null);
-    const openIds = open.map(({ row }) => row.id);
-    const outcomes = readRowFacts(tx, table, openIds).map((known, index) => {
-      const { row, end } = must(open[index], 'facts come in the order of the rows');
-      return decideUnanswered(known, row, end, table.columns);
-    });
-    applyOutcome(tx, table, { outcomes, nowMs: context.clock.nowMs() });
-    const parked = new Set(outcomes.flatMap(({ id, state }) => (state === 'refused' ? [id] : [])));
-    noteTaken(run, ends, parked);
-    updateBatch(tx, table, batch.id, left);
-    return left.length === 0 ? null : { ...batch, rows: left };
+/** Stores the ids of new rows, and which rows have no answer. What else came need not be stored: after a crash, rows are looked up by id. */
+async function storeAnswers({ context, table }: TablePush, { id: batchId, rows }: Batch): Promise<void> {
+  const lost = rows.filter(({ answer }) => answer === null).map(({ id }) => id);
+  const isAnyNew = rows.some(({ kind, answer }) => kind === 'insert' && (answer?.id ?? null) !== null);
+  if (lost.length === 0 && !isAnyNew) return;
+  const at = stampFromMs(context.clock.nowMs());
+  await context.replica.write(`Storing the answer to a batch of ${table.localName}`, (tx) => {
+    applyEvent(tx, table.id, lost, { event: 'replyLost', at });
+    updateBatch(tx, table, batchId, rows);
   });
-}
-
-/** What becomes of a row that was not taken, or of which nothing is known. */
-function decideUnanswered(
-  facts: RowFacts,
-  { kind, cells }: BatchRow,
-  end: RowEnd,
-  columns: readonly MergeColumn[],
-): RowOutcome {
-  if (end.kind === 'left') return decideMoved(facts, 'replyLost');
-  if (end.kind === 'again' || !isLeftAsSent({ ...facts, sent: cells }, kind, columns))
-    return decideMoved(facts, 'notApplied');
-  return decideMoved(facts, 'refused', { kind, column: null, cells, ...end.why });
-}
-
-/** Counts rows in their order: a refused one may be taken once others are. */
-function noteTaken({ table, progress }: TablePush, ends: Answered['ends'], parked: ReadonlySet<number>): void {
-  const { counts, tally } = progress;
-  counts.refusedCount += parked.size;
-  const refused = tally.refused.get(table.id) ?? new Map<number, number>();
-  tally.refused.set(table.id, refused);
-  for (const { row, end } of ends) {
-    if (end.kind === 'left' && end.answer?.as === 'accepted') tally.takenCount += 1;
-    if (parked.has(row.id)) refused.set(row.id, tally.takenCount);
-  }
 }

@@ -25,35 +25,39 @@ import type { OutgoingFile } from '../wire/write-body.ts';
 import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
 import { must } from '../base/assert.ts';
 import { step, type TablePush } from './context.ts';
+import type { Batch } from '../replica/bookkeeping/batches.ts';
 import type { Recorded } from './record-batch.ts';
 import type { Contents } from './attached-files.ts';
 
-/** The end of each row that was reached, and what stopped the table or the whole push. */
+/** A batch with the end of each row, and what stopped the table or the whole push. */
 export interface Sent {
-  readonly endById: ReadonlyMap<number, RowEnd>;
+  readonly batch: Batch;
   readonly stop: RowsyncError | null;
 }
 
-/** What was not sent, since something stopped the table. */
-export const NOT_SENT: Sent = { endById: new Map(), stop: null };
+/** A batch with the ends of its rows; one that was not reached certainly did not arrive. */
+export function withEnds(batch: Batch, endById: ReadonlyMap<number, RowEnd>): Batch {
+  const unsent: RowEnd = { answer: { as: 'unsent', id: null, refusal: null } };
+  return { ...batch, rows: batch.rows.map((row) => ({ ...row, ...(endById.get(row.id) ?? unsent) })) };
+}
 
 /** Sends a recorded batch with its files. Never throws for an answer of the origin. */
 export async function sendBatch(run: TablePush, { batch, contents, unpublished }: Recorded): Promise<Sent> {
   await step(run, 'send');
-  if (unpublished !== null) return { ...NOT_SENT, stop: unpublished };
+  if (unpublished !== null) return { batch: withEnds(batch, new Map()), stop: unpublished };
   const sending = new Sending(run, batch.method, contents);
   await sending.send(batch.rows);
-  return withBound(run, sending.end(batch.rows));
+  const { endById, stop } = sending.end(batch.rows);
+  return { batch: withEnds(batch, endById), stop: stop ?? tooManyUnanswered(run) };
 }
 
 /** After too many requests without an answer, the rest waits for the next push; the rows at fault that were found do not come again. */
-function withBound({ table, progress }: TablePush, { endById, stop }: Sent): Sent {
-  if (stop !== null || progress.unansweredCount < UNANSWERED_MAX) return { endById, stop };
-  const tooMany = new RowsyncError('originDown', 'push.unanswered', {
+function tooManyUnanswered({ table, progress }: TablePush): RowsyncError | null {
+  if (progress.unansweredCount < UNANSWERED_MAX) return null;
+  return new RowsyncError('originDown', 'push.unanswered', {
     message: `${table.localName}: ${UNANSWERED_MAX} requests ended without an answer about their rows; the other changes wait for the next push`,
     hint: 'rowsync failures shows what came in place of an answer. Ask whoever runs the firewall or the proxy on the way to the origin.',
   });
-  return { endById, stop: tooMany };
 }
 
 class Sending {
@@ -86,9 +90,14 @@ class Sending {
     }
   }
 
-  end(rows: readonly BatchRow[]): Sent {
+  end(rows: readonly BatchRow[]): {
+    readonly endById: ReadonlyMap<number, RowEnd>;
+    readonly stop: RowsyncError | null;
+  } {
     const isForbidden = !this.#isAnswered && rows.length > 1 && this.#forbiddenCount === rows.length;
-    return isForbidden ? { ...NOT_SENT, stop: forbidden(this.#run) } : { endById: this.#endById, stop: this.#stop };
+    return isForbidden
+      ? { endById: new Map(), stop: forbidden(this.#run) }
+      : { endById: this.#endById, stop: this.#stop };
   }
 
   #answered(rows: readonly BatchRow[], statuses: readonly StatusDescriptor[]): void {
@@ -104,13 +113,13 @@ class Sending {
     this.#isAnswered = true;
     for (const [index, status] of statuses.entries()) {
       const row = must(rows[index], 'there is a status for each row');
-      this.#endById.set(row.id, judgeAnswer(row, status));
+      this.#endById.set(row.id, { answer: judgeAnswer(row, status) });
     }
   }
 
   /** Whether one of the ids belongs to a known row, or to another part of the batch. */
   #isKnown(ids: readonly number[]): boolean {
-    const answered = this.#endById.values().map((end) => (end.kind === 'left' ? end.answer?.id : null));
+    const answered = this.#endById.values().map(({ answer }) => answer?.id);
     if (answered.some((id) => typeof id === 'number' && ids.includes(id))) return true;
     const { context, table } = this.#run;
     return readRowsById(context.replica, baseTarget(table), ids).length > 0;
@@ -142,7 +151,7 @@ class Sending {
     } else {
       const { status, code, words: message, source } = refusal;
       const errors = [{ error: status, code, message, source }];
-      this.#endById.set(row.id, judgeAnswer(row, { status, id: null, key: null, errors }));
+      this.#endById.set(row.id, { answer: judgeAnswer(row, { status, id: null, key: null, errors }) });
       if (isRowAtFault(refusal)) return;
       this.#alone.push(row.id);
       if (refusal.status === 403) this.#forbiddenCount += 1;
@@ -185,7 +194,7 @@ class Sending {
   #setUnknown(rows: readonly BatchRow[], words: OriginWords): void {
     this.#run.progress.unansweredCount += 1;
     const unanswered = { rowCount: rows.length, words };
-    for (const { id } of rows) this.#endById.set(id, { kind: 'left', answer: null, unanswered });
+    for (const { id } of rows) this.#endById.set(id, { answer: null, unanswered });
   }
 }
 
@@ -254,7 +263,4 @@ function outgoingRow(
 }
 
 /** It certainly did not happen: its file changed after the row was recorded. */
-const CHANGING: RowEnd = {
-  kind: 'refused',
-  why: { reason: 'the file to attach changed while it was sent', words: null, hope: 'soon' },
-};
+const CHANGING: RowEnd = { answer: { as: 'refused', id: null, refusal: null } };

@@ -21,6 +21,7 @@ import {
   type RowNews,
   type SettledRow,
 } from '../reconcile/push-settle.ts';
+import { isUndone } from '../reconcile/push-answer.ts';
 import { baseTarget, readAsSent } from '../replica/base-comparison.ts';
 import { countBatch, publishCount } from '../replica/older-copy.ts';
 import type { Tx } from '../replica/connection.ts';
@@ -59,10 +60,11 @@ function newsOf({ news }: Findings, { id, kind, cells, answer }: BatchRow): RowN
 /** Asks the origin about the rows of a batch; `isAtOnce`: right after its answer. @throws RowsyncError of the origin, `push.identity`, `push.shape`. */
 export async function readBackBatch(
   run: TablePush,
-  batch: Batch,
+  sent: Batch,
   { isAtOnce }: { readonly isAtOnce: boolean },
 ): Promise<Findings> {
   await step(run, 'readBack');
+  const batch = { ...sent, rows: sent.rows.filter((row) => !isUndone(row)) };
   const ids = batch.rows.flatMap((row) => originIdOf(row) ?? []);
   const values = batch.rows.flatMap((row) => lostMatchOf(run, batch, row) ?? []);
   const [found, holders] = await Promise.all([findById(run, ids), findByMatch(run, values, true)]);
@@ -140,7 +142,7 @@ export async function settleBatch(run: TablePush, batch: Batch, findings: Findin
   const { replica, origin } = context;
   await origin.requestsLeave(); // the next batch, before settling keeps the event loop busy
   const what = `Settling a batch of ${table.localName}`;
-  if (!batch.rows.some(({ kind }) => kind === 'insert')) {
+  if (!batch.rows.some(({ kind, answer }) => kind === 'insert' && answer?.as !== 'unsent')) {
     await replica.write(what, (tx) => settleRows(tx, run, batch, findings));
     return;
   }
@@ -232,8 +234,15 @@ function carryOut(tx: Tx, run: TablePush, outcomes: readonly RowOutcome[]): void
   }
 }
 
-function count({ table, progress: { counts } }: TablePush, settled: readonly SettledRow[]): void {
-  for (const { row } of settled.filter((one) => isTaken(one, table.columns))) {
+/** Counts rows in their order: a refused one may be taken once others are. */
+function count({ table, progress: { counts, tally } }: TablePush, settled: readonly SettledRow[]): void {
+  const refused = tally.refused.get(table.id) ?? new Map<number, number>();
+  tally.refused.set(table.id, refused);
+  for (const one of settled) {
+    const { row } = one;
+    if (row.answer?.as === 'refused') refused.set(row.id, tally.takenCount);
+    if (!isTaken(one, table.columns)) continue;
+    tally.takenCount += 1;
     // A new row that was merged into one of the origin is none there.
     if (row.kind === 'insert' && row.answer?.as !== 'matched') counts.insertedCount += 1;
     else if (row.kind !== 'delete') counts.updatedCount += 1;

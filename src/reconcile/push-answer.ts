@@ -18,11 +18,11 @@ export interface OriginWords {
   readonly source: string | null;
 }
 
-/** An answer about a row, which is to be settled. */
+/** An answer about a row. */
 export interface RowReply {
   readonly as: Exclude<RowAnswer, 'lost'>;
   readonly id: number | null;
-  /** The origin's words against the row. */
+  /** The origin's words against the row; null for `refused` if its file changed while it was sent. */
   readonly refusal: OriginWords | null;
 }
 
@@ -33,14 +33,18 @@ export interface Unanswered {
   readonly words: OriginWords;
 }
 
-/** The end of a row after sending. left: to be settled · again: nothing happened, and the row is planned anew · refused: parked. */
-export type RowEnd =
-  | { readonly kind: 'left'; readonly answer: RowReply | null; readonly unanswered?: Unanswered }
-  | { readonly kind: 'again' }
-  | {
-      readonly kind: 'refused';
-      readonly why: { readonly reason: string; readonly words: OriginWords | null; readonly hope: RetryHope };
-    };
+/** What came back for a row that was to be sent. */
+export interface RowEnd {
+  /** Null while no answer is known. */
+  readonly answer: RowReply | null;
+  /** Its request ended without an answer about it; known until the process ends. */
+  readonly unanswered?: Unanswered | undefined;
+}
+
+/** Whether nothing happened at the origin, so that it need not be asked. */
+export function isUndone({ answer }: RowEnd): boolean {
+  return answer?.as === 'refused' || answer?.as === 'unsent';
+}
 
 /** soon: the origin was busy · later: a right is missing, which may be granted · never: the same row gives the same answer. */
 export type RetryHope = 'soon' | 'later' | 'never';
@@ -56,20 +60,17 @@ export interface JudgedStatus {
 export function judgeAnswer(
   { kind, cells }: { readonly kind: ChangeKind; readonly cells: readonly SentCell[] },
   answer: StatusDescriptor,
-): RowEnd {
+): RowReply | null {
   const { status, id } = answer;
   // A failing origin may have accepted the file: it is looked up, and not sent twice.
   const mayHaveFile = status >= 500 && kind === 'update' && cells.some(({ file }) => file !== undefined);
-  if (mayHaveFile) return { kind: 'left', answer: null };
-  const words = wordsOf(answer);
+  if (mayHaveFile) return null;
   const as = meaningOf(kind, answer);
-  if (as === 'refused') return { kind: 'refused', why: { reason: words.message, words, hope: retryHope(status) } };
   const isTaken = as === 'accepted' || as === 'matched';
-  return { kind: 'left', answer: { as, id: isTaken ? id : null, refusal: isTaken ? null : words } };
+  return { as, id: isTaken ? id : null, refusal: isTaken ? null : wordsOf(answer) };
 }
 
-/** `refused`: nothing was done. */
-function meaningOf(kind: ChangeKind, answer: JudgedStatus): RowReply['as'] | 'refused' {
+function meaningOf(kind: ChangeKind, answer: JudgedStatus): RowReply['as'] {
   const { status } = answer;
   if (status < 300 || status === 304) {
     // 304: a row with the same values was there, so no value was lost.

@@ -25,18 +25,14 @@ import {
 } from './row-outcome.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
 import { nextRowState, settlementOf, type RowFinding, type Settlement } from './row-state.ts';
-import { afterUnanswered, unansweredHope, type RowLimit, type RowReply, type Unanswered } from './push-answer.ts';
+import { afterUnanswered, retryHope, unansweredHope, type RowEnd, type RowLimit } from './push-answer.ts';
 
-export interface BatchRow {
+export interface BatchRow extends RowEnd {
   /** The id that it has here. */
   readonly id: number;
   readonly kind: ChangeKind;
   /** As sent; the columns are indexes of the table's. */
   readonly cells: readonly SentCell[];
-  /** Null while no answer is known. */
-  readonly answer: RowReply | null;
-  /** Its request ended without an answer about it; known until the process ends. */
-  readonly unanswered?: Unanswered | undefined;
 }
 
 /** The origin's answer about one sent row. */
@@ -303,8 +299,10 @@ function afterFailure(
 /** Why a row waits that was not accepted. */
 function refusalOf({ kind, cells, answer }: BatchRow): RowRefusal {
   const words = answer?.refusal ?? null;
-  const reason = words?.message ?? 'the origin says that it has no such row, and returns it nevertheless';
-  return { kind, reason, column: null, words, hope: answer?.as === 'failed' ? 'soon' : 'later', cells };
+  const told = { kind, column: null, words, cells };
+  if (words === null) return { ...told, reason: 'the file to attach changed while it was sent', hope: 'soon' };
+  // The origin says that it has no such row, and returns it nevertheless.
+  return { ...told, reason: words.message, hope: answer?.as === 'missing' ? 'later' : retryHope(words.status) };
 }
 
 /** Why a row waits that the origin may or may not have. */

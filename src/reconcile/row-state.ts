@@ -179,13 +179,14 @@ export function isInFlight(state: RowState): boolean {
 }
 
 /**
- * Every answer that leaves a row to be settled.
+ * Every end of a row that was about to be sent.
  *
  *    accepted   done as meant                           failed    the origin failed, perhaps after it made the new row
  *    matched    an insert changed a row that was there  missing   "no such row", which has to be looked up
+ *    refused    nothing was done                        unsent    it never left: something stopped its batch before
  *    lost       no answer, or one that proves nothing
  */
-export const ROW_ANSWERS = ['accepted', 'matched', 'missing', 'failed', 'lost'] as const;
+export const ROW_ANSWERS = ['accepted', 'matched', 'missing', 'failed', 'refused', 'unsent', 'lost'] as const;
 
 /** The origin's answer about a row. */
 export type RowAnswer = (typeof ROW_ANSWERS)[number];
@@ -197,7 +198,7 @@ export type RowAnswer = (typeof ROW_ANSWERS)[number];
  *    other    for an insert without an answer: the row with its match value is not what was sent, or was known here before;
  *             for an update without one: whether its file arrived cannot be told
  *    absent   there is no such row
- *    unclear  it cannot be told: the row is unreadable, has no match value, or the caller changed
+ *    unclear  it cannot be told: the row is unreadable, has no match value, or the caller changed; or nothing happened, and it is not asked
  */
 export const ROW_FINDINGS = ['there', 'other', 'absent', 'unclear'] as const;
 
@@ -220,6 +221,10 @@ type Settlements = Readonly<Record<RowFinding, Settlement | 'impossible'>>;
 
 const TAKEN = { there: 'merge', other: 'impossible', absent: 'asSent', unclear: 'asSent' } as const;
 const NEVER = { there: 'impossible', other: 'impossible', absent: 'impossible', unclear: 'impossible' } as const;
+const UNDONE = {
+  refused: { ...NEVER, unclear: 'refuse' },
+  unsent: { ...NEVER, unclear: 'again' },
+} as const;
 const MISSING = { there: 'refuse', other: 'impossible', absent: 'gone', unclear: 'again' } as const;
 
 const SETTLEMENTS: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, Settlements>>>> = {
@@ -228,6 +233,7 @@ const SETTLEMENTS: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, Settle
     matched: TAKEN,
     missing: NEVER,
     failed: { there: 'merge', other: 'doubt', absent: 'refuse', unclear: 'doubt' },
+    ...UNDONE,
     lost: { there: 'merge', other: 'doubt', absent: 'again', unclear: 'doubt' },
   },
   update: {
@@ -235,6 +241,7 @@ const SETTLEMENTS: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, Settle
     matched: NEVER,
     missing: MISSING,
     failed: NEVER,
+    ...UNDONE,
     lost: { there: 'merge', other: 'doubt', absent: 'gone', unclear: 'again' },
   },
   delete: {
@@ -242,6 +249,7 @@ const SETTLEMENTS: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, Settle
     matched: NEVER,
     missing: MISSING,
     failed: NEVER,
+    ...UNDONE,
     lost: { there: 'again', other: 'impossible', absent: 'gone', unclear: 'again' },
   },
 };

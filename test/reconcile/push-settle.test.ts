@@ -53,6 +53,8 @@ describe('a row that was sent', () => {
     insert failed other doubt: inDoubt -2 base same local same waits | the same
     insert failed absent refuse: refused -2 base same local same waits | edited -2 base same local same
     insert failed unclear doubt: inDoubt -2 base same local same waits | the same
+    insert refused unclear refuse: refused -2 base same local same waits | edited -2 base same local same
+    insert unsent unclear again: edited -2 base same local same | the same
     insert lost there merge: clean 9 base b,,g local base forget offPage | edited 9 base b,,g local c,,g forget offPage
     insert lost other doubt: inDoubt -2 base same local same waits | the same
     insert lost absent again: edited -2 base same local same | the same
@@ -63,6 +65,8 @@ describe('a row that was sent', () => {
     update missing there refuse: refused 7 base same local same waits | edited 7 base same local same
     update missing absent gone: clean 7 base none local none deletedThere forget offPage evidence | the same
     update missing unclear again: edited 7 base same local same | the same
+    update refused unclear refuse: refused 7 base same local same waits | edited 7 base same local same
+    update unsent unclear again: edited 7 base same local same | the same
     update lost there merge: clean 7 base b,x,g local base forget offPage | edited 7 base b,x,g local c,x,g forget offPage
     update lost other doubt: inDoubt 7 base same local same waits | the same
     update lost absent gone: clean 7 base none local none deletedThere forget offPage evidence | the same
@@ -73,6 +77,8 @@ describe('a row that was sent', () => {
     delete missing there refuse: refused 7 base same local same waits | edited 7 base same local same
     delete missing absent gone: clean 7 base none local none forget offPage | edited 7 base none local a,x,f forget offPage
     delete missing unclear again: edited 7 base same local same | the same
+    delete refused unclear refuse: refused 7 base same local same waits | edited 7 base same local same
+    delete unsent unclear again: edited 7 base same local same | the same
     delete lost there again: edited 7 base same local same | the same
     delete lost absent gone: clean 7 base none local none forget offPage | edited 7 base none local a,x,f forget offPage
     delete lost unclear again: edited 7 base same local same | the same
@@ -237,13 +243,25 @@ describe('a row that was sent', () => {
       'update',
       'missing',
       'there',
+      { answer: { as: 'missing', id: null, refusal: WORDS } },
+      {},
+      { reason: 'busy', words: WORDS, hope: 'later' },
+    ],
+    [
+      'update',
+      'refused',
+      'unclear',
+      { answer: { as: 'refused', id: null, refusal: { ...WORDS, status: 400 } } },
+      {},
+      { reason: 'busy', words: { ...WORDS, status: 400 }, hope: 'never' },
+    ],
+    [
+      'update',
+      'refused',
+      'unclear',
       {},
       {},
-      {
-        reason: 'the origin says that it has no such row, and returns it nevertheless',
-        words: null,
-        hope: 'later',
-      },
+      { reason: 'the file to attach changed while it was sent', words: null, hope: 'soon' },
     ],
     [
       'insert',

@@ -68,6 +68,8 @@ const SETTLED: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, readonly (
     matched: ['merge', X, 'asSent', 'asSent'],
     missing: [X, X, X, X],
     failed: ['merge', 'doubt', 'refuse', 'doubt'],
+    refused: [X, X, X, 'refuse'],
+    unsent: [X, X, X, 'again'],
     lost: ['merge', 'doubt', 'again', 'doubt'],
   },
   update: {
@@ -75,6 +77,8 @@ const SETTLED: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, readonly (
     matched: [X, X, X, X],
     missing: ['refuse', X, 'gone', 'again'],
     failed: [X, X, X, X],
+    refused: [X, X, X, 'refuse'],
+    unsent: [X, X, X, 'again'],
     lost: ['merge', 'doubt', 'gone', 'again'],
   },
   delete: {
@@ -82,6 +86,8 @@ const SETTLED: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, readonly (
     matched: [X, X, X, X],
     missing: ['refuse', X, 'gone', 'again'],
     failed: [X, X, X, X],
+    refused: [X, X, X, 'refuse'],
+    unsent: [X, X, X, 'again'],
     lost: ['again', X, 'gone', 'again'],
   },
 };
@@ -93,7 +99,7 @@ const SETTLEMENTS = CHANGE_KINDS.flatMap((kind) =>
 );
 
 test('each kind of change has a settlement for every answer and finding', () => {
-  expect(SETTLEMENTS).toHaveLength(3 * 5 * 4);
+  expect(SETTLEMENTS).toHaveLength(3 * 7 * 4);
   expect(SETTLEMENTS.map(({ settlement }) => settlement)).not.toContain(undefined);
 });
 

@@ -90,8 +90,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/round.ts',
-        find: 'turn.isStopped() ? NOT_SENT : await sendBatch(',
-        replace: 'NOT_SENT.stop ?? await sendBatch(',
+        find: 'turn.isStopped()\n      ? {',
+        replace: 'turn.isStopped() && block === null\n      ? {',
       },
     ],
   },
@@ -138,7 +138,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
         replace:
           'const told = { error: refusal.status, code: refusal.code, message: refusal.words, source: refusal.source };\n' +
           '    const answer = { status: refusal.status, id: null, key: null, errors: [told] };\n' +
-          '    for (const one of rows) this.#endById.set(one.id, judgeAnswer(one, answer));\n    if (rows.length > 1) {\n      return;',
+          '    for (const one of rows) this.#endById.set(one.id, { answer: judgeAnswer(one, answer) });\n    if (rows.length > 1) {\n      return;',
       },
     ],
   },
@@ -284,9 +284,9 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/push-answer.ts',
-        find: `  if (as === 'refused') return {`,
-        replace: `  if (as === 'refused' && kind === 'update') return { kind: 'left', answer: { as: 'accepted', id, refusal: null } };
-  if (as === 'refused') return {`,
+        find: `  const isTaken = as === 'accepted' ||`,
+        replace: `  if (as === 'refused' && kind === 'update') return { as: 'accepted', id, refusal: null };
+  const isTaken = as === 'accepted' ||`,
       },
     ],
   },
@@ -464,10 +464,9 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'A row that was edited or deleted while it was on its way waits for what was refused of it.',
     edits: [
       {
-        file: 'push/round.ts',
-        find: "if (end.kind === 'again' || !isLeftAsSent({ ...facts, sent: cells }, kind, columns))",
-        replace:
-          "if (end.kind === 'again' || (!isLeftAsSent({ ...facts, sent: cells }, kind, columns) && facts.id === 0))",
+        file: 'reconcile/push-settle.ts',
+        find: "const outcome = isLeft ? decideMoved(facts, 'refused', refusalOf(row))",
+        replace: "const outcome = isLeft || facts.id !== 0 ? decideMoved(facts, 'refused', refusalOf(row))",
       },
     ],
   },
