@@ -7,7 +7,7 @@
  * A store that is completely gone is probably on a disk that is not mounted. It is neither opened nor counted as lost.
  * What the origin does not have any more could not be fetched again, and no row would name it once the disk is back.
  *
- * Also removes content that no row of `sync_files` names. The replica must be locked, so that nothing is on its way.
+ * Also removes content that no row names any more. The replica must be locked, so that nothing is on its way.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { systemFiles, type FileSystem } from '../base/file-system.ts';
@@ -57,31 +57,6 @@ export function requireStore(from: Connection, folder: string, files: FileSystem
       `Mount its disk, or move the store back; nothing was changed. If it is lost for good, restore a backup, or run ` +
       `mkdir -p ${before}/incoming and rowsync files verify, which fetches what the origin still has.`,
   });
-}
-
-/** Content that no row of `sync_files` names. */
-export interface PruneReport {
-  readonly contentCount: number;
-  readonly bytes: number;
-}
-
-/** Removes what nothing refers to, or only counts it. @throws RowsyncError `files.store`. */
-export async function pruneFiles(
-  from: Connection,
-  options: { readonly folder: string; readonly dryRun: boolean },
-): Promise<PruneReport> {
-  requireStore(from, options.folder);
-  const store = options.dryRun ? new FileStore(options.folder) : await openStore(options.folder);
-  const known = new Set(readContents(from, null).map(({ sha256 }) => sha256));
-  let contentCount = 0;
-  let bytes = 0;
-  for await (const content of store.list()) {
-    if (known.has(content.sha256)) continue;
-    contentCount += 1;
-    bytes += content.bytes;
-    if (!options.dryRun) await store.remove(content.sha256);
-  }
-  return { contentCount, bytes };
 }
 
 /** Removes content that nothing refers to any more, of these hashes; returns how many. @throws RowsyncError `files.store`. */

@@ -7,7 +7,6 @@ import { answerAsJson, type ResultTable } from '../../base/result-formats.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { bytesText, countText, plural } from '../../base/text.ts';
 import type { FilesReport } from '../../files/context.ts';
-import { pruneFiles, type PruneReport } from '../../files/open-store.ts';
 import { pullFiles } from '../../files/download.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
@@ -23,6 +22,7 @@ import {
 import type { Invocation, Runner } from '../../extra.ts';
 import { writeAll } from '../../cli/terminal/session.ts';
 import { answerAsList } from '../../cli/terminal/table.ts';
+import { pruneFiles, type PruneReport } from './prune.ts';
 
 const EXAMPLES = `
 Content is in the file store (replica.files); sync_files says for each revision where.

@@ -5,15 +5,11 @@
 import { stampFromMs } from '../../base/clock.ts';
 import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { runAll } from '../../base/concurrency.ts';
+import { sql } from '../../base/sql.ts';
 import { readFileColumns, type FileColumn } from '../../replica/bookkeeping/file-cells.ts';
-import {
-  readContents,
-  readFilesHere,
-  readPlacesNotHere,
-  storeContentLost,
-  storeFileVanished,
-  type FileHere,
-} from '../../replica/bookkeeping/files.ts';
+import { readContents, readFilesHere, storeContentLost, type FileHere } from '../../replica/bookkeeping/files.ts';
+import type { Connection, Tx } from '../../replica/connection.ts';
+import { queryRows } from '../../replica/query.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
 import type { FilesContext, FilesReport } from '../../files/context.ts';
 import { openReplicaStore } from '../../files/open-store.ts';
@@ -96,7 +92,7 @@ export async function verifyFiles(
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
   }
-  const lost = damaged.size === 0 ? [] : readPlacesNotHere(replica, [...damaged]).map(placeText);
+  const lost = damaged.size === 0 ? [] : placesNotHere(replica, [...damaged]);
   return {
     ...tally,
     contentCount: contents.length,
@@ -175,10 +171,30 @@ async function askFor(
       return null;
     }
     const at = stampFromMs(clock.nowMs());
-    const isNew = await replica.write('Marking a file that is gone', (tx) => storeFileVanished(tx, file.id, at));
+    const isNew = await replica.write('Marking a file that is gone', (tx) => markVanished(tx, file.id, at));
     tally.vanishedCount += isNew ? 1 : 0;
     return null;
   }
+}
+
+/** Where those of the given files belong that are not here. */
+function placesNotHere(from: Connection, ids: readonly number[]): readonly string[] {
+  const text = sql`SELECT table_name, column_name, row_id, revision FROM _rowsync_files
+          WHERE state <> 'here' AND id IN (SELECT value FROM json_each(?)) ORDER BY id`;
+  return queryRows(from, text, [JSON.stringify(ids)]).map(([table, column, rowId, revision]) =>
+    placeText({
+      tableName: String(table),
+      columnName: String(column),
+      rowId: Number(rowId),
+      revision: Number(revision),
+    }),
+  );
+}
+
+/** Marks a file that the origin does not have any more; returns whether it was not known before. */
+function markVanished(tx: Tx, id: number, at: string): boolean {
+  const text = sql`UPDATE _rowsync_files SET vanished_at = ? WHERE id = ? AND vanished_at IS NULL`;
+  return tx.prepare(text).run(at, id).changes > 0;
 }
 
 /** Where a file belongs, for people; its name is not said. */

@@ -8,7 +8,7 @@ import { must } from '../../base/assert.ts';
 import { RowsyncError } from '../../base/errors.ts';
 import { confirmedRows } from '../../capture/writer/store-origin-rows.ts';
 import { readTable, readTables } from '../../replica/bookkeeping/tables.ts';
-import { suspectsAmong } from '../../replica/bookkeeping/suspects.ts';
+import { readSuspects } from '../../replica/bookkeeping/suspects.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
 import { readMeasured, readRowsById, type RowTarget } from '../../replica/rows.ts';
 import type { Row, UnreadableRow } from '../../wire/schema.ts';
@@ -307,8 +307,7 @@ function withoutWaiting(
 ): readonly Mismatch[] {
   const mayWait = ({ problem }: Mismatch): boolean =>
     problem === 'outside of the filter' || (problem === 'not at the origin' && isHeld);
-  const ids = mismatches.flatMap((mismatch) => (mayWait(mismatch) ? [mismatch.rowId] : []));
-  const suspects = new Set(suspectsAmong(replica, target.id, ids));
+  const suspects = new Set(readSuspects(replica, target.id, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER));
   return mismatches.filter((mismatch) => !mayWait(mismatch) || !suspects.has(mismatch.rowId));
 }
 

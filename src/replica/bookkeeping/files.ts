@@ -228,19 +228,6 @@ export function storeContentLost(tx: Tx, sha256: string): readonly number[] {
   );
 }
 
-/** Which of the given files are not here. */
-export function readPlacesNotHere(
-  from: Connection,
-  ids: readonly number[],
-): readonly Pick<FileHere, 'tableName' | 'columnName' | 'rowId' | 'revision'>[] {
-  const text = sql`SELECT table_name AS tableName, column_name AS columnName, row_id AS rowId, revision FROM _rowsync_files
-          WHERE state <> 'here' AND id IN (SELECT value FROM json_each(?)) ORDER BY id`;
-  return queryAll(from, text, [JSON.stringify(ids)]) as Pick<
-    FileHere,
-    'tableName' | 'columnName' | 'rowId' | 'revision'
-  >[];
-}
-
 export interface FileHere extends StoredContent, CellFile {
   readonly id: number;
   readonly tableId: number;
@@ -270,14 +257,6 @@ export function* readFilesHere(from: Connection, tableIds: readonly number[] | n
     )
     .iterate({ ids: tableIds === null ? null : JSON.stringify(tableIds) });
   for (const row of rows) yield withFlags(row, 'isLatest', 'isVanished') as FileHere; // as selected
-}
-
-/** Marks a file that the origin does not have any more; returns whether it was not known before. */
-export function storeFileVanished(tx: Tx, id: number, at: string): boolean {
-  return (
-    tx.prepare(sql`UPDATE _rowsync_files SET vanished_at = ? WHERE id = ? AND vanished_at IS NULL`).run(at, id)
-      .changes > 0
-  );
 }
 
 /** Forgets the files of tables and columns that a person dropped here; their content stays until it is pruned. */

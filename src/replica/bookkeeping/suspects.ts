@@ -42,14 +42,6 @@ export function suspectsCreated(
   return queryNumbers(connection, text, [{ id, from, end }]);
 }
 
-export function suspectsAmong(from: Connection, tableId: number, ids: readonly number[]): readonly number[] {
-  return queryNumbers(
-    from,
-    sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
-    [tableId, JSON.stringify(ids)],
-  );
-}
-
 /** Puts rows under suspicion; `rows` selects table, row, and the latest answer that had the row. */
 function suspect(tx: Tx, rows: Sql, values: Readonly<Record<string, number | string>>): void {
   tx.prepare(

@@ -1,7 +1,7 @@
 /** Which pages clear a row of suspicion. */
 import { expect, test } from 'vitest';
 import { clearSeenSuspects, notePage } from '../../../src/replica/bookkeeping/pages.ts';
-import { suspectsAmong } from '../../../src/replica/bookkeeping/suspects.ts';
+import { readSuspects } from '../../../src/replica/bookkeeping/suspects.ts';
 import { readTables } from '../../../src/replica/bookkeeping/tables.ts';
 import type { Tx } from '../../../src/replica/connection.ts';
 import { startFixture } from '../../support/replica.ts';
@@ -18,7 +18,7 @@ test('a row that left two pages is cleared by none that is older than the later 
   const suspects = (): Promise<readonly number[]> =>
     fixture.replica.write('Clearing', (tx) => {
       clearSeenSuspects(tx, target);
-      return suspectsAmong(tx, target.id, [5]);
+      return readSuspects(tx, target.id, 0, 10);
     });
 
   await fixture.replica.write('Answers', (tx) => {
