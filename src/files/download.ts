@@ -257,7 +257,7 @@ async function lookAt(run: FetchRun, { file, column, rule }: FileToFetch): Promi
 }
 
 function requestFor({ guid, rowId }: FileNotHere, { address }: FileColumn): AttachmentRequest {
-  return { ...address, record: { id: rowId }, version: { guid, in: 'path' } };
+  return { ...address, record: { id: rowId }, version: { guid } };
 }
 
 function factsFrom({ type, length, author, lastModifiedAt }: FileHeaders): FileFacts {

@@ -29,10 +29,7 @@ export interface Address {
 export type RecordAddress = { readonly id: number } | { readonly key: string };
 
 /** Which version of a file: the latest without a revision. */
-export type FileVersion =
-  | { readonly revision: number }
-  /** `in` says where the guid is in the URL; both mean the same (specification 4.9). Default path. */
-  | { readonly guid: string; readonly in?: 'path' | 'query' | undefined };
+export type FileVersion = { readonly revision: number } | { readonly guid: string };
 
 /** The checked address of one database. */
 export interface OriginAddress {
@@ -118,7 +115,6 @@ export function attachmentPath(file: {
   const pairs = record === undefined ? [] : [recordPair(record)];
   if (version === undefined) return withQuery(path, queryFromPairs(pairs));
   if ('revision' in version) return withQuery(path, queryFromPairs([...pairs, ['revision', version.revision]]));
-  if (version.in === 'query') return withQuery(path, queryFromPairs([...pairs, ['guid', version.guid]]));
   return withQuery(`${path}/${pathSegment(version.guid)}`, queryFromPairs(pairs));
 }
 

@@ -336,7 +336,7 @@ async function readDigest(
     bytes += chunk.length;
     hash.update(chunk);
   };
-  const request = { ...place, version: { guid: info.guid, in: 'path' } } as const;
+  const request = { ...place, version: { guid: info.guid } } as const;
   const { value: headers } = await origin.attachment(request, take, { signal });
   const problem = downloadProblem({ ...info, bytes: info.size }, { ...headers, bytes });
   if (problem !== null) throw brokenRevision(info, problem);

@@ -86,9 +86,8 @@ describe('attachment', () => {
     ['by id', PHOTO, '?id=5'],
     ['by key', { ...PHOTO, record: { key: 'A&1' } }, '?key=A%261'],
     ['a revision', { ...PHOTO, version: { revision: 2 } }, '?id=5&revision=2'],
-    ['by guid in the query', { ...PHOTO, version: { guid, in: 'query' } }, `?id=5&guid=${guid}`],
-    ['by guid in the path', { ...PHOTO, version: { guid } }, `/${guid}?id=5`],
-    ['of a public column', { ...withoutRecord, version: { guid, in: 'path' } }, `/${guid}`],
+    ['by guid', { ...PHOTO, version: { guid } }, `/${guid}?id=5`],
+    ['of a public column', { ...withoutRecord, version: { guid } }, `/${guid}`],
   ])('is asked for %s, with GET and HEAD', async (_title, request, path) => {
     await using server = await startFaultServer((nth) => http(200, HEADERS, nth === 1 ? 'bytes' : ''));
     await using origin = open(server.url);

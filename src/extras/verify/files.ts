@@ -154,7 +154,7 @@ async function askFor(
   { origin, replica, clock, signal }: FilesContext,
   { file, column, tally }: { readonly file: FileHere; readonly column: FileColumn; readonly tally: VerifyCounts },
 ): Promise<RowsyncError | null> {
-  const request = { ...column.address, record: { id: file.rowId }, version: { guid: file.guid, in: 'path' } } as const;
+  const request = { ...column.address, record: { id: file.rowId }, version: { guid: file.guid } } as const;
   try {
     const { length } = (await origin.attachmentHeaders(request, { signal })).value;
     tally.askedCount += 1;
