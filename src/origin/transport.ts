@@ -8,11 +8,11 @@
  * are values: request-errors.ts names them.
  */
 import { Readable } from 'node:stream';
-import { Dispatcher, buildConnector, Pool, ProxyAgent } from 'undici';
+import { buildConnector, Pool, type Dispatcher } from 'undici';
 import type { OutgoingBytes, StreamedBytes } from '../wire/write-body.ts';
-import { type OriginRoute, ProxyFault } from './proxy.ts';
+import { type OriginRoute, ProxyFault, type ProxySettings } from './proxy.ts';
 import type { OriginLimits } from './limits.ts';
-import { isIP } from 'node:net';
+import { Socket } from 'node:net';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { basicHeader } from '../wire/headers.ts';
 
@@ -93,7 +93,8 @@ export function openTransport(
   connectionCount: number,
   way?: OriginRoute,
 ): Transport {
-  const pool = openConnections(url, limits, connectionCount, way);
+  const pools = openConnections(url, limits, connectionCount, way);
+  const [pool] = pools;
   return {
     send: (request) =>
       new Promise((resolve) => {
@@ -115,7 +116,9 @@ export function openTransport(
         );
       }),
     requestsLeave: twoTurns,
-    destroy: () => pool.destroy(new Error('The connections are being closed')),
+    destroy: async () => {
+      for (const each of pools) await each.destroy(new Error('The connections are being closed'));
+    },
   };
 }
 
@@ -305,39 +308,45 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Opens connections to the scheme and host of `url` when they are needed. */
-function openConnections(url: string, limits: OriginLimits, count: number, way: OriginRoute = {}): Dispatcher {
+/** Connections to the scheme and host of `url`, made when they are needed, and behind them those to the proxy, if any. */
+function openConnections(
+  url: string,
+  limits: OriginLimits,
+  count: number,
+  way: OriginRoute = {},
+): readonly [Pool, ...Pool[]] {
   const { proxy = null, authorities = null } = way;
-  const tls = trustIn(authorities);
+  const connector = buildConnector({
+    ...trustIn(authorities),
+    // The service speaks HTTP/1.1; one protocol is one set of failures to know.
+    allowH2: false,
+    timeout: limits.connectTimeoutMs,
+    // Hosts with a dead IPv6 address are reached through their IPv4 one.
+    autoSelectFamily: true,
+  });
   const shared = {
     connections: count,
     // One answer at a time on a connection: a stray answer can then never be taken for the next one's.
     pipelining: 1,
-    // The service speaks HTTP/1.1; one protocol is one set of failures to know.
-    allowH2: false,
-    connectTimeout: limits.connectTimeoutMs,
     headersTimeout: limits.headersTimeoutMs,
     bodyTimeout: limits.bodyGapTimeoutMs,
-    // Hosts with a dead IPv6 address are reached through their IPv4 one.
-    autoSelectFamily: true,
   };
-  if (proxy === null) return new Pool(url, { ...shared, connect: tls });
-  const { login } = proxy;
-  return new ProxyAgent({
+  if (proxy === null) return [new Pool(url, { ...shared, connect: connector })];
+  const toProxy = new Pool(proxy.url, {
     ...shared,
-    uri: proxy.url,
-    ...(login === null ? {} : { token: basicHeader(login.user, login.password) }),
-    // Also to an origin that speaks http: one way through is one set of failures to know.
-    proxyTunnel: true,
-    requestTls: { ...tls, allowH2: false },
-    clientFactory: (address) =>
-      new RoutingDispatcher(address, {
-        connections: count,
-        connect: connectorToProxy({ ...tls, allowH2: false, timeout: limits.connectTimeoutMs, autoSelectFamily: true }),
-        // The proxy connects to the origin before it answers, and may take as long for it as we would.
-        headersTimeout: limits.connectTimeoutMs,
-      }),
+    // undici names the host that a tunnel is asked to; the certificate is the proxy's.
+    connect: (asked, connected) => connector({ ...asked, servername: '' }, connected),
+    // The proxy connects to the origin before it answers, and may take as long for it as we would.
+    headersTimeout: limits.connectTimeoutMs,
   });
+  const through: buildConnector.connector = (asked, connected) => {
+    const hand = (socket: Socket): void => {
+      if (asked.protocol === 'https:') connector({ ...asked, httpSocket: socket }, connected);
+      else connected(null, socket);
+    };
+    openTunnel(toProxy, proxy, asked).then(hand, (fault: Error) => connected(fault, null));
+  };
+  return [new Pool(url, { ...shared, connect: through }), toProxy];
 }
 
 /** What TLS is checked against. Said here, so that no environment variable can leave it out. */
@@ -351,42 +360,21 @@ function trustIn(authorities: string | null): {
   return { rejectUnauthorized: true, secureContext };
 }
 
-/** Connects to the proxy. Where its name is an address, TLS has no name to send, and checks the certificate against the address. */
-function connectorToProxy(options: buildConnector.BuildOptions): buildConnector.connector {
-  const connector = buildConnector(options);
-  return ({ servername, ...asked }, done) =>
-    connector({ ...asked, ...(isIP(asked.hostname) === 0 ? { servername } : {}) }, done);
-}
-
-/** Requests tunnels from the proxy; every other result is a `ProxyFault`. */
-class RoutingDispatcher extends Dispatcher {
-  readonly #name: string;
-  readonly #pool: Pool;
-
-  constructor(address: URL, options: Pool.Options) {
-    super();
-    this.#name = address.host;
-    this.#pool = new Pool(address, options);
-  }
-
-  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    return this.#pool.dispatch(options, handler);
-  }
-
-  override async connect<T = null>(options: Dispatcher.ConnectOptions<T>): Promise<Dispatcher.ConnectData<T>> {
-    const answer = await super.connect(options).catch((cause: unknown) => {
-      throw new ProxyFault(this.#name, null, cause);
+/** A way through the proxy, also to an origin that speaks http: one way is one set of failures to know. @throws ProxyFault for any other result. */
+async function openTunnel(
+  toProxy: Pool,
+  { url, login }: ProxySettings,
+  { host = '', port, protocol }: buildConnector.Options,
+): Promise<Socket> {
+  const proxy = new URL(url).host;
+  const path = port === '' ? `${host}:${protocol === 'https:' ? 443 : 80}` : host;
+  const headers = login === null ? {} : { 'proxy-authorization': basicHeader(login.user, login.password) };
+  const { statusCode, socket } = await toProxy
+    .connect({ path, headers: { host, ...headers } })
+    .catch((cause: unknown) => {
+      throw new ProxyFault(proxy, null, cause);
     });
-    if (answer.statusCode === 200) return answer;
-    answer.socket.on('error', () => undefined).destroy();
-    throw new ProxyFault(this.#name, answer.statusCode);
-  }
-
-  override async close(): Promise<void> {
-    await this.#pool.close();
-  }
-
-  override async destroy(): Promise<void> {
-    await this.#pool.destroy();
-  }
+  if (statusCode === 200 && socket instanceof Socket) return socket;
+  socket.on('error', () => undefined).destroy();
+  throw new ProxyFault(proxy, statusCode);
 }
