@@ -322,7 +322,7 @@ async function download(run: FetchRun, { file, column, rule }: FileToFetch): Pro
         const bytes = incoming.bytes + chunk.length;
         if (rule.maxFileBytes !== null && bytes > rule.maxFileBytes)
           throw new FileLeftOutError(`${rule.name}.maxFileBytes`);
-        if (!run.quota.has(bytes - (file.bytes ?? 0))) throw new FileLeftOutError('files.maxBytes');
+        if (bytes - (file.bytes ?? 0) > (run.quota.left() ?? Infinity)) throw new FileLeftOutError('files.maxBytes');
         onProgress?.({ kind: 'bytes', bytes: chunk.length });
         return incoming.write(chunk);
       },

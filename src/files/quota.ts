@@ -17,11 +17,6 @@ export class Quota {
     return this.#left === null ? null : Math.max(0, this.#left - this.#reserved);
   }
 
-  /** Whether so many more bytes than were reserved may come. */
-  has(bytes: number): boolean {
-    return this.#left === null || bytes <= 0 || bytes <= this.#left - this.#reserved;
-  }
-
   reserve(bytes: number): { release(): void } {
     this.#reserved += bytes;
     return { release: () => void (this.#reserved -= bytes) };

@@ -40,6 +40,7 @@ import {
   countExpected,
   countPages,
   countStampedFrom,
+  readLatestStamp,
   readPagedWindows,
 } from '../replica/bookkeeping/pages.ts';
 import type { Tx } from '../replica/connection.ts';
@@ -315,8 +316,7 @@ async function nextWatermark(
 ): Promise<string | null> {
   if (before === FIRST_STAMP) return newest ?? before;
   if (newest !== null && newest >= before) return newest;
-  const known = { column: stamps.shape.localName, stamp: before, max: 1 };
-  if (countStampedFrom(context.replica, confirmedRows(table), known) > 0) return null;
+  if ((readLatestStamp(context.replica, confirmedRows(table), stamps.shape.localName) ?? '') >= before) return null;
   return newest ?? (await readNewestStamp(context, table));
 }
 
@@ -422,5 +422,5 @@ async function storeChanges(
   counts.pagesReadCount += 1;
   const stamps = [...(counts.stamps ?? []), ...news.flatMap(({ id }) => stampById.get(id) ?? [])];
   counts.stamps = stamps.slice(0, STAMPS_MAX);
-  context.onProgress?.({ kind: 'page', table: target.localName, rowCount: news.length, notModified: false });
+  context.onProgress?.({ kind: 'page', table: target.localName, rowCount: news.length });
 }

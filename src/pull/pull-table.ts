@@ -19,7 +19,7 @@ import { followKnown, readNewestStamp, stampsOf } from './follow.ts';
 import { applySchema, requireSettled } from './apply-schema.ts';
 import type { RowsOutcome, SuspectsOutcome, SweepCounts, TablePullReport } from './report.ts';
 import { settleSuspects } from './suspected-deletes.ts';
-import { finishSweep, sweepPages, type SweepTally } from './sweep.ts';
+import { finishSweep, sweepPages } from './sweep.ts';
 import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { confirmedRows } from '../capture/writer/store-origin-rows.ts';
 import { readOtherwise } from './windows.ts';
@@ -48,9 +48,8 @@ export async function pullTable(
   };
   let outcome: RowsOutcome = { deletedCount: 0, held: null, isFollowed: false, account: null };
   let error = options.stop;
-  const before = findTable(replica, summary.id);
-  const nameBefore = before?.localName ?? summary.recordName;
-  context.onProgress?.({ kind: 'tableStart', table: nameBefore, expectedRowCount: before?.rowCount ?? 0 });
+  const nameBefore = findTable(replica, summary.id)?.localName ?? summary.recordName;
+  context.onProgress?.({ kind: 'tableStart', table: nameBefore });
   try {
     if (error === null) {
       if (options.waits !== null) throw options.waits;
@@ -75,7 +74,7 @@ export async function pullTable(
     error: isGuard ? null : error,
     durationMs: clock.monotonicMs() - startedMs,
   };
-  context.onProgress?.({ kind: 'tableEnd', table, report });
+  context.onProgress?.({ kind: 'tableEnd' });
   return report;
 }
 
@@ -176,21 +175,15 @@ async function sweepTable(
     consent,
   }: { readonly prepare: () => Promise<PreparedTable>; readonly counts: SweepCounts; readonly consent: number },
 ): Promise<SuspectsOutcome> {
-  const reportedPages = new Set<string>();
   let deletedCount = 0;
   for (let current = table; ; current = await prepare()) {
     const isResumed = readSweep(context.replica, current.target.id).sweepOpen;
     try {
-      const { held, ...swept } = await sweepOnce(context, current, {
-        tally: { counts, reportedPages },
-        consent,
-        isResumed,
-      });
+      const { held, ...swept } = await sweepOnce(context, current, { counts, consent, isResumed });
       deletedCount += swept.deletedCount;
       if (!isResumed) return { deletedCount, held };
     } catch (thrown) {
       if (!(await readOtherwise(context, current, thrown))) throw thrown; // ends: pages are halved, or windows given up
-      reportedPages.clear();
     }
   }
 }
@@ -220,14 +213,14 @@ function isLarge({ replica }: PullContext, { target }: PreparedTable): boolean {
 async function sweepOnce(
   context: PullContext,
   table: PreparedTable,
-  sweep: { readonly tally: SweepTally; readonly consent: number; readonly isResumed: boolean },
+  sweep: { readonly counts: SweepCounts; readonly consent: number; readonly isResumed: boolean },
 ): Promise<SuspectsOutcome> {
   // For a resumed sweep, it is unknown when it began. A small table needs no request for its last stamp.
   const begunMs = sweep.isResumed ? null : originNowMs(context);
   const asks = !sweep.isResumed && (isLarge(context, table) || begunMs === null) && isFollowedLater(context, table);
   const newest = asks ? await readNewestStamp(context, table) : null;
-  await sweepPages(context, table, sweep.tally);
-  const suspects = await settleSuspects(context, table, { ...sweep, counts: sweep.tally.counts });
+  await sweepPages(context, table, sweep.counts);
+  const suspects = await settleSuspects(context, table, sweep);
   // The end of this sweep opens the table to edits, which would keep wrong values.
   if (readTable(context.replica, table.target.id).push === 'waiting') await table.requireShape();
   const watermark = newest ?? (isFollowedLater(context, table) ? stampBefore(context, table, begunMs) : null);

@@ -23,9 +23,9 @@ export interface SweepCounts {
 /** One step of a running pull, for a progress bar or plain lines. */
 export type PullProgress =
   | { readonly kind: 'start'; readonly tableCount: number; readonly expectedRowCount: number }
-  | { readonly kind: 'tableStart'; readonly table: string; readonly expectedRowCount: number }
-  | { readonly kind: 'page'; readonly table: string; readonly rowCount: number; readonly notModified: boolean }
-  | { readonly kind: 'tableEnd'; readonly table: string; readonly report: TablePullReport };
+  | { readonly kind: 'tableStart'; readonly table: string }
+  | { readonly kind: 'page'; readonly table: string; readonly rowCount: number }
+  | { readonly kind: 'tableEnd' };
 
 export interface PullPosition {
   /** The table that was heard of last; null before the first. */

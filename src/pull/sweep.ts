@@ -7,6 +7,7 @@
  *    proof of the end         one request, once per small table and identity
  *    suspects                 suspected-deletes.ts, one request per batch
  */
+import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { finishSwitch } from '../capture/sync-mode.ts';
 import {
@@ -55,22 +56,15 @@ const WAITING_MAX = 2;
 /** Pages proven by 304 that are noted in one transaction; a crash forgets them, and they are requested again. */
 const PROOFS_MAX = 256;
 
-/** Sums over the sweeps of one table within one pull. */
-export interface SweepTally {
-  readonly counts: SweepCounts;
-  /** Pages reported as progress; each page counts once. */
-  readonly reportedPages: Set<string>;
-}
-
 /** Reads every page and proves that they fit together; rows that did not come are suspects. @throws WindowLie, RowsyncError `origin.moving` and others. */
-export async function sweepPages(context: PullContext, table: PreparedTable, tally: SweepTally): Promise<void> {
+export async function sweepPages(context: PullContext, table: PreparedTable, counts: SweepCounts): Promise<void> {
   const { target } = table;
   const plan = planWindows(context, table);
   const sweep = await context.replica.write(`Starting a sweep of ${target.localName}`, (tx) => {
     storeWindows(tx, target.id, plan);
     return openSweep(tx, target.id, now(context));
   });
-  await readWindows({ context, table, sweep, tally, proofs: [], created: plan.created }, null);
+  await readWindows({ context, table, sweep, counts, proofs: [], created: plan.created }, null);
 }
 
 /** Reads windows outside of a sweep; returns how many rows were deleted, null if a sweep has to look. @throws RowsyncError as `sweepPages`. */
@@ -84,7 +78,7 @@ export async function sweepWindows(
   const created = createdColumn(table.descriptor.columns)?.name ?? null;
   const { sweep } = readSweep(replica, table.target.id);
   const before = readPagedWindows(replica, table.target.id);
-  const pass: Pass = { context, table, sweep, tally: { counts, reportedPages: new Set() }, proofs: [], created };
+  const pass: Pass = { context, table, sweep, counts, proofs: [], created };
   try {
     await readWindows(pass, new Set(windows));
   } catch (thrown) {
@@ -170,7 +164,8 @@ interface Pass {
   readonly context: PullContext;
   readonly table: PreparedTable;
   readonly sweep: number;
-  readonly tally: SweepTally;
+  /** Sums over the sweeps of the table within one pull. */
+  readonly counts: SweepCounts;
   /** Pages answered 304 that are not noted yet, and when they were. */
   readonly proofs: (PagePlace & { readonly atMs: number })[];
   /** Name of the creation time; null if the table is read as one window. */
@@ -230,10 +225,10 @@ interface RunningPass extends Pass {
 
 /** Reads pages: to `resume` those not proven yet, else all known ones. Returns the page map if this sweep proved each as it was, else null. */
 async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<PageMap | null> {
-  const { context, table, sweep, tally } = pass;
+  const { context, table, sweep, counts } = pass;
   const { concurrency } = context.settings;
   const known = pagesByWindow(pass);
-  const before = { ...tally.counts };
+  const before = { ...counts };
   const windows = [...known.keys()];
   const reading: RunningPass = { ...pass, kind, cursors: new Map(), known, windows };
   if (windows.length > 1 && !windows.includes(NO_STAMP_WINDOW)) windows.push(NO_STAMP_WINDOW);
@@ -254,9 +249,9 @@ async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<Pag
   }
   await noteProofs(pass);
   if (reading.cursors.values().some(({ isRepeating }) => isRepeating)) throw samePageError(table.address.name);
-  const provenCount = settled.length + tally.counts.pagesNotModifiedCount - before.pagesNotModifiedCount;
+  const provenCount = settled.length + counts.pagesNotModifiedCount - before.pagesNotModifiedCount;
   const pageCount = known.values().reduce((sum, pages) => sum + pages.length, 0);
-  const isChanged = tally.counts.pagesReadCount > before.pagesReadCount;
+  const isChanged = counts.pagesReadCount > before.pagesReadCount;
   if (kind !== 'resume' || isChanged || provenCount < pageCount) return null;
   return new Map(known.entries().map(([window, pages]) => [window, pages.map((page) => ({ ...page, sweep }))]));
 }
@@ -332,11 +327,11 @@ async function readPage(reading: RunningPass, place: PagePlace): Promise<void> {
   // The window was cut before this page while the answer was on its way.
   if (reading.cursors.get(place.window)?.isCutBefore(place.page) === true) return;
   if (answer.kind === 'notModified') {
-    const rowCount = known?.rowCount ?? 0;
-    if (known !== undefined) noteAnswer(reading, place, { ...known, firstId: null, isShifted: false });
-    reading.tally.counts.pagesNotModifiedCount += 1;
+    const page = must(known, 'it had the ETag');
+    noteAnswer(reading, place, { ...page, firstId: null, isShifted: false });
+    reading.counts.pagesNotModifiedCount += 1;
     reading.proofs.push({ ...place, atMs: context.clock.nowMs() });
-    progress(reading, place, rowCount, true);
+    progress(reading, place, page.rowCount);
     if (reading.proofs.length >= PROOFS_MAX) await noteProofs(reading);
     return;
   }
@@ -366,7 +361,7 @@ function stampsOfPage({ created, table }: Pass, window: string, { ids, rows }: R
 }
 
 async function storePage(pass: Pass, answered: Omit<AnsweredPage, 'sweep' | 'at'>, isCut: boolean): Promise<void> {
-  const { context, table, sweep, tally } = pass;
+  const { context, table, sweep, counts } = pass;
   const { page, content } = answered;
   await requireShapeOf(context, table, content);
   const store = (tx: Tx): RowChanges => {
@@ -381,10 +376,10 @@ async function storePage(pass: Pass, answered: Omit<AnsweredPage, 'sweep' | 'at'
     store,
     context.signal,
   );
-  tally.counts.insertedCount += changes.insertedCount;
-  tally.counts.updatedCount += changes.updatedCount;
-  tally.counts.pagesReadCount += 1;
-  progress(pass, answered, content.ids.length, false);
+  counts.insertedCount += changes.insertedCount;
+  counts.updatedCount += changes.updatedCount;
+  counts.pagesReadCount += 1;
+  progress(pass, answered, content.ids.length);
 }
 
 async function noteProofs({ context, table, sweep, proofs }: Pass): Promise<void> {
@@ -398,14 +393,10 @@ async function noteProofs({ context, table, sweep, proofs }: Pass): Promise<void
   );
 }
 
-/** Reports a page once; the row that it shares with the page before is not counted again. */
-function progress(pass: Pass, { window, page }: PagePlace, rowCount: number, notModified: boolean): void {
-  const { reportedPages } = pass.tally;
-  const place = `${window}/${page}`;
-  if (reportedPages.has(place)) return;
-  reportedPages.add(place);
+/** Tells how many rows came; the row that a page shares with the one before is not counted again. */
+function progress({ context, table }: Pass, { page }: PagePlace, rowCount: number): void {
   const ownRowCount = page === 0 ? rowCount : Math.max(0, rowCount - 1);
-  pass.context.onProgress?.({ kind: 'page', table: pass.table.target.localName, rowCount: ownRowCount, notModified });
+  context.onProgress?.({ kind: 'page', table: table.target.localName, rowCount: ownRowCount });
 }
 
 /** Drops the pages after the end of a window, but those read after a page that was not full, which prove the end wrong. Returns those that stay. */

@@ -222,7 +222,7 @@ async function compareAll(context: PullContext, table: PreparedTable): Promise<C
   const cursor = new PageCursor({ known, firstFresh: known.length, ahead: concurrency });
   const returned = new Set<number>();
   const differing = new Set<number>();
-  context.onProgress?.({ kind: 'tableStart', table: table.target.localName, expectedRowCount: rowCount });
+  context.onProgress?.({ kind: 'tableStart', table: table.target.localName });
   await runPool(
     () => cursor.next(),
     concurrency,
@@ -236,12 +236,7 @@ async function compareAll(context: PullContext, table: PreparedTable): Promise<C
       for (const { rowId } of compare(context, table, rows)) differing.add(rowId);
       cursor.answered(page, ids.length < pageRows, ids[0] ?? null);
       const ownRowCount = Math.max(0, ids.length - (page === 0 ? 0 : 1)); // pages share a row
-      context.onProgress?.({
-        kind: 'page',
-        table: table.target.localName,
-        rowCount: ownRowCount,
-        notModified: false,
-      });
+      context.onProgress?.({ kind: 'page', table: table.target.localName, rowCount: ownRowCount });
     },
   );
   if (cursor.isRepeating) throw samePageError(table.address.name);

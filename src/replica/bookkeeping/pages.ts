@@ -245,14 +245,14 @@ function countGoneSince(from: Connection, { id, localName }: Pick<RowTarget, 'id
   return queryNumber(from, text, [{ id }]);
 }
 
-/** How many rows here were changed in a second or later, counted up to `max`; `column` is the local name of that stamp. */
+/** How many rows here have a stamp of a second or later; `column` is the local name of that stamp. */
 export function countStampedFrom(
   from: Connection,
   { localName }: RowTarget,
-  { column, stamp, max }: { readonly column: string; readonly stamp: string; readonly max?: number | undefined },
+  { column, stamp }: { readonly column: string; readonly stamp: string },
 ): number {
-  const rows = sql`SELECT 1 FROM ${ident(localName)} WHERE substr(${ident(column)}, 1, 19) >= substr(?, 1, 19) LIMIT ?`;
-  return queryNumber(from, sql`SELECT count(*) FROM (${rows})`, [stamp, max ?? -1]);
+  const text = sql`SELECT count(*) FROM ${ident(localName)} WHERE substr(${ident(column)}, 1, 19) >= substr(?, 1, 19)`;
+  return queryNumber(from, text, [stamp]);
 }
 
 export function countBySecond(

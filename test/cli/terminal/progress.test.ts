@@ -5,7 +5,6 @@ import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
 import { barText, startProgress, type ProgressState } from '../../../src/cli/terminal/progress.ts';
 import { displayWidth } from '../../../src/base/text.ts';
-import type { TablePullReport } from '../../../src/pull/report.ts';
 import { collectingOutput } from '../../support/session.ts';
 
 const running: ProgressState = {
@@ -15,23 +14,6 @@ const running: ProgressState = {
   rowCount: 5_000,
   elapsedMs: 2_000,
   table: 'Order Details',
-};
-
-const report: TablePullReport = {
-  table: 'Order Details',
-  rowCount: 2_155,
-  insertedCount: 12,
-  updatedCount: 3,
-  deletedCount: 0,
-  filteredCount: 0,
-  pagesReadCount: 4,
-  pagesNotModifiedCount: 1,
-  unreadableCount: 0,
-  account: null,
-  isFollowed: false,
-  held: null,
-  error: null,
-  durationMs: 1_230,
 };
 
 function clockAt(times: { ms: number }): Clock {
@@ -85,16 +67,16 @@ test('without a terminal, a long table says every ten seconds that it goes on', 
   const output = collectingOutput();
   const time = { ms: 0 };
   const progress = startProgress(output, clockAt(time), { isShared: false });
-  const page = { kind: 'page', table: 'Order', rowCount: 500, notModified: false } as const;
+  const page = { kind: 'page', table: 'Order', rowCount: 500 } as const;
 
   progress.onProgress({ kind: 'start', tableCount: 1, expectedRowCount: 3_000 });
-  progress.onProgress({ kind: 'tableStart', table: 'Order', expectedRowCount: 3_000 });
+  progress.onProgress({ kind: 'tableStart', table: 'Order' });
   progress.onProgress(page);
   time.ms = 10_000;
   progress.onProgress(page);
   progress.onProgress(page);
   time.ms = 12_000;
-  progress.onProgress({ kind: 'tableEnd', table: 'Order', report: { ...report, table: 'Order' } });
+  progress.onProgress({ kind: 'tableEnd' });
   progress.stop();
 
   expect(output.text().split('\n')).toEqual(['Order: 1,000 rows so far, 100 rows/s, 20 s left', '']);
@@ -106,7 +88,7 @@ test('a terminal that the log writes to as well gets lines', () => {
   const progress = startProgress(output, clockAt(time), { isShared: true });
 
   time.ms = 10_000;
-  progress.onProgress({ kind: 'page', table: 'Order', rowCount: 500, notModified: false });
+  progress.onProgress({ kind: 'page', table: 'Order', rowCount: 500 });
   progress.stop();
 
   expect(output.text()).toBe('Order: 500 rows so far, 50 rows/s\n');
