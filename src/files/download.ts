@@ -188,7 +188,7 @@ interface FileToFetch extends WantedColumn {
   readonly file: FileNotHere;
 }
 
-/** Thrown into a download to end it where a rule turns out to leave the file out. */
+/** Thrown where a rule turns out to leave the file out, also into its download. */
 class FileLeftOutError extends Error {
   readonly rule: string;
 
@@ -225,7 +225,6 @@ async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Pr
   }
   try {
     const looked = await lookAt(run, { file, column, rule });
-    if (looked === null) return;
     if (await downloadWithRetries(run, { file: looked, column, rule })) run.watch.note(null);
   } catch (thrown) {
     if (thrown instanceof FileLeftOutError) return skip(run, file, thrown.rule);
@@ -236,24 +235,21 @@ async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Pr
   }
 }
 
-/** Judges the file, asking the origin what it is where a rule depends on that; null where it is left out. */
-async function lookAt(run: FetchRun, { file, column, rule }: FileToFetch): Promise<FileNotHere | null> {
+/** Completes what is known of the file where a rule asks for it. @throws FileLeftOutError, and RowsyncError of the origin. */
+async function lookAt(run: FetchRun, { file, column, rule }: FileToFetch): Promise<FileNotHere> {
   const { origin, replica, signal } = run.context;
-  const verdict = judgeFile(file, rule, run.quota.left());
-  if (verdict.kind === 'fetch') return file;
-  if (verdict.kind === 'skip') {
-    await skip(run, file, verdict.rule);
-    return null;
-  }
+  const isKnown = (known: FileNotHere): boolean => {
+    const verdict = judgeFile(known, rule, run.quota.left());
+    if (verdict.kind === 'skip') throw new FileLeftOutError(verdict.rule);
+    return verdict.kind === 'fetch';
+  };
+  if (isKnown(file)) return file;
   const { value: headers } = await origin.attachmentHeaders(requestFor(file, column), { signal });
   const facts = factsFrom(headers);
   await replica.write('Storing what a file is', (tx) => storeFileFacts(tx, file.id, facts));
   const looked = { ...file, type: file.type ?? facts.type, bytes: file.bytes ?? facts.bytes };
-  // Whatever is still unknown shows itself while it is downloaded.
-  const second = judgeFile(looked, rule, run.quota.left());
-  if (second.kind !== 'skip') return looked;
-  await skip(run, file, second.rule);
-  return null;
+  isKnown(looked); // whatever is still unknown shows itself while it is downloaded
+  return looked;
 }
 
 function requestFor({ guid, rowId }: FileNotHere, { address }: FileColumn): AttachmentRequest {
