@@ -13,7 +13,7 @@ import type { ColumnChoice } from '../reconcile/column-selection.ts';
 import type { BatchLimits, ChangeKind, PushTable, PushTableOptions } from '../reconcile/push-plan.ts';
 import type { RowLimit } from '../reconcile/push-answer.ts';
 import type { Replica } from '../replica/database.ts';
-import type { TablePushCounts, BeganEdits } from './report.ts';
+import type { TableTally } from './report.ts';
 import type { SentFile } from '../reconcile/files.ts';
 
 export interface PushSettings {
@@ -70,21 +70,7 @@ export interface PushContext {
   readonly before?: ((step: PushStep, table: string) => void | Promise<void>) | undefined;
 }
 
-export interface PushTally {
-  /** Rows that the origin accepted. */
-  takenCount: number;
-  /** `takenCount` when the origin refused a row, by table and row: the row may need one that was accepted later. */
-  readonly refused: Map<number, Map<number, number>>;
-  /** The edits that the push began with, by table. */
-  readonly edits: Map<number, BeganEdits>;
-  /** Updates go from the last row to the first: a chain of rows that hand on a unique value succeeds in one of both orders. */
-  isReversed: boolean;
-}
-
 export interface TableProgress {
-  /** Added to as batches are recorded and settled. */
-  readonly counts: TablePushCounts;
-  readonly tally: PushTally;
   /** Rows that the origin did not return right before they were to be sent, in all batches so far: a guard judges them together. */
   missingCount: number;
   /** Rows whose requests ended without an answer, with the size of the next request for each. */
@@ -110,6 +96,8 @@ export interface TablePush {
   /** Makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
   readonly requireShape: RequireShape;
   readonly progress: TableProgress;
+  /** Added to as batches are recorded and settled. */
+  readonly tally: TableTally;
 }
 
 export interface IdBlock {
@@ -126,14 +114,6 @@ export interface Round {
   readonly leaving: ReadonlySet<string>[];
   /** Gives rows back that did not fit into a batch. */
   readonly putBack: (block: IdBlock) => void;
-}
-
-/** Rows that were merged have other ids at the origin: they stay the same edits. */
-export function noteNewIds(
-  { table, progress: { tally } }: TablePush,
-  outcomes: readonly { readonly id: number; readonly newId: number }[],
-): void {
-  for (const { id, newId } of outcomes) if (id !== newId) tally.edits.get(table.id)?.renumbered(id, newId);
 }
 
 export function step({ context, table }: Pick<TablePush, 'context' | 'table'>, name: PushStep): void | Promise<void> {

@@ -15,11 +15,11 @@ import { readTableProblems, isPushProblemStored, storePushProblem } from '../rep
 import type { Connection } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { readSelection, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
-import { countEdits, countWaiting } from '../replica/bookkeeping/row-states.ts';
+import { countEdits } from '../replica/bookkeeping/row-states.ts';
 import { type UserDescriptor, hasOption } from '../wire/schema.ts';
-import { step, type PushContext, type PushSettings, type PushTally, type TablePush } from './context.ts';
+import { step, type PushContext, type PushSettings, type TablePush } from './context.ts';
 import { ADDS_FORBIDDEN, ADDS_OFF, type PushTableOptions } from '../reconcile/push-plan.ts';
-import { noCounts, type TablePushReport, type TablePushCounts, BeganEdits } from './report.ts';
+import { TableTally } from './report.ts';
 import { pushRound, type Edits } from './round.ts';
 import { NO_NEWS, readBackBatch, settleBatch } from './settle.ts';
 import { judgeMatch, matchError } from '../reconcile/match-column.ts';
@@ -41,28 +41,22 @@ export interface TablePushOrder {
   readonly options: PushTableOptions;
   /** A person has looked: guards let this push through. */
   readonly confirm: boolean;
-  readonly tally: PushTally;
+  readonly tally: TableTally;
   /** What ended the push before this table's turn; null for nothing. */
   readonly stop: RowsyncError | null;
 }
 
-/** Pushes one table; errors are in the report. @throws RowsyncError of the question who is calling, which ends the push. */
-export async function pushOneTable(
-  context: PushContext,
-  table: TwoWayTable,
-  order: TablePushOrder,
-): Promise<TablePushReport> {
+/** Pushes one table; errors are in the report of its tally. @throws RowsyncError of the question who is calling, which ends the push. */
+export async function pushOneTable(context: PushContext, table: TwoWayTable, order: TablePushOrder): Promise<void> {
   const { clock, replica } = context;
+  const { tally } = order;
   const startedMs = clock.monotonicMs();
-  const counts = noCounts();
-  const edits = order.tally.edits.get(table.id) ?? new BeganEdits(table.id);
-  order.tally.edits.set(table.id, edits);
   let error = order.stop;
   try {
-    edits.note(replica, false);
+    tally.noteEdits(replica, false);
     if (error === null) {
       requireColumns(context, table);
-      const { run, choiceProblem } = await openTable(context, table, { ...order, counts });
+      const { run, choiceProblem } = await openTable(context, table, order);
       requireWorkflowRight(table, order.options, await order.caller());
       await settleEarlier(run, { asks: true });
       if (choiceProblem !== null) throw choiceProblem;
@@ -77,35 +71,8 @@ export async function pushOneTable(
     error = errorFromReading(thrown, replica.path);
   }
   await noteProblem(context, table, error);
-  const isGuard = error?.kind === 'needsPerson';
-  return {
-    table: table.localName,
-    ...counts,
-    ...countWaiting(replica, table.id),
-    account: edits.account(replica, error?.message ?? UNSENT),
-    held: isGuard ? error : null,
-    error: isGuard ? null : error,
-    durationMs: clock.monotonicMs() - startedMs,
-  };
-}
-
-/** The report of a table that was not begun, because the push as a whole failed before. */
-export function unbegunReport(
-  { replica }: PushContext,
-  table: Pick<TwoWayTable, 'id' | 'localName'>,
-  reason: string,
-): TablePushReport {
-  const edits = new BeganEdits(table.id);
-  edits.note(replica, true);
-  return {
-    table: table.localName,
-    ...noCounts(),
-    ...countWaiting(replica, table.id),
-    account: edits.account(replica, reason),
-    held: null,
-    error: null,
-    durationMs: 0,
-  };
+  tally.durationMs += clock.monotonicMs() - startedMs;
+  tally.close(replica, error, UNSENT);
 }
 
 /** @throws RowsyncError `guard.columns` if a pull found that columns vanished. */
@@ -115,25 +82,20 @@ function requireColumns({ replica }: PushContext, table: TwoWayTable): void {
   if (missing.length > 0) throw missingColumnsError(table, missing);
 }
 
-/** Settles batches of a table before a pull; without asking after a change of caller (`caller` is the error) or columns. @throws RowsyncError. */
+/** Settles batches of a table before a pull; without asking after a change of caller or columns. @throws RowsyncError. */
 export async function finishTable(
   context: PushContext,
   table: TwoWayTable,
-  { caller, options }: { readonly caller: UserDescriptor | RowsyncError; readonly options: PushTableOptions },
+  { caller, options }: Pick<TablePushOrder, 'caller' | 'options'>,
 ): Promise<void> {
-  const order = {
-    options,
-    counts: noCounts(),
-    tally: { takenCount: 0, refused: new Map(), edits: new Map(), isReversed: false } satisfies PushTally,
-  };
   try {
-    if (caller instanceof RowsyncError) throw caller;
-    const { run } = await openTable(context, table, { ...order, caller: () => Promise.resolve(caller) });
+    await caller(); // an origin that is down is not asked about each table
+    const { run } = await openTable(context, table, { options, caller });
     await settleEarlier(run, { asks: true });
   } catch (thrown) {
     const { kind, code } = errorFromReading(thrown, context.replica.path);
     if (kind !== 'needsPerson' && kind !== 'config' && code !== 'push.shape') throw thrown;
-    await settleEarlier(openUnasked(context, table, order), { asks: false });
+    await settleEarlier(openUnasked(context, table, { options }), { asks: false });
   }
 }
 
@@ -177,7 +139,7 @@ async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncErro
 }
 
 /** Makes the marks true; the first time in a push, rows that a person or a timer released are tried again. */
-async function captureEdits({ context, table, progress }: TablePush, isFirst: boolean): Promise<Edits> {
+async function captureEdits({ context, table, tally }: TablePush, isFirst: boolean): Promise<Edits> {
   const nowMs = context.clock.nowMs();
   const at = stampFromMs(nowMs);
   // Edits are of no run: they were made before this one found them.
@@ -188,7 +150,7 @@ async function captureEdits({ context, table, progress }: TablePush, isFirst: bo
       retryDue(tx, table, { nowMs, at });
     }
     captureChanges(tx, table, at);
-    progress.tally.edits.get(table.id)?.note(tx, true);
+    tally.noteEdits(tx, true);
     return countEdits(tx, table);
   });
 }
@@ -252,16 +214,14 @@ async function noteProblem({ replica }: PushContext, { id }: TwoWayTable, proble
 
 interface OpenOrder {
   readonly options: PushTableOptions;
-  /** Added to while the table is pushed. */
-  readonly counts: TablePushCounts;
-  readonly tally: PushTally;
+  readonly tally?: TableTally;
 }
 
 /** Opens a table from the bookkeeping alone; enough to settle without asking the origin. */
 export function openUnasked(
   context: PushContext,
   table: TwoWayTable,
-  { options, counts, tally }: OpenOrder,
+  { options, tally = new TableTally(table) }: OpenOrder,
 ): TablePush {
   const { name, alias } = readTable(context.replica, table.id);
   const address = { name, alias };
@@ -275,14 +235,8 @@ export function openUnasked(
     options,
     zone: 'UTC',
     requireShape: watchColumns(context, table, address),
-    progress: {
-      counts,
-      tally,
-      missingCount: 0,
-      limits: new Map(),
-      isNarrowing: false,
-      unansweredCount: 0,
-    },
+    progress: { missingCount: 0, limits: new Map(), isNarrowing: false, unansweredCount: 0 },
+    tally,
   };
 }
 

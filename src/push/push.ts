@@ -3,7 +3,8 @@
  * the credentials does, because every further answer would be the same. The push is recorded in `sync_runs` before its first changing request, so that
  * one that is killed is visible. One process never runs a push and a pull at the same time.
  */
-import { asRowsyncError, RowsyncError, usageError } from '../base/errors.ts';
+import { must } from '../base/assert.ts';
+import { RowsyncError, usageError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { once, runAll } from '../base/concurrency.ts';
 import { applyEvent } from '../capture/writer/apply-outcome.ts';
@@ -17,11 +18,11 @@ import { readTables, tableNamed, tablesNamed } from '../replica/bookkeeping/tabl
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
 import { readRowStates } from '../replica/bookkeeping/row-states.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
-import type { PushContext, PushTally } from './context.ts';
+import type { PushContext } from './context.ts';
 import type { PushTableOptions } from '../reconcile/push-plan.ts';
 import { readCallingUser } from './find-rows.ts';
-import { addReport, type PushReport, type TablePushReport } from './report.ts';
-import { finishTable, pushOneTable, unbegunReport, type TablePushOrder } from './push-table.ts';
+import { TableTally, type PushReport, type PushTally } from './report.ts';
+import { finishTable, pushOneTable, type TablePushOrder } from './push-table.ts';
 import { openRun, recordRun } from '../replica/bookkeeping/runs.ts';
 
 export interface PushOptions {
@@ -41,25 +42,24 @@ export async function push(around: PushContext, options: PushOptions): Promise<P
   const replica = around.replica.because({ cause: 'push', runId });
   const context = { ...around, replica };
   const before = origin.counters().requestCount;
-  const tables = brokenAmong(replica, options.tables).map(({ error: broken, ...table }): TablePushReport => ({
-    ...unbegunReport(context, table, broken.message),
-    error: broken,
-  }));
+  const tally: PushTally = { takenCount: 0, isReversed: false };
+  const tallies = new Map(chosen.map((table) => [table.id, new TableTally(table, tally)]));
+  const broken = brokenAmong(replica, options.tables).map((table) => {
+    const left = new TableTally(table);
+    left.close(replica, table.error, '');
+    return left;
+  });
   let error: RowsyncError | null = null;
   let stop: RowsyncError | null = null;
   try {
-    const tally: PushTally = { takenCount: 0, refused: new Map(), edits: new Map(), isReversed: false };
-    const order = { confirm: options.confirm, tally };
-    if (chosen.length > 0) stop = await pushWithRetries(context, chosen, order, tables);
+    if (chosen.length > 0) stop = await pushWithRetries(context, chosen, { confirm: options.confirm, tally, tallies });
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
-    const { message } = error;
-    const begun = new Set(tables.map(({ table }) => table));
-    const left = error.kind === 'replica' ? [] : chosen.filter(({ localName }) => !begun.has(localName));
-    tables.push(...left.map((table) => unbegunReport(context, table, message)));
+    const unbegun = error.kind === 'replica' ? [] : [...tallies.values()].filter(({ report }) => report === null);
+    for (const left of unbegun) left.close(replica, null, error.message);
   }
   const report = {
-    tables,
+    tables: [...broken, ...tallies.values()].flatMap((table) => table.report ?? []),
     requestCount: origin.counters().requestCount - before,
     durationMs: clock.monotonicMs() - startedMs,
     error,
@@ -84,25 +84,16 @@ export async function finishPushes(around: PushContext): Promise<void> {
   await settle(async () => {
     const unsettled = new Set(readBatchTables(context.replica));
     if (unsettled.size === 0) return;
-    const chosen = readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id));
-    if (chosen.length === 0) return;
-    const caller = await callerOrChange(context);
-    for (const table of chosen) {
+    const caller = once(() => identify(context));
+    for (const table of readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id))) {
       await settle(() => finishTable(context, table, { caller, options: optionsOf(context, table) }));
     }
   });
 }
 
-/** The calling user, or the error that it changed. @throws RowsyncError of the origin. */
-async function callerOrChange(context: PushContext): Promise<UserDescriptor | RowsyncError> {
+async function identify(context: PushContext): Promise<UserDescriptor> {
   await context.before?.('identify', '');
-  try {
-    return await readCallingUser(context);
-  } catch (thrown) {
-    const error = asRowsyncError(thrown);
-    if (error.code === 'push.identity') return error;
-    throw error;
-  }
+  return readCallingUser(context);
 }
 
 function optionsOf({ settings }: PushContext, { name }: TwoWayTable): PushTableOptions {
@@ -112,71 +103,59 @@ function optionsOf({ settings }: PushContext, { name }: TwoWayTable): PushTableO
 /** How often refused rows are tried again in one push: tables rarely refer to each other more deeply. */
 const RETRIES_MAX = 3;
 
-type TablesOrder = Pick<TablePushOrder, 'confirm' | 'tally'>;
+interface TablesOrder extends Pick<TablePushOrder, 'confirm'> {
+  readonly tally: PushTally;
+  readonly tallies: ReadonlyMap<number, TableTally>;
+}
 
 /** Pushes tables, and refused rows once more if others were accepted later: they may refer to one. Returns what ended the push early. */
 async function pushWithRetries(
   context: PushContext,
   chosen: readonly TwoWayTable[],
   order: TablesOrder,
-  reports: TablePushReport[],
 ): Promise<RowsyncError | null> {
-  let stop = await pushTables(context, chosen, order, reports);
+  let stop = await pushTables(context, chosen, order);
   for (let round = 1; stop === null && round <= RETRIES_MAX; round += 1) {
-    const retried = await retryOvertaken(context, order.tally);
+    const retried = await retryOvertaken(context, order);
     order.tally.isReversed = !order.tally.isReversed;
     const again = chosen.filter(({ id }) => retried.has(id));
     if (again.length === 0) return null;
-    const more: TablePushReport[] = [];
-    stop = await pushTables(context, again, order, more);
-    for (const report of more) {
-      const index = reports.findIndex(({ table }) => table === report.table);
-      const before = reports[index];
-      const table = again.find(({ localName }) => localName === report.table);
-      if (before !== undefined && table !== undefined) {
-        const refusedCount = before.refusedCount - (retried.get(table.id) ?? 0);
-        reports[index] = addReport({ ...before, refusedCount }, report);
-      }
-    }
+    stop = await pushTables(context, again, order);
   }
   return stop;
 }
 
-/** Lets rows be tried again that the origin refused before it accepted others. Returns their number by table. */
+/** Lets rows be tried again that the origin refused before it accepted others. Returns their tables. */
 async function retryOvertaken(
   { replica, clock }: PushContext,
-  { takenCount, refused }: PushTally,
-): Promise<ReadonlyMap<number, number>> {
-  const due = [...refused].map(([tableId, rows]) => {
-    const ids = [...rows].flatMap(([rowId, takenBefore]) => (takenBefore < takenCount ? [rowId] : []));
-    return { tableId, ids };
+  { tally, tallies }: TablesOrder,
+): Promise<ReadonlySet<number>> {
+  const due = [...tallies].flatMap(([tableId, { counts, refused }]) => {
+    const ids = [...refused].flatMap(([rowId, takenBefore]) => (takenBefore < tally.takenCount ? [rowId] : []));
+    refused.clear();
+    return ids.length === 0 ? [] : [{ tableId, counts, ids }];
   });
-  refused.clear();
-  if (due.every(({ ids }) => ids.length === 0)) return new Map();
+  if (due.length === 0) return new Set();
   return replica.write('Trying refused rows again', (tx) => {
-    const counts = new Map<number, number>();
-    for (const { tableId, ids } of due) {
+    const retried = due.filter(({ tableId, counts, ids }) => {
       const states = readRowStates(tx, tableId, ids);
       // A person or another client may have changed them since.
       const waiting = ids.filter((id) => states.get(id) === 'refused');
       applyEvent(tx, tableId, waiting, { event: 'retried', at: stampFromMs(clock.nowMs()) });
-      if (waiting.length > 0) counts.set(tableId, waiting.length);
-    }
-    return counts;
+      counts.refusedCount -= waiting.length;
+      return waiting.length > 0;
+    });
+    return new Set(retried.map(({ tableId }) => tableId));
   });
 }
 
-/** Pushes tables into `reports`; returns what ended the push early. */
+/** Pushes tables; returns what ended the push early. */
 async function pushTables(
   context: PushContext,
   chosen: readonly TwoWayTable[],
-  order: TablesOrder,
-  reports: TablePushReport[],
+  { confirm, tallies }: TablesOrder,
 ): Promise<RowsyncError | null> {
-  const caller = once(async () => {
-    await context.before?.('identify', '');
-    return readCallingUser(context);
-  });
+  const caller = once(() => identify(context));
   let stop: RowsyncError | null = null;
   let leftCount = chosen.length;
   const outage = new Outage(context);
@@ -184,11 +163,11 @@ async function pushTables(
     // The first table is described meanwhile. With all of them, an origin that is down would be asked many times.
     if (table !== chosen[0]) await caller();
     leftCount -= 1;
-    const options = optionsOf(context, table);
-    const report = await pushOneTable(context, table, { ...order, caller, options, stop });
-    if (report.error === null) outage.noteFinished();
-    else if (stop === null && (await outage.isOfAll(report.error, leftCount))) stop ??= report.error;
-    reports.push(report);
+    const tally = must(tallies.get(table.id), 'each table has one');
+    await pushOneTable(context, table, { confirm, caller, options: optionsOf(context, table), stop, tally });
+    const error = tally.report?.error ?? null;
+    if (error === null) outage.noteFinished();
+    else if (stop === null && (await outage.isOfAll(error, leftCount))) stop ??= error;
   });
   return stop;
 }

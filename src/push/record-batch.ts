@@ -43,7 +43,7 @@ import { countConflicts } from '../replica/bookkeeping/conflicts.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import type { Row } from '../wire/schema.ts';
-import { noteNewIds, step, type Round, type TablePush, type PushContext } from './context.ts';
+import { step, type Round, type TablePush, type PushContext } from './context.ts';
 import { requireSameCaller, type Holder, type FoundBlock } from './find-rows.ts';
 import { requireSameShape } from './renamed-columns.ts';
 import { attachUploads, NO_UPLOADS, readUploads, fileMeasurer, type Contents, type Uploads } from './attached-files.ts';
@@ -111,7 +111,7 @@ function mergePresent(
   { moved, missing }: { readonly moved: readonly Row[]; readonly missing: readonly number[] },
   confirmed: boolean,
 ): void {
-  const { table, options, progress, context } = run;
+  const { table, options, progress, context, tally } = run;
   if (moved.length === 0 && missing.length === 0) return;
   // The missing rows of earlier batches have left the table.
   const rowCount = readTable(tx, table.id).rowCount + progress.missingCount;
@@ -125,7 +125,7 @@ function mergePresent(
   const conflictsBefore = countConflicts(tx, table.id);
   storeMissingRows(tx, remote, missing, { at, reason: 'not returned by the origin before a push' });
   storeRemoteRows(tx, remote, moved, { at, offPage: [...moved.map(({ id }) => id), ...missing] });
-  progress.counts.conflictCount += countConflicts(tx, table.id) - conflictsBefore;
+  tally.counts.conflictCount += countConflicts(tx, table.id) - conflictsBefore;
 }
 
 function missingError({ table }: TablePush, missingCount: number, rowCount: number): RowsyncError {
@@ -235,7 +235,7 @@ function judgeRow(
 }
 
 function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision & Pick<Facts, 'edited'>): Batch | null {
-  const { table, context, progress, options, planned } = run;
+  const { table, context, options, planned, tally } = run;
   const { parked, adopted, method, rows } = decision;
   const nowMs = context.clock.nowMs();
   requireHarmlessTriggers(tx, table);
@@ -256,9 +256,9 @@ function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision &
   const merged = outcomes.filter(({ id }) => adopted.has(id));
   applyOutcome(tx.because('pull'), table, { outcomes: merged, nowMs });
   applyOutcome(tx, table, { outcomes: outcomes.filter(({ id }) => !adopted.has(id)), nowMs });
-  progress.counts.refusedCount += parked.size;
-  noteNewIds(run, merged);
-  progress.counts.conflictCount += merged.reduce((sum, { conflicts }) => sum + conflicts.length, 0);
+  tally.counts.refusedCount += parked.size;
+  tally.noteNewIds(merged);
+  tally.counts.conflictCount += merged.reduce((sum, { conflicts }) => sum + conflicts.length, 0);
   if (rows.length === 0) return null;
   spendPushConfirmation(tx, table.id, rows.length);
   if (rows.some(({ kind }) => kind === 'insert')) countBatch(tx);

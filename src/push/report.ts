@@ -3,9 +3,10 @@
  */
 import type { RowsyncError } from '../base/errors.ts';
 import { type PushAccount, accountOf } from '../reconcile/account/push-account.ts';
-import { type WaitingCounts, readRowEnds, readUnsentIds } from '../replica/bookkeeping/row-states.ts';
+import { type WaitingCounts, countWaiting, readRowEnds, readUnsentIds } from '../replica/bookkeeping/row-states.ts';
 import { ROW_STATES } from '../reconcile/row-state.ts';
 import type { Connection } from '../replica/connection.ts';
+import type { TwoWayTable } from '../capture/two-way-table.ts';
 import { readConflictsSince, readLastConflictId } from '../replica/bookkeeping/conflicts.ts';
 
 export interface TablePushCounts {
@@ -43,53 +44,74 @@ export interface PushReport {
   readonly stop: RowsyncError | null;
 }
 
-export function noCounts(): TablePushCounts {
-  return { insertedCount: 0, updatedCount: 0, deletedCount: 0, refusedCount: 0, inDoubtCount: 0, conflictCount: 0 };
+/** What all tables of one push share. */
+export interface PushTally {
+  /** Rows that the origin accepted. */
+  takenCount: number;
+  /** Updates go from the last row to the first: a chain of rows that hand on a unique value succeeds in one of both orders. */
+  isReversed: boolean;
 }
 
-export function addReport(first: TablePushReport, second: TablePushReport): TablePushReport {
-  return {
-    ...second,
-    insertedCount: first.insertedCount + second.insertedCount,
-    updatedCount: first.updatedCount + second.updatedCount,
-    deletedCount: first.deletedCount + second.deletedCount,
-    refusedCount: first.refusedCount + second.refusedCount,
-    inDoubtCount: first.inDoubtCount + second.inDoubtCount,
-    conflictCount: first.conflictCount + second.conflictCount,
-    durationMs: first.durationMs + second.durationMs,
+/** What one push counts of one table, also while refused rows are tried again. */
+export class TableTally {
+  readonly counts: TablePushCounts = {
+    insertedCount: 0,
+    updatedCount: 0,
+    deletedCount: 0,
+    refusedCount: 0,
+    inDoubtCount: 0,
+    conflictCount: 0,
   };
-}
-
-/** Follows the edits of one table through one push. */
-export class BeganEdits {
-  readonly #tableId: number;
+  /** `takenCount` of the push when the origin refused a row, by the row's id: it may need one that was accepted later. */
+  readonly refused = new Map<number, number>();
+  readonly push: PushTally;
+  durationMs = 0;
+  /** The latest; null before the table was begun. */
+  report: TablePushReport | null = null;
+  readonly #table: Pick<TwoWayTable, 'id' | 'localName'>;
   readonly #began = new Set<number>();
   /** The id that a row has now, by the one that it had. */
   readonly #idNow = new Map<number, number>();
   #lastConflictId: number | null = null;
   #isWhole = false;
 
-  constructor(tableId: number) {
-    this.#tableId = tableId;
+  constructor(table: Pick<TwoWayTable, 'id' | 'localName'>, push: PushTally = { takenCount: 0, isReversed: false }) {
+    this.#table = table;
+    this.push = push;
   }
 
   /** Adds the rows that wait to be sent or looked up now, until `isWhole` was set: later edits are not of the beginning. */
-  note(from: Connection, isWhole: boolean): void {
+  noteEdits(from: Connection, isWhole: boolean): void {
     if (this.#isWhole) return;
     this.#isWhole = isWhole;
     this.#lastConflictId ??= readLastConflictId(from);
-    for (const id of readUnsentIds(from, this.#tableId)) this.#began.add(id);
+    for (const id of readUnsentIds(from, this.#table.id)) this.#began.add(id);
   }
 
-  renumbered(fromId: number, toId: number): void {
-    this.#idNow.set(fromId, toId);
+  /** Rows that were merged have other ids at the origin: they stay the same edits. */
+  noteNewIds(outcomes: readonly { readonly id: number; readonly newId: number }[]): void {
+    for (const { id, newId } of outcomes) if (id !== newId) this.#idNow.set(id, newId);
   }
 
-  /** What became of them; `unsentReason` is why edits that still wait were not sent. */
-  account(from: Connection, unsentReason: string): PushAccount {
-    const ends = readRowEnds(from, this.#tableId);
+  /** Reports what was done until now. `unsentReason` is why edits that still wait were not sent, unless the error is. */
+  close(from: Connection, error: RowsyncError | null, unsentReason: string): void {
+    this.noteEdits(from, true);
+    const isGuard = error?.kind === 'needsPerson';
+    this.report = {
+      table: this.#table.localName,
+      ...this.counts,
+      ...countWaiting(from, this.#table.id),
+      account: this.#account(from, error?.message ?? unsentReason),
+      held: isGuard ? error : null,
+      error: isGuard ? null : error,
+      durationMs: this.durationMs,
+    };
+  }
+
+  #account(from: Connection, unsentReason: string): PushAccount {
+    const ends = readRowEnds(from, this.#table.id);
     const winners = new Map<number, Set<string>>();
-    for (const { rowId, winner } of readConflictsSince(from, this.#tableId, this.#lastConflictId ?? 0)) {
+    for (const { rowId, winner } of readConflictsSince(from, this.#table.id, this.#lastConflictId ?? 0)) {
       winners.set(rowId, (winners.get(rowId) ?? new Set()).add(winner));
     }
     const facts = [...this.#began].map((began) => {

@@ -82,8 +82,8 @@ class BlockQueue {
   }
 
   #read(kind: ChangeKind): readonly number[] {
-    const { context, table, progress } = this.#run;
-    const { isReversed } = progress.tally;
+    const { context, table, tally } = this.#run;
+    const { isReversed } = tally.push;
     const { rowsMax } = planOptions(context).limits;
     const count = Math.min(BLOCK_ROWS_MAX, rowsMax, this.#left[kind]);
     if (count === 0) return [];

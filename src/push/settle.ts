@@ -31,7 +31,7 @@ import { storeUnreadable } from '../replica/bookkeeping/unreadable-rows.ts';
 import { readRowsById } from '../replica/rows.ts';
 import type { Row, Value } from '../wire/schema.ts';
 import { lookAtFiles, type ShownFile } from './attached-files.ts';
-import { noteNewIds, step, type TablePush } from './context.ts';
+import { step, type TablePush } from './context.ts';
 import { findById, findByMatch, isSameCaller, wasUnknownRowDeleted, type FoundRows, type Holder } from './find-rows.ts';
 import { requireShapeAsSent } from './renamed-columns.ts';
 import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
@@ -187,7 +187,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
     const otherId = must(otherIdOf(one), 'it is another row');
     const [row, other] = readRowFacts(tx, table, [one.row.id, otherId]);
     carryOut(tx, run, decideMergedInto({ row: must(row, 'facts'), other: must(other, 'facts') }, one, rules));
-    noteNewIds(run, [{ id: one.row.id, newId: otherId }]);
+    run.tally.noteNewIds([{ id: one.row.id, newId: otherId }]);
   }
   count(run, settled);
   const ids = new Set(
@@ -223,9 +223,9 @@ function settleTaken(
 }
 
 function carryOut(tx: Tx, run: TablePush, outcomes: readonly RowOutcome[]): void {
-  const { counts } = run.progress;
+  const { counts } = run.tally;
   applyOutcome(tx, run.table, { outcomes, nowMs: run.context.clock.nowMs() });
-  noteNewIds(run, outcomes);
+  run.tally.noteNewIds(outcomes);
   for (const { conflicts, state, refusal } of outcomes) {
     counts.conflictCount += conflicts.length;
     if (typeof refusal !== 'object' || refusal === null) continue;
@@ -235,14 +235,12 @@ function carryOut(tx: Tx, run: TablePush, outcomes: readonly RowOutcome[]): void
 }
 
 /** Counts rows in their order: a refused one may be taken once others are. */
-function count({ table, progress: { counts, tally } }: TablePush, settled: readonly SettledRow[]): void {
-  const refused = tally.refused.get(table.id) ?? new Map<number, number>();
-  tally.refused.set(table.id, refused);
+function count({ table, tally: { counts, refused, push } }: TablePush, settled: readonly SettledRow[]): void {
   for (const one of settled) {
     const { row } = one;
-    if (row.answer?.as === 'refused') refused.set(row.id, tally.takenCount);
+    if (row.answer?.as === 'refused') refused.set(row.id, push.takenCount);
     if (!isTaken(one, table.columns)) continue;
-    tally.takenCount += 1;
+    push.takenCount += 1;
     // A new row that was merged into one of the origin is none there.
     if (row.kind === 'insert' && row.answer?.as !== 'matched') counts.insertedCount += 1;
     else if (row.kind !== 'delete') counts.updatedCount += 1;

@@ -16,7 +16,7 @@ import type { PushTableOptions } from '../../reconcile/push-plan.ts';
 import { findById } from '../../push/find-rows.ts';
 import { openUnasked } from '../../push/push-table.ts';
 import { finishPushes, push } from '../../push/push.ts';
-import { noCounts, type PushReport } from '../../push/report.ts';
+import type { PushReport } from '../../push/report.ts';
 import { boundNameOf } from '../../replica/bookkeeping/described-tables.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { findTable, readEditing, readTables } from '../../replica/bookkeeping/tables.ts';
@@ -188,7 +188,5 @@ export async function pushStaged(place: PutbackPlace): Promise<PushReport> {
 export function lookAt(place: PutbackPlace, tableId: number): TablePush {
   return openUnasked(place.push, stagedTable(place, tableId), {
     options: { conflict: 'origin', workflow: place.workflow },
-    counts: noCounts(),
-    tally: { takenCount: 0, refused: new Map(), edits: new Map(), isReversed: false },
   });
 }
