@@ -1,11 +1,10 @@
 /**
  * What an extra can bring. The core calls these and knows no extra by name: `extras.ts` has the list, which `cli/main.ts` hands on. Whatever
- * is large is loaded by `import()` when it is needed.
+ * is large is loaded by `import()` when it is needed. What extras ask of each other is in extras/shared/linked-extra.ts.
  */
 import type { Command } from 'commander';
 import type { RowsyncError } from './base/errors.ts';
 import type { DecisionOutcome, PersonDecision } from './capture/person-decision.ts';
-import type { CheckResult } from './cli/runtime/check-result.ts';
 import type { Session } from './cli/terminal/session.ts';
 import type { Config } from './config/load.ts';
 import type { OptionSection } from './config/options.ts';
@@ -18,7 +17,6 @@ import type { WorkKind } from './daemon/jobs.ts';
 import type { PullContext } from './pull/context.ts';
 import type { PullReport } from './pull/report.ts';
 import type { ProvenMoment } from './replica/bookkeeping/changed-rows.ts';
-import type { Stored } from './replica/connection.ts';
 import type { Replica } from './replica/database.ts';
 import type { QueryAnswer, ReplicaReader } from './replica/reader.ts';
 
@@ -69,39 +67,6 @@ export interface CommandModule {
   readonly seesAll?: true;
 }
 
-/** A row, or one cell of it, whose values are forgotten; `ids` are all that it had. */
-export interface ForgottenRow {
-  readonly table: string;
-  readonly tableId: number;
-  readonly ids: readonly number[];
-  readonly column: string | null;
-}
-
-/** Copies of a forgotten row: counts of those removed, lines about the rest for a person, and both as JSON. */
-export interface ForgottenCopies {
-  readonly removed: readonly string[];
-  readonly left: readonly string[];
-  readonly json: Readonly<Record<string, unknown>>;
-}
-
-/** A row that was lost, with the values that are to come back by the origin's ids of their columns. */
-export interface LostRow {
-  readonly tableId: number;
-  readonly oldId: number;
-  readonly values: ReadonlyMap<number, Stored>;
-  readonly deletedAt: string | null;
-}
-
-/** How deleted rows come back at the origin, or did. */
-export interface PutBackAnswer {
-  readonly text: string;
-  readonly json: object;
-  /** Whether a row waits for a person, if only for their consent. */
-  readonly needsPerson: boolean;
-  /** Cells that would refer to a key that none of the rows gets again, as `TABLE ID, COLUMN ID, KEY`. */
-  readonly goneKeys: ReadonlySet<string>;
-}
-
 /** A question to the replica that may be answered from young tables only, or only while it is of one moment. */
 export interface HeldQuestion {
   readonly reader: ReplicaReader;
@@ -136,8 +101,7 @@ export interface DaemonClient {
   handOver(invocation: Invocation, cause: RowsyncError, asked: WorkRequest): Promise<number>;
 }
 
-export interface HeardDaemon {
-  readonly word: DaemonFacts;
+export interface HeardDaemon extends DaemonFacts {
   readonly lines: readonly string[];
   readonly json: object;
 }
@@ -150,22 +114,14 @@ export interface Extra extends DaemonExtra {
   readonly loadOptions?: () => Promise<OptionSection>;
   /** What the program runs instead of a command, by the first word of its command line. */
   readonly processes?: Readonly<Record<string, () => Promise<() => void>>>;
-  /** Tells what manages the process of a daemon how it is. */
-  readonly openNotifier?: (environment: Environment, log: Logger) => Promise<Notifier>;
+  /** Tells what manages the process of a daemon how it is; null where nothing does. */
+  readonly openNotifier?: (environment: Environment, log: Logger) => Promise<Notifier | null>;
   /** Texts of the configuration that no log may show. */
   readonly secrets?: (config: Config) => readonly string[];
   /** Loads what is called with every replica that a command opens for writing. */
   readonly loadPrepare?: () => Promise<(replica: Replica, config: Config) => Promise<void>>;
   /** Loads how commands ask a running daemon. */
   readonly loadDaemonClient?: () => Promise<DaemonClient>;
-  /** Whether the system keeps a daemon of this configuration running; null if it is not set up to. */
-  readonly findService?: (config: Config) => Promise<{
-    readonly isWanted: boolean;
-    readonly isUp: boolean;
-    readonly findings: readonly CheckResult[];
-  } | null>;
-  /** What `rowsync check` finds out about its options on this machine. */
-  readonly check?: (config: Config) => Promise<readonly CheckResult[]>;
   /** `rowsync status` where a folder has several configurations and none is named. Returns the exit code. */
   readonly showStatuses?: (invocation: Invocation, paths: readonly string[], wantsCode: boolean) => Promise<number>;
   /** What `rowsync status` shows of it. */
@@ -179,12 +135,4 @@ export interface Extra extends DaemonExtra {
   readonly hold?: (invocation: Invocation, config: Config, question: HeldQuestion) => Promise<object | null>;
   /** Proves after a pull that all tables are as they were at one moment; nothing may be written in between. @throws RowsyncError `fresh.moved`. */
   readonly proveMoment?: (context: PullContext, report: PullReport) => Promise<ProvenMoment>;
-  /** Plans how deleted rows come back at the origin, and creates them there if a person agrees. @throws RowsyncError of the origin. */
-  readonly putBack?: (
-    invocation: Invocation,
-    rows: readonly LostRow[],
-    options: { readonly isConfirmed: boolean },
-  ) => Promise<PutBackAnswer>;
-  /** Removes what it keeps of a forgotten row outside of the replica, and finds who else has it. */
-  readonly forget?: (config: Config, row: ForgottenRow, nowMs: number) => Promise<ForgottenCopies>;
 }

@@ -32,9 +32,10 @@ import type { DaemonState } from './state.ts';
 import { readFollowable } from '../replica/bookkeeping/following.ts';
 
 /** What is known of the daemon: whether one keeps the tables, and what it says is wrong. */
-export interface DaemonFacts extends Pick<AccountFacts, 'keeper'> {
-  readonly complaints: readonly FoundComplaint[];
-}
+export type DaemonFacts = Pick<AccountFacts, 'keeper' | 'complaints'>;
+
+/** The facts that are neither in the replica nor in the configuration. */
+export type FactsOutside = DaemonFacts & Pick<AccountFacts, 'nowMs'>;
 
 /** What the configuration has about tables, by their names here. */
 interface KeptTables extends Pick<AccountFacts, 'misnamed'> {
@@ -47,10 +48,7 @@ interface KeptTables extends Pick<AccountFacts, 'misnamed'> {
 }
 
 /** The facts that are not in the replica. */
-export interface Surroundings extends KeptTables {
-  readonly word: DaemonFacts;
-  readonly nowMs: number;
-}
+export type Surroundings = KeptTables & FactsOutside;
 
 export function daemonFactsOf({ failure, logFailure, complaints }: DaemonState): DaemonFacts {
   const ofAll: DaemonFacts['complaints'] = failure === null ? [] : [{ about: 'daemon', subject: null, ...failure }];
@@ -72,26 +70,25 @@ export const FREE_BYTES_MIN = 50 * 1024 ** 2;
 /** The problems of a replica that may be missing or damaged; that is a problem then. A daemon's configuration is bound already. */
 export function problemsAt(
   config: Config,
-  given: Omit<Surroundings, keyof KeptTables>,
+  around: FactsOutside,
   bind?: (from: Connection) => Config,
 ): readonly Problem[] {
-  const { word } = given;
   // A daemon says itself that it found no space. A command's run could not be recorded then.
-  const full = word.keeper === 'daemon' ? [] : fullDisk(config.replica.path);
-  return problemsBesideDisk(config, { ...given, word: { ...word, complaints: [...word.complaints, ...full] } }, bind);
+  const full = around.keeper === 'daemon' ? [] : fullDisk(config.replica.path);
+  return problemsBesideDisk(config, { ...around, complaints: [...around.complaints, ...full] }, bind);
 }
 
 /** The same, for who looks at the disk anyway. */
 export function problemsBesideDisk(
   config: Config,
-  around: Omit<Surroundings, keyof KeptTables>,
+  around: FactsOutside,
   bind: (from: Connection) => Config = (from) => boundTo(from, config),
 ): readonly Problem[] {
   const { path } = config.replica;
   try {
     using reader = openReader(path);
     // A daemon looks through its file itself, with pauses for its other work.
-    if (around.word.keeper !== 'daemon') checkAfterDamage(path);
+    if (around.keeper !== 'daemon') checkAfterDamage(path);
     if (reader.isOlder()) return accountOf({ ...nothingOf(around), replica: 'older' });
     return readAccount(reader, { ...around, ...readKeptTables(reader, bind(reader), around.nowMs) });
   } catch (thrown) {
@@ -119,7 +116,7 @@ function freeBytes(folder: string): number | null {
 }
 
 /** The facts where the replica cannot be read. */
-function factsWithout(error: RowsyncError, path: string, around: Omit<Surroundings, keyof KeptTables>): AccountFacts {
+function factsWithout(error: RowsyncError, path: string, around: FactsOutside): AccountFacts {
   const facts = nothingOf(around);
   const left = ['.sent', '-wal'].map((ending) => path + ending).find((file) => existsSync(file));
   if (!existsSync(path) && left === undefined && facts.complaints.length === 0) return { ...facts, replica: 'missing' };
@@ -136,15 +133,14 @@ function goneError(path: string, left: string): RowsyncError {
   });
 }
 
-function nothingOf({ word, nowMs }: Omit<Surroundings, keyof KeptTables>): Omit<AccountFacts, 'replica'> {
-  return { nowMs, tables: [], misnamed: [], remade: [], putBack: null, lastRunAt: null, ...word };
+function nothingOf(around: FactsOutside): Omit<AccountFacts, 'replica'> {
+  return { tables: [], misnamed: [], remade: [], putBack: null, lastRunAt: null, ...around };
 }
 
 function readAccountFacts(
   reader: ReplicaReader,
-  { word, lateAfterMs, editsLateAfterMs, withoutFiles, leftOut, misnamed, nowMs }: Surroundings,
+  { keeper, complaints, lateAfterMs, editsLateAfterMs, withoutFiles, leftOut, misnamed, nowMs }: Surroundings,
 ): AccountFacts {
-  const { keeper, complaints } = word;
   const firstUnreadable = readFirstUnreadable(reader);
   const pending = readOldestPending(reader);
   const files = readFilesByTable(reader);

@@ -9,8 +9,7 @@ import type { Problem } from '../reconcile/account/account.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Surroundings } from './account-facts.ts';
 import type { WorkKind } from './jobs.ts';
-import type { ReplicaReader } from '../replica/reader.ts';
-import type { Resources, StartBeside } from './resources.ts';
+import type { Resources } from './resources.ts';
 import type { PullProgress } from '../pull/report.ts';
 import type { DaemonState, LastWork } from './state.ts';
 import type { Notifier } from './process-health.ts';
@@ -23,35 +22,11 @@ interface DaemonSignals {
   onCycle(listener: () => void): void;
 }
 
-/** A metric; its name has no prefix. Labels never are values or keys of rows. */
-export interface Metric {
-  readonly name: string;
-  readonly kind: 'gauge' | 'counter';
-  readonly help: string;
-  readonly samples: readonly { readonly labels?: Readonly<Record<string, string>>; readonly value: number }[];
-}
-
-/** A number, or a sample for each set of labels. */
-export function gauge(name: string, help: string, samples: number | Metric['samples']): Metric {
-  return { name, kind: 'gauge', help, samples: typeof samples === 'number' ? [{ value: samples }] : samples };
-}
-
-export function counter(name: string, help: string, samples: number | Metric['samples']): Metric {
-  return { ...gauge(name, help, samples), kind: 'counter' };
-}
-
-export type ListenAddress =
-  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
-  | { readonly kind: 'socket'; readonly path: string };
-
 export interface DaemonExtra {
   /** How the daemon does scheduled work of a kind that the extra adds. */
   readonly jobs?: Readonly<Record<string, ExtraWork>>;
   /** The same for work that needs no origin: it runs while the origin is down, too. */
   readonly localJobs?: Readonly<Record<string, ExtraWork>>;
-  /** Begins work of its own beside the daemon. */
-  readonly start?: StartBeside;
-  readonly metrics?: (config: Config, source: { reader: ReplicaReader; nowMs: number }) => Promise<readonly Metric[]>;
   readonly join?: (view: DaemonView) => Promise<DaemonPart>;
 }
 
@@ -68,7 +43,8 @@ export interface EndedWork extends LastWork {
 export type WorkEvent =
   | { readonly kind: 'began'; readonly work: WorkKind; readonly atMs: number }
   | { readonly kind: 'advanced'; readonly event: PullProgress; readonly monotonicMs: number }
-  | ({ readonly kind: 'ended' } & EndedWork);
+  /** A refresh read tables because somebody wanted them then. */
+  | ({ readonly kind: 'ended'; readonly isRefresh: boolean } & EndedWork);
 
 /** What is open for a changed configuration, beside what is open already. */
 export interface Prepared {
@@ -79,44 +55,27 @@ export interface Prepared {
 
 export interface DaemonPart {
   /**
-   * Opens what a configuration wants, such as a server; null when the daemon ends.
+   * Opens what a configuration wants, such as a server; null when the daemon ends. Ends its own work on the replica, which may be closed next.
    * @throws RowsyncError `daemon.listen`, … with all left as it was.
    */
   prepare?(config: Config | null): Promise<Prepared>;
   /** Short work of others, between two pieces of the daemon's own: whether it left edits to push. Never rejects. */
   betweenWork?(resources: Resources): Promise<boolean>;
   takeWork?(event: WorkEvent): void;
-  /** Answers a program that knows a path of the extra, on the server at an address; null for every other path. */
-  answer?(asked: PathRequest): PlainAnswer | null;
   /** What it says of itself in the daemon's status, and what is wrong; nothing where the configuration does not want it. */
   word?(): { readonly lines?: readonly string[]; readonly complaints: readonly FoundComplaint[] };
-  metrics?(): readonly Metric[];
   /** Takes the account after each work, and each event that is logged. */
   takeAccount?(problems: readonly Problem[]): void;
   takeEvent?(event: LogEvent, facts: LogFacts): void;
   /** Called when the daemon ends, which waits some seconds for it. */
   close?(): Promise<void>;
-  /** When rows of a table, by its name at the origin, last came because of it, in monotonic milliseconds; -Infinity for never. */
-  broughtMs?(table: string): number;
-}
-
-/** A request to a server; its body and its headers do not count. */
-export interface PathRequest {
-  readonly address: ListenAddress;
-  readonly method: string;
-  /** Without the query. */
-  readonly path: string;
-}
-
-export interface PlainAnswer {
-  readonly status: number;
-  readonly body: string;
+  /** Whether it brings the changes of a table now, by its name at the origin, so that `follow: auto` leaves the table out. */
+  bringsChanges?(table: string): boolean;
 }
 
 /** What parts may see and request; one for the life of a daemon. */
 export interface DaemonView {
-  readonly extras: readonly DaemonExtra[];
-  /** Those that joined. */
+  /** What extras joined to it. */
   parts(): readonly DaemonPart[];
   /** Aborted when the daemon is to stop. */
   readonly stop: AbortSignal;
@@ -141,7 +100,8 @@ export interface DaemonParts {
   readonly signals: DaemonSignals;
   /** Reads the configuration anew. @throws RowsyncError with every problem there is. */
   readonly load: () => Config;
-  readonly notifier: Notifier;
+  /** Null where nothing manages the process. */
+  readonly notifier: Notifier | null;
   readonly extras: readonly DaemonExtra[];
   /** Called before a wait. */
   readonly atRest?: () => void;

@@ -28,7 +28,7 @@ import { statusLine, type DaemonState } from './state.ts';
 import { isRefresh, nextStep, takesPart, type Run, type Step } from './next-step.ts';
 import { contextFor, isAnyFollowed, runWork, workOfExtras } from './work-kinds.ts';
 import type { TableOutcome, WorkContext, WorkOutcome } from './work-kinds.ts';
-import { ReadTimes, RefreshWatch } from './freshness-text.ts';
+import { RefreshWatch } from './freshness-text.ts';
 
 interface InnerParts extends DaemonParts {
   /** Its waits are no sign of life. */
@@ -46,14 +46,9 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
   const clock = pulse.watch(parts.clock);
   const joined = new JoinedParts();
   const logFor = (of: Config): Logger => joined.heard(parts.logFor(of));
-  notifier.starting();
-  await notifier.flush(); // opening may take long, and lets nothing else run meanwhile
-  const resources = openResources(config, {
-    clock,
-    besideClock: parts.clock,
-    log: logFor(config),
-    starts: parts.extras.flatMap(({ start }) => start ?? []),
-  });
+  notifier?.starting();
+  await notifier?.flush(); // opening may take long, and lets nothing else run meanwhile
+  const resources = await openResources(config, { clock, log: logFor(config) }, null);
   const daemon = new Daemon(resources, { ...parts, clock, besideClock: parts.clock, logFor, joined }, pulse);
   const ended = new AbortController();
   const watching = watch(parts, ended.signal, () => daemon.hasAdvanced());
@@ -62,7 +57,7 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
   } finally {
     ended.abort();
     await watching;
-    await notifier.flush();
+    await notifier?.flush();
     await joined.close(parts.clock);
   }
 }
@@ -73,7 +68,6 @@ class Daemon {
   #scheduled: ScheduledJobs;
   #edits: EditWatch;
   #refreshWatch = new RefreshWatch();
-  readonly #readTimes = new ReadTimes();
   #circuit: Circuit = CLOSED;
   readonly #troubles = new Troubles();
   /** A right to write may be missing while reading works, so pushes have their own waits. */
@@ -117,7 +111,7 @@ class Daemon {
   async run(): Promise<void> {
     const { signals, clock, notifier, extras, joined } = this.#parts;
     signals.stop.addEventListener('abort', () => {
-      notifier.stopping();
+      notifier?.stopping();
       this.#wake.abort();
     });
     signals.onReload(() => this.#ask('reload'));
@@ -132,7 +126,7 @@ class Daemon {
       throw thrown;
     }
     this.#arm();
-    notifier.ready();
+    notifier?.ready();
     while (!signals.stop.aborted) {
       // What is asked for from here on ends the wait at the end of this round.
       this.#wake = new AbortController();
@@ -255,10 +249,7 @@ class Daemon {
       signal: signals.stop,
       takes: (name) => {
         const job = this.#jobs.find(run.work, name);
-        const waitsForRing = this.#readTimes.waitsForRing(name, job, {
-          nowMs: startedMs,
-          parts: joined.all,
-        });
+        const waitsForRing = job?.waitsForRings === true && joined.all.some((part) => part.bringsChanges?.(name));
         return takesPart({ name, job, trouble: this.#troubleOf(run.work, name), waitsForRing }, run);
       },
       isRefresh: isRefresh(run),
@@ -314,10 +305,11 @@ class Daemon {
     }
   }
 
-  #report({ work }: { readonly work: WorkKind }, outcome: WorkOutcome, durationMs: number): void {
+  #report(run: Run, outcome: WorkOutcome, durationMs: number): void {
     const { clock, signals, joined } = this.#parts;
     const end = { durationMs, finishedAtMs: clock.nowMs(), isStopped: signals.stop.aborted };
-    joined.takeWork({ kind: 'ended', ...this.#results.note(work, outcome, end, this.#log) });
+    const ended = this.#results.note(run.work, outcome, end, this.#log);
+    joined.takeWork({ kind: 'ended', isRefresh: isRefresh(run), ...ended });
     // After a failure, the replica itself may be what cannot be used.
     if (outcome.error === null) this.#refreshWatch.tell(this.#resources, this.#jobs, this.#log);
   }
@@ -350,7 +342,6 @@ class Daemon {
       const ended = { nowMs: clock.monotonicMs(), random: clock.random() };
       this.#edits.notePush({ ...ended, hasFailed: own !== null, tables: run.wantedTables });
     }
-    this.#readTimes.note(run, tables);
     const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
     if (run.work === 'push') for (const [table, error] of errorByTable) this.#pushTroubles.note(table, error, at);
     for (const table of included) this.#troubles.note(table, errorByTable.get(table) ?? null, at);
@@ -388,7 +379,7 @@ class Daemon {
     const { logFor, clock, joined } = this.#parts;
     const prepared = await joined.prepare(config);
     try {
-      this.#resources = await this.#resources.changeTo(config, { clock, log: logFor(config) });
+      this.#resources = await openResources(config, { clock, log: logFor(config) }, this.#resources);
     } catch (thrown) {
       await prepared.giveBack();
       throw thrown;
@@ -406,7 +397,6 @@ class Daemon {
 
   #makeView(): DaemonView {
     return {
-      extras: this.#parts.extras,
       clock: this.#parts.besideClock,
       parts: () => this.#parts.joined.all,
       stop: this.#parts.signals.stop,
@@ -430,14 +420,14 @@ class Daemon {
   #surroundings(): Surroundings {
     const nowMs = this.#parts.clock.nowMs();
     return {
-      word: daemonFactsOf(this.#state()),
+      ...daemonFactsOf(this.#state()),
       ...readKeptTables(this.#resources.replica, this.#resources.config, nowMs),
       nowMs,
     };
   }
 
   #readProblems(): readonly Problem[] {
-    const around = { word: daemonFactsOf(this.#state()), nowMs: this.#parts.clock.nowMs() };
+    const around = { ...daemonFactsOf(this.#state()), nowMs: this.#parts.clock.nowMs() };
     return problemsAt(this.#resources.config, around, () => this.#resources.config);
   }
 
@@ -448,7 +438,7 @@ class Daemon {
       this.#parts.joined.takeAccount(problems);
     }
     const state = this.#state();
-    this.#parts.notifier.status(state.working === null ? statusLine(state) : `${state.working} under way`);
+    this.#parts.notifier?.status(state.working === null ? statusLine(state) : `${state.working} under way`);
   }
 
   #state(): DaemonState {

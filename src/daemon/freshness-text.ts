@@ -8,17 +8,14 @@ import type { Config } from '../config/load.ts';
 import { timesText } from '../config/cron-times.ts';
 import { pullSettings } from '../config/settings.ts';
 import type { PullSettings } from '../pull/context.ts';
-import { LARGE_PAGES, mayFollow, RUNG_REST_MS, stampColumn, waitsForRing } from '../reconcile/follow.ts';
+import { LARGE_PAGES, mayFollow, RUNG_REST_MS, stampColumn } from '../reconcile/follow.ts';
 import type { Connection } from '../replica/connection.ts';
 import { withReplicaErrors } from '../replica/sqlite-errors.ts';
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
 import { countPages } from '../replica/bookkeeping/pages.ts';
-import type { Job, Jobs } from './jobs.ts';
-import type { DaemonPart } from './context.ts';
+import type { Jobs } from './jobs.ts';
 import type { Resources } from './resources.ts';
-import { isRefresh, type Run } from './next-step.ts';
-import type { TableOutcome } from './work-kinds.ts';
 import { type FollowableTable, readFollowable } from '../replica/bookkeeping/following.ts';
 
 export interface RefreshFacts {
@@ -78,35 +75,6 @@ function readRefreshTexts(replica: Connection, config: Config, jobs: Jobs): Read
     );
   }
   return ways;
-}
-
-/** When each table was last read, and when the schedule brought rows that no ring had. */
-export class ReadTimes {
-  readonly #readMs = new Map<string, number>();
-  readonly #missedMs = new Map<string, number>();
-
-  note(run: Run, tables: readonly TableOutcome[]): void {
-    if (run.work !== 'pull' && run.work !== 'follow') return;
-    for (const { name, error, counts } of tables) {
-      if (error !== null) continue;
-      this.#readMs.set(name, run.monotonicMs);
-      const isChanged = counts.insertedCount + counts.updatedCount + counts.deletedCount > 0;
-      if (isChanged && !isRefresh(run)) this.#missedMs.set(name, run.monotonicMs);
-    }
-  }
-
-  /** Whether a job leaves a table to what joined the daemon. */
-  waitsForRing(
-    table: string,
-    job: Job | null,
-    { nowMs, parts }: { nowMs: number; parts: readonly DaemonPart[] },
-  ): boolean {
-    if (job?.waitsForRings !== true) return false;
-    const broughtMs = Math.max(...parts.map((part) => part.broughtMs?.(table) ?? -Infinity));
-    const readMs = this.#readMs.get(table) ?? -Infinity;
-    const missedMs = this.#missedMs.get(table) ?? -Infinity;
-    return waitsForRing({ broughtMs, readMs, missedMs }, nowMs);
-  }
 }
 
 export class RefreshWatch {

@@ -22,16 +22,6 @@ export interface Notifier {
   flush(): Promise<void>;
 }
 
-export const silentNotifier: Notifier = {
-  watchdogMs: null,
-  starting: () => undefined,
-  ready: () => undefined,
-  status: () => undefined,
-  alive: () => undefined,
-  stopping: () => undefined,
-  flush: () => Promise.resolve(),
-};
-
 /** Growth of the heap that is worth a pause of some hundredths of a second. */
 const GROWTH_BYTES_MAX = 4 * 1024 * 1024;
 
@@ -94,15 +84,14 @@ export class ProgressWatchdog {
 
 /** Tells the manager regularly that work advances; stays silent when it does not. */
 export async function watch(
-  { clock, notifier }: { readonly clock: Clock; readonly notifier: Notifier },
+  { clock, notifier }: { readonly clock: Clock; readonly notifier: Notifier | null },
   signal: AbortSignal,
   hasAdvanced: () => boolean,
 ): Promise<void> {
-  const { watchdogMs } = notifier;
-  if (watchdogMs === null) return;
+  if (notifier?.watchdogMs == null) return;
   while (!signal.aborted) {
     if (hasAdvanced()) notifier.alive();
-    await clock.sleep(watchdogMs, signal);
+    await clock.sleep(notifier.watchdogMs, signal);
   }
 }
 

@@ -14,17 +14,6 @@ import { boundNameOf } from '../replica/bookkeeping/described-tables.ts';
 import type { RowsyncError } from '../base/errors.ts';
 import { checkIntegrity } from '../replica/integrity-check.ts';
 
-interface ResourceParts {
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
-/** Begins work beside the daemon; `stop` ends it. */
-export type StartBeside = (
-  config: Config,
-  parts: ResourceParts & { readonly replica: Replica },
-) => { readonly stop: () => Promise<void> };
-
 export interface Resources {
   readonly config: Config;
   readonly origin: Origin;
@@ -33,63 +22,37 @@ export interface Resources {
   readonly damage: DamageWatch;
   /** Removes content of attached files that no row names any more. */
   readonly removeContents: (hashes: readonly string[]) => Promise<unknown>;
-  /** Opens what the new configuration names, then closes the rest; throws with everything left as it was. */
-  changeTo(config: Config, parts: ResourceParts): Promise<Resources>;
   close(): Promise<void>;
 }
 
-/** Opens the origin and the replica. @throws RowsyncError of the configuration or of the replica. */
-export function openResources(
+/**
+ * Opens what a configuration names, then closes what another one had open and this one does not need.
+ * @throws RowsyncError of the configuration or of the replica, with everything left as it was.
+ */
+export async function openResources(
   config: Config,
-  // Work beside the daemon has its own clock: its waits are no sign of life of the daemon.
-  parts: ResourceParts & { readonly besideClock: Clock; readonly starts: readonly StartBeside[] },
-): Resources {
-  const origin = openOrigin(originSettings(config), parts);
-  const replica = openReplicaOf(config, parts);
-  return resourcesOf(
-    config,
-    { origin, replica, log: parts.log, damage: new DamageWatch(replica.path) },
-    { starts: parts.starts, clock: parts.besideClock },
-  );
-}
-
-function resourcesOf(
-  config: Config,
-  open: Pick<Resources, 'origin' | 'replica' | 'log' | 'damage'>,
-  beside: { readonly starts: readonly StartBeside[]; readonly clock: Clock },
-): Resources {
-  const parts = { replica: open.replica, clock: beside.clock, log: open.log };
-  const running = beside.starts.map((start) => start(config, parts));
-  const stop = (): Promise<unknown> => Promise.all(running.map((work) => work.stop()));
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  before: Resources | null,
+): Promise<Resources> {
+  const origin = openOrigin(originSettings(config), { clock, log, before: before?.origin });
+  const { path, files, shared } = config.replica;
+  const kept = before?.config.replica.path === path ? before : null;
+  const replica = kept?.replica ?? openReplica(path, { clock, shared });
+  if (kept === null && replica.upgrade !== null) log.info('replica.upgraded', { path: replica.upgrade.copyPath });
+  await before?.origin.close();
+  if (kept === null) before?.replica.close();
   return {
-    config: withBoundNames(config, (name) => boundNameOf(open.replica, name)),
-    origin: open.origin,
-    replica: open.replica,
-    log: open.log,
-    damage: open.damage,
-    removeContents: (hashes) => removeUnnamed(open.replica, config.replica.files, hashes),
-    changeTo: async (next, changed) => {
-      const origin = openOrigin(originSettings(next), { ...changed, before: open.origin });
-      const isSameFile = next.replica.path === config.replica.path;
-      const replica = isSameFile ? open.replica : openReplicaOf(next, changed);
-      await stop();
-      await open.origin.close();
-      if (!isSameFile) open.replica.close();
-      const damage = isSameFile ? open.damage : new DamageWatch(replica.path);
-      return resourcesOf(next, { origin, replica, log: changed.log, damage }, beside);
-    },
+    config: withBoundNames(config, (name) => boundNameOf(replica, name)),
+    origin,
+    replica,
+    log,
+    damage: kept?.damage ?? new DamageWatch(replica.path),
+    removeContents: (hashes) => removeUnnamed(replica, files, hashes),
     close: async () => {
-      await stop();
-      await open.origin.close();
-      open.replica.close();
+      await origin.close();
+      replica.close();
     },
   };
-}
-
-function openReplicaOf({ replica: { path, shared } }: Config, { clock, log }: ResourceParts): Replica {
-  const replica = openReplica(path, { clock, shared });
-  if (replica.upgrade !== null) log.info('replica.upgraded', { path: replica.upgrade.copyPath });
-  return replica;
 }
 
 /** Between two checks of an undamaged file. */

@@ -93,7 +93,7 @@ const CONCURRENCY_DEFAULT = 4;
  */
 export function openOrigin(
   settings: OriginSettings,
-  deps: { clock: Clock; log: Logger; transport?: Transport | undefined; before?: Origin },
+  deps: { clock: Clock; log: Logger; transport?: Transport | undefined; before?: Origin | undefined },
 ): Origin {
   const { url, host, root } = originAddress(settings);
   const { headers, pathSuffix } = authorizationOf(settings.credentials);

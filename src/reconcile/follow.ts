@@ -83,26 +83,8 @@ export function isCompareDue(comparedAt: string | null, nowMs: number): boolean 
   return sinceMs < 0 || sinceMs >= COMPARE_AFTER_MS;
 }
 
-/** How long what a ring brought proves that the origin calls when a table changes. */
-const RING_PROVES_MS = 3_600_000;
-
 /** How long `follow: auto` leaves a table alone whose changes come by rings. */
 export const RUNG_REST_MS = 600_000;
-
-/** What is known of the calls of the origin about a table, in monotonic milliseconds; -Infinity for never. */
-export interface RingTimes {
-  /** When a ring last brought rows. */
-  readonly broughtMs: number;
-  /** When the schedule last brought rows, which no ring had. */
-  readonly missedMs: number;
-  /** When it was last read, whatever the reason. */
-  readonly readMs: number;
-}
-
-/** Whether `follow: auto` leaves a table to the doorbell at a time. */
-export function waitsForRing({ broughtMs, missedMs, readMs }: RingTimes, nowMs: number): boolean {
-  return broughtMs > missedMs && nowMs - broughtMs <= RING_PROVES_MS && nowMs - readMs < RUNG_REST_MS;
-}
 
 /** A place in the rows, in the order of their stamps. */
 export interface FollowCursor {

@@ -12,7 +12,8 @@ import { startFixture } from '../support/replica.ts';
 import { NOTE } from '../support/two-way.ts';
 
 const AROUND = {
-  word: { keeper: 'nobody' as const, complaints: [] },
+  keeper: 'nobody' as const,
+  complaints: [],
   nowMs: Date.now(),
   ...NOTHING_KEPT,
 };

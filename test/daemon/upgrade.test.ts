@@ -4,18 +4,25 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { silentNotifier } from '../../src/daemon/process-health.ts';
 import { SCHEMA_VERSION } from '../../src/replica/bookkeeping/schema.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { makeReleased, RELEASED_TABLES, RELEASED_VERSION } from '../support/released.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
+
+const NOTHING_SAID = {
+  watchdogMs: null,
+  ready: () => {},
+  status: () => {},
+  alive: () => {},
+  stopping: () => {},
+};
 
 test('the manager is asked for patience before the file is brought up to date, and the log says where it is as it was', async () => {
   await using sandbox = await startTestSandbox({ tables: RELEASED_TABLES });
   let [path, sentAtVersion] = ['', 0];
   let isAsked = false;
   const notifier = {
-    ...silentNotifier,
+    ...NOTHING_SAID,
     starting: () => void (isAsked = true),
     flush: async () => {
       if (isAsked && sentAtVersion === 0) sentAtVersion = versionOf(path);

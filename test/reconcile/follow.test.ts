@@ -10,7 +10,6 @@ import {
   readAtOrigin,
   readBehindOf,
   stampColumn,
-  waitsForRing,
   watermarkAfter,
   type ChangedPage,
   type SecondsRead,
@@ -70,20 +69,6 @@ test.each([
   ['the clock was set back since', '2026-01-01T01:00:01Z', true],
 ])('days are compared where %s: %s', (_what, comparedAt, isDue) => {
   expect(isCompareDue(comparedAt, Date.parse('2026-01-01T01:00:00Z'))).toBe(isDue);
-});
-
-test.each([
-  ['no ring ever brought something', { broughtMs: -Infinity }, false],
-  ['a ring brought the last change', {}, true],
-  ['that was an hour ago', { broughtMs: -3_000_000 }, true],
-  ['that was longer ago', { broughtMs: -3_000_001 }, false],
-  ['the schedule brought one since', { missedMs: 1 }, false],
-  ['the schedule brought one in that moment', { missedMs: 0 }, false],
-  ['the schedule brought one before', { missedMs: -1 }, true],
-  ['it was read ten minutes ago', { readMs: 0 }, false],
-  ['it was read a bit later', { readMs: 1 }, true],
-])('following leaves a table to the doorbell where %s: %j is %s', (_what, changes, expected) => {
-  expect(waitsForRing({ broughtMs: 0, missedMs: -Infinity, readMs: 1, ...changes }, 600_000)).toBe(expected);
 });
 
 describe('after a page', () => {

@@ -14,7 +14,7 @@ import { createLogger } from '../../src/base/log.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { runDaemon } from '../../src/daemon/daemon.ts';
 import { EXTRAS } from '../../src/extras.ts';
-import { silentNotifier, type Notifier } from '../../src/daemon/process-health.ts';
+import type { Notifier } from '../../src/daemon/process-health.ts';
 import { SECTIONS } from './sections.ts';
 import { assert } from '../../src/base/assert.ts';
 import { makeWorkspace } from './child.ts';
@@ -86,7 +86,7 @@ export function startDaemon(
   const destination = { write: (line: string) => void lines.push(JSON.parse(line) as LoggedEvent) };
   const ended = runDaemon(load(), {
     clock,
-    notifier: extra.notifier ?? silentNotifier,
+    notifier: extra.notifier ?? null,
     load,
     extras: EXTRAS,
     logFor: () => createLogger({ level: 'debug', destination, secrets: [] }),

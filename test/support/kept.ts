@@ -4,7 +4,7 @@
 import type { Surroundings } from '../../src/daemon/account-facts.ts';
 
 /** Where the configuration says nothing. */
-export const NOTHING_KEPT: Omit<Surroundings, 'word' | 'nowMs'> = {
+export const NOTHING_KEPT: Omit<Surroundings, 'keeper' | 'complaints' | 'nowMs'> = {
   lateAfterMs: new Map(),
   editsLateAfterMs: new Map(),
   withoutFiles: new Set(),

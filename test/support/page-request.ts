@@ -24,7 +24,8 @@ export function requestOf(replicaPath: string, path: string, query = ''): PageRe
     state: RESTING_STATE,
     work: { progress: null, notes: [] },
     around: {
-      word: { keeper: 'daemon', complaints: [] },
+      keeper: 'daemon',
+      complaints: [],
       ...NOTHING_KEPT,
       nowMs: Date.UTC(2026, 5, 1),
     },

@@ -9,7 +9,7 @@ import type { Config } from '../../config/load.ts';
 import { findConfig } from '../../config/paths.ts';
 import { originSecrets } from '../../config/settings.ts';
 import { processEnvironment } from '../../config/secrets.ts';
-import { memoryKeeper, silentNotifier } from '../../daemon/process-health.ts';
+import { memoryKeeper } from '../../daemon/process-health.ts';
 import { loadNamedConfig, loadSections } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 
@@ -68,7 +68,7 @@ async function runUntilStopped(invocation: Invocation): Promise<number> {
         }),
       onCycle: (listener) => session.onSignal('SIGUSR1', listener),
     },
-    notifier: (await openNotifier?.(processEnvironment(), logFor(config))) ?? silentNotifier,
+    notifier: (await openNotifier?.(processEnvironment(), logFor(config))) ?? null,
     atRest: memoryKeeper(),
     load: () => loadConfig(path, { needsCredentials: true, sections }).config,
     logFor,

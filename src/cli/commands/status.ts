@@ -96,10 +96,11 @@ export async function gather(
   const nowMs = invocation.session.clock.nowMs();
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const heard = await (await daemonClient(invocation)).hear(config, { extras, nowMs });
-  const problems = problemsAt(config, { word: heard.word, nowMs });
+  const { keeper, complaints } = heard;
+  const problems = problemsAt(config, { keeper, complaints, nowMs });
   const read = readStatus(config);
   const added = [heard, ...(read.error === null ? await statusOf(extras, config) : [])];
-  const status = { ...read.status, problems, keeper: heard.word.keeper };
+  const status = { ...read.status, problems, keeper };
   return {
     status: { ...status, moreLines: added.flatMap(({ lines }) => lines) },
     json: added.reduce<object>((all, { json }) => ({ ...all, ...json }), status),

@@ -40,7 +40,7 @@ export function accountText(problems: readonly Problem[]): string {
 
 /** The account at the end of a run, which has no daemon beside it. */
 export function accountAfter(config: Config, nowMs: number): readonly Problem[] {
-  return problemsAt(config, { word: { keeper: 'nobody', complaints: [] }, nowMs });
+  return problemsAt(config, { keeper: 'nobody', complaints: [], nowMs });
 }
 
 /** The account below a text; problems that it names are not repeated. */

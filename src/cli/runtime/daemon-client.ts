@@ -9,7 +9,7 @@ const WITHOUT_SERVER: DaemonClient = {
   mayAsk: () => false,
   hear: ({ replica }) => {
     const keeper = isAtWork(replica.path) ? 'service' : 'nobody';
-    return Promise.resolve({ word: { keeper, complaints: [] }, lines: [], json: {} });
+    return Promise.resolve({ keeper, complaints: [], lines: [], json: {} });
   },
   decide: (_config, _decision, cause) => Promise.reject(cause),
   handOver: (_invocation, cause) => Promise.reject(cause),

@@ -6,8 +6,7 @@ import { accessSync, chmodSync, constants, existsSync, readdirSync, rmSync, stat
 import { basename, join } from 'node:path';
 import { must } from '../../base/assert.ts';
 import { RowsyncError } from '../../base/errors.ts';
-import { type CheckResult } from '../../cli/runtime/check-result.ts';
-import { fail, ok } from '../shared/check-results.ts';
+import { fail, ok, type CheckResult } from '../shared/linked-extra.ts';
 import type { Config } from '../../config/load.ts';
 import type { ExtraWork } from '../../daemon/work-kinds.ts';
 import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../shared/backup-content.ts';

@@ -1,10 +1,10 @@
 /**
  * Copies of the replica: backups by command and on schedule, restore, and rebuilding a damaged one.
  */
-import { gauge, type Metric } from '../../daemon/context.ts';
-import type { Extra } from '../../extra.ts';
+import { gauge, type Metric } from '../shared/linked-extra.ts';
+import type { LinkedExtra } from '../shared/linked-extra.ts';
 
-export const BACKUP: Extra = {
+export const BACKUP: LinkedExtra = {
   name: 'backup',
   commands: [
     {
@@ -29,14 +29,21 @@ export const BACKUP: Extra = {
     const drill = lastDrill(config);
     return { lines: drill === null ? [] : [`drill     ${drillText(drill)}`], json: { lastDrill: drill } };
   },
-  join: async (view) => (await import('./drill.ts')).watchDrill(() => view.resources().config),
-  metrics: async (config, { nowMs }) => {
-    const { lastBackupMs } = await import('./backup.ts');
-    const { drillMetrics, lastDrill } = await import('./drill.ts');
-    const lastMs = lastBackupMs(config, nowMs);
-    const drill = lastDrill(config);
-    // Without a sample it would say 0, which rings an alarm.
-    return [...(lastMs === null ? [] : [backupMetric(lastMs)]), ...(drill === null ? [] : drillMetrics(drill))];
+  join: async (view) => {
+    const [{ lastBackupMs }, { drillMetrics, lastDrill, watchDrill }] = await Promise.all([
+      import('./backup.ts'),
+      import('./drill.ts'),
+    ]);
+    return {
+      ...watchDrill(() => view.resources().config),
+      metrics: ({ nowMs }) => {
+        const { config } = view.resources();
+        const lastMs = lastBackupMs(config, nowMs);
+        const drill = lastDrill(config);
+        // Without a sample it would say 0, which rings an alarm.
+        return [...(lastMs === null ? [] : [backupMetric(lastMs)]), ...(drill === null ? [] : drillMetrics(drill))];
+      },
+    };
   },
   forget: async (config, row, nowMs) => (await import('./row-copies.ts')).copiesOf(config, row, nowMs),
 };

@@ -5,7 +5,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ident, sql } from '../../base/sql.ts';
 import type { Config } from '../../config/load.ts';
-import type { ForgottenCopies, ForgottenRow } from '../../extra.ts';
+import type { ForgottenCopies, ForgottenRow } from '../shared/linked-extra.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { queryAny, queryText, queryTexts } from '../../replica/query.ts';
 import { earlierBackups } from './backup.ts';

@@ -34,8 +34,8 @@ export async function supportBundle(
   config: Config,
   around: { readonly extras: readonly Extra[]; readonly sections: readonly OptionSection[]; readonly nowMs: number },
 ): Promise<object> {
-  const { word, answer } = await hearDaemon(config, around.extras);
-  const problems = problemsAt(config, { word, nowMs: around.nowMs });
+  const { facts, answer } = await hearDaemon(config, around.extras);
+  const problems = problemsAt(config, { ...facts, nowMs: around.nowMs });
   const words = wordsOf(optionsJsonSchema(around.sections));
   return {
     madeAt: new Date(around.nowMs).toISOString(),

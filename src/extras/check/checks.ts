@@ -43,8 +43,7 @@ import {
 } from '../../wire/schema.ts';
 import { isZone } from '../../wire/time-zones.ts';
 import { checkAnswers, type AnswerParts } from './paging-checks.ts';
-import { type CheckResult } from '../../cli/runtime/check-result.ts';
-import { fail, failed, ok, warn, ofSome } from '../shared/check-results.ts';
+import { fail, failed, ok, warn, ofSome, type CheckResult } from '../shared/linked-extra.ts';
 import { probeOrigin } from './connection.ts';
 import type { Session } from '../../cli/terminal/session.ts';
 import { bytesText, durationText, plural, someOf } from '../../base/text.ts';

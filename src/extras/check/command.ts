@@ -6,8 +6,7 @@ import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import { type Output, writeProse } from '../../cli/terminal/session.ts';
-import { type CheckResult } from '../../cli/runtime/check-result.ts';
-import { ok, warn } from '../shared/check-results.ts';
+import { ok, warn, type CheckResult, type LinkedExtra } from '../shared/linked-extra.ts';
 import { hearDaemon, type DaemonAnswer } from '../shared/daemon-client.ts';
 import type { Config } from '../../config/load.ts';
 import { problemsBesideDisk } from '../../daemon/account-facts.ts';
@@ -54,7 +53,7 @@ export async function checkAndPrint(invocation: Invocation): Promise<number> {
     if (!isJson) await session.stdout.write(resultText(result, session.stdout));
   };
   await add({ name: 'config', outcome: 'ok', message: config.file, hint: '' });
-  const ofExtras = await Promise.all(invocation.extras.flatMap(({ check }) => check?.(config) ?? []));
+  const ofExtras = await Promise.all(invocation.extras.flatMap(({ check }: LinkedExtra) => check?.(config) ?? []));
   const ofMachine = [...checkReplica(config), ...ofExtras.flat()];
   for (const result of [...ofMachine, ...(await checkDamage(config))]) await add(result);
   for (const result of await checkDaemon(config, invocation.extras, session.clock.nowMs())) await add(result);
@@ -72,9 +71,9 @@ export async function checkAndPrint(invocation: Invocation): Promise<number> {
 
 /** Checks the daemon: its systemd unit, what it reports where it listens, and each problem. */
 async function checkDaemon(config: Config, extras: readonly Extra[], nowMs: number): Promise<readonly CheckResult[]> {
-  const services = await Promise.all(extras.flatMap(({ findService }) => findService?.(config) ?? []));
-  const { answer, word } = await hearDaemon(config, extras);
-  const problems = problemsBesideDisk(config, { word, nowMs });
+  const services = await Promise.all(extras.flatMap(({ findService }: LinkedExtra) => findService?.(config) ?? []));
+  const { answer, facts } = await hearDaemon(config, extras);
+  const problems = problemsBesideDisk(config, { ...facts, nowMs });
   return [
     ...services.flatMap((found) => found?.findings ?? []),
     ...(answer === null ? [] : [answer.failure === null ? ok('daemon', answer.status) : daemonFailure(answer)]),

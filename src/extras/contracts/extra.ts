@@ -4,6 +4,7 @@
 import { asRowsyncError } from '../../base/errors.ts';
 import { errorFacts } from '../../base/log.ts';
 import type { Extra } from '../../extra.ts';
+import { workBeside } from '../shared/work-beside.ts';
 
 /** The first word of a command line that starts this program to run checks. */
 export const CHECK_PROCESS = 'check-process';
@@ -24,13 +25,15 @@ export const CONTRACTS: Extra = {
       await watchContracts(replica, config.extras.contracts, systemClock);
     };
   },
-  start: (config, { replica, clock, log }) => {
-    const begun = import('./watch.ts')
-      .then(({ watchContracts }) => watchContracts(replica, config.extras.contracts, clock))
-      .catch((thrown: unknown) => {
+  join: async (view) => {
+    const { watchContracts } = await import('./watch.ts');
+    return workBeside(view, async ({ config, replica, log }) => {
+      try {
+        return { stop: await watchContracts(replica, config.extras.contracts, view.clock) };
+      } catch (thrown) {
         log.error('contracts.failed', errorFacts(asRowsyncError(thrown)));
-        return () => undefined;
-      });
-    return { stop: async () => (await begun)() };
+        return { stop: () => undefined };
+      }
+    });
   },
 };

@@ -8,7 +8,7 @@ import { EXIT, usageError } from '../../base/errors.ts';
 import { printable } from '../../base/text.ts';
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
-import type { ListenAddress } from '../../daemon/context.ts';
+import type { ListenAddress } from '../shared/linked-extra.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';

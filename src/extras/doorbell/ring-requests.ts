@@ -8,22 +8,23 @@ import { asRowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { durationText, plural } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
+import type { DaemonView } from '../../daemon/context.ts';
 import {
   counter,
   gauge,
-  type DaemonPart,
+  type LinkedPart,
   type ListenAddress,
   type Metric,
-  type DaemonView,
   type PathRequest,
   type PlainAnswer,
-} from '../../daemon/context.ts';
+} from '../shared/linked-extra.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { decoded } from '../http/actions.ts';
 import { isSame } from '../http/page-key.ts';
 import { answerPath, handBounded, listenOn, REQUEST_MS_MAX } from '../http/server.ts';
 import { Doorbell } from './doorbell.ts';
+import { RungTables } from './rung-tables.ts';
 import { makeSecret } from './secret.ts';
 import { changingServer, type DaemonServer } from '../http/changing-server.ts';
 import { httpOf } from '../shared/http-settings.ts';
@@ -42,7 +43,7 @@ const REFUSED: PlainAnswer = { status: 404, body: 'not found\n' };
 /** Why a ring does not count. */
 const REASONS = ['secret', 'table', 'many'] as const;
 
-export function takeRings(view: DaemonView): DaemonPart {
+export function takeRings(view: DaemonView): LinkedPart {
   const { clock, stop } = view;
   const doorbell = new Doorbell({
     clock,
@@ -50,6 +51,7 @@ export function takeRings(view: DaemonView): DaemonPart {
     refresh: (tables) => view.refresh(tables),
     originNowMs: () => clock.nowMs() + (view.resources().origin.counters().clockAheadMs ?? 0),
   });
+  const rung = new RungTables(clock);
   const listen = listener(view);
   const counts = { rung: 0, secret: 0, table: 0, many: 0 };
   let second = { startedMs: -Infinity, ringCount: 0 };
@@ -81,7 +83,8 @@ export function takeRings(view: DaemonView): DaemonPart {
     },
     metrics: () => doorbellMetrics(counts, doorbell),
     prepare: changingServer(view, { listensAt: ownAddress, open: openOwnServer }),
-    broughtMs: (table) => doorbell.broughtMs(table),
+    takeWork: (event) => rung.note(event),
+    bringsChanges: (table) => rung.waits(table, doorbell.broughtMs(table)),
   };
 }
 

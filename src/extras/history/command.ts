@@ -12,7 +12,8 @@ import { openReader } from '../../replica/reader.ts';
 import { writeAll } from '../../cli/terminal/session.ts';
 import { cellLines, headText, listJson, whenText } from './history-text.ts';
 import { loadNamedConfig, numberArgument, openExistingReplica, printResult } from '../../cli/runtime/invocation.ts';
-import type { Invocation, Runner, ForgottenCopies } from '../../extra.ts';
+import type { Invocation, Runner } from '../../extra.ts';
+import type { ForgottenCopies, LinkedExtra } from '../shared/linked-extra.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { sql, ident, type Sql } from '../../base/sql.ts';
 import { removeUnnamed } from '../../files/open-store.ts';
@@ -109,7 +110,9 @@ async function forget(
   const removedCount = await removeUnnamed(replica, config.replica.files, report.contents);
   const { table, tableId, column } = row;
   const sought = { table, tableId, ids, column: column?.name ?? null };
-  const elsewhere = await Promise.all(extras.flatMap((extra) => extra.forget?.(config, sought, clock.nowMs()) ?? []));
+  const elsewhere = await Promise.all(
+    extras.flatMap((extra: LinkedExtra) => extra.forget?.(config, sought, clock.nowMs()) ?? []),
+  );
   const outcome = { report, removedCount, elsewhere };
   await printResult(invocation, reportJson(row, outcome), reportLines(row, outcome));
   return EXIT.done;

@@ -12,7 +12,8 @@ import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { editJson, previewOf, refusalLines } from './edit-report.ts';
 import { loadNamedConfig, numberArgument, printResult } from '../../cli/runtime/invocation.ts';
-import type { Flags, Invocation, LostRow, PutBackAnswer, Runner } from '../../extra.ts';
+import type { Flags, Invocation, Runner } from '../../extra.ts';
+import type { LinkedExtra, LostRow, PutBackAnswer } from '../shared/linked-extra.ts';
 import { momentOf, MOMENT_FORMS } from './time-argument.ts';
 import { planText } from '../../cli/report/push-report.ts';
 
@@ -86,7 +87,7 @@ async function putBack(
   deleted: readonly LostRow[],
   isConfirmed: boolean,
 ): Promise<PutBackAnswer | null> {
-  const engine = invocation.extras.find((extra) => extra.putBack !== undefined)?.putBack;
+  const [engine] = invocation.extras.flatMap((extra: LinkedExtra) => extra.putBack ?? []);
   if (deleted.length === 0) return null;
   if (engine !== undefined) return engine(invocation, deleted, { isConfirmed });
   const text = `${plural(deleted.length, 'deleted row')}: cannot be put back by this rowsync\n`;

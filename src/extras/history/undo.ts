@@ -5,7 +5,7 @@
 import { allOf, ident, joinSql, sql } from '../../base/sql.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
-import type { LostRow } from '../../extra.ts';
+import type { LostRow } from '../shared/linked-extra.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { isSameExact, type Exact } from '../../replica/history-cells.ts';
 import { openKnownRows, type KnownRows } from '../../replica/history-writer.ts';

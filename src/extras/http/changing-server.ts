@@ -4,7 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/load.ts';
-import type { DaemonView, ListenAddress, Prepared } from '../../daemon/context.ts';
+import type { DaemonView, Prepared } from '../../daemon/context.ts';
+import type { ListenAddress } from '../shared/linked-extra.ts';
 
 export interface DaemonServer {
   /** Its address, with the port that was chosen for port 0. */

@@ -11,10 +11,14 @@ import { httpOf, type HttpSettings } from '../shared/http-settings.ts';
 export const DAEMON_CLIENT: DaemonClient = {
   mayAsk: (config) => httpOf(config).listen !== null,
   hear: async (config, { extras, nowMs }) => {
-    const { answer: daemon, word } = await hearDaemon(config, extras);
+    const { answer: daemon, facts } = await hearDaemon(config, extras);
     const page = daemon === null ? null : pageAddress(httpOf(config));
     const lines = daemon === null ? [] : daemonLines(daemon, nowMs);
-    return { word, lines: page === null ? lines : [...lines, `page      ${printable(page)}`], json: { daemon, page } };
+    return {
+      ...facts,
+      lines: page === null ? lines : [...lines, `page      ${printable(page)}`],
+      json: { daemon, page },
+    };
   },
   decide: async (config, decision, cause) => {
     const { listen } = httpOf(config);

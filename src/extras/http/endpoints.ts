@@ -12,7 +12,8 @@ import { ChildPool } from '../shared/child-pool.ts';
 import { makePageKey, openPageAuth, type PageAuth } from './page-key.ts';
 import { PAGE_PROCESS, plainState, type PageRequest } from '../page/request.ts';
 import { answerPath, startServer } from './server.ts';
-import type { DaemonView, ListenAddress } from '../../daemon/context.ts';
+import type { DaemonView } from '../../daemon/context.ts';
+import type { LinkedPart, ListenAddress } from '../shared/linked-extra.ts';
 import type { DaemonServer } from './changing-server.ts';
 import type { WorkLog } from '../shared/work-log.ts';
 import type { DecisionQueue } from './decision-queue.ts';
@@ -145,7 +146,7 @@ async function statusJson(state: DaemonState, { config }: Resources, around: Sur
   return {
     ...stateJson(state),
     replica: { path, bytes: sizeOf(path) },
-    complaints: around.word.complaints,
+    complaints: around.complaints,
     ...(await read(path, (reader) => ({
       problems: readAccount(reader, around),
       tables: reader.status(),
@@ -163,19 +164,15 @@ async function metricsOf(
   const { nowMs } = around;
   const { path } = config.replica;
   const { bavail, bsize } = statfsSync(dirname(path));
-  const reading = read(path, async (reader) => ({
+  const measured = await read(path, (reader) => ({
     problems: readAccount(reader, around),
     tables: reader.status(),
     replica: readReplicaMeasures(reader),
-    extras: (
-      await Promise.all(view.extras.flatMap(({ metrics }) => metrics?.(config, { reader, nowMs }) ?? []))
-    ).flat(),
+    extras: view.parts().flatMap((part: LinkedPart) => part.metrics?.({ reader, nowMs }) ?? []),
   }));
-  const { extras, ...measured } = await reading;
   return metricsText({
     state,
     ...measured,
-    extras: [...extras, ...view.parts().flatMap((part) => part.metrics?.() ?? [])],
     origin: origin.counters(),
     ...replica.counters(),
     loopDelaySeconds: delay.takeP99Seconds(),

@@ -6,7 +6,7 @@ import { countText, durationText, plural, printable, truncate } from '../../base
 import { accountAfter, accountText } from '../../cli/runtime/account-text.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
-import type { ListenAddress } from '../../daemon/context.ts';
+import type { ListenAddress } from '../shared/linked-extra.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import type { Invocation, WorkRequest } from '../../extra.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';

@@ -3,7 +3,7 @@
  * outcomes, never values or keys of rows. docs/reference/metrics.md is made from these.
  */
 import { Counter, Gauge, Registry } from 'prom-client';
-import { counter, gauge, type Metric } from '../../daemon/context.ts';
+import { counter, gauge, type Metric } from '../shared/linked-extra.ts';
 import type { Counters } from '../../origin/requests.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import { CATALOGUE } from '../../reconcile/account/problems.ts';

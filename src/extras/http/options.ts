@@ -4,7 +4,7 @@
 import * as z from 'zod';
 import { section, text } from '../../config/option-kinds.ts';
 import type { OptionSection } from '../../config/options.ts';
-import type { ListenAddress } from '../../daemon/context.ts';
+import type { ListenAddress } from '../shared/linked-extra.ts';
 import type { HttpSettings } from '../shared/http-settings.ts';
 
 const LISTEN_MUST_BE =

@@ -29,7 +29,8 @@ import {
   type Reply,
 } from './actions.ts';
 import { sentenceHtml } from '../page/layout.ts';
-import type { DaemonView, ListenAddress, PathRequest, PlainAnswer } from '../../daemon/context.ts';
+import type { DaemonView } from '../../daemon/context.ts';
+import type { LinkedPart, ListenAddress, PathRequest, PlainAnswer } from '../shared/linked-extra.ts';
 import type { DaemonServer } from './changing-server.ts';
 import type { WorkProgress } from '../shared/work-log.ts';
 
@@ -85,7 +86,8 @@ export async function listenOn(
 
 /** What a part of the daemon answers to a path of its own; null for none. */
 export function answerPath(view: Pick<DaemonView, 'parts'>, asked: PathRequest): PlainAnswer | null {
-  for (const part of view.parts()) {
+  const parts: readonly LinkedPart[] = view.parts();
+  for (const part of parts) {
     const answered = part.answer?.(asked);
     if (answered != null) return answered;
   }

@@ -37,7 +37,7 @@ async function serve(invocation: Invocation): Promise<number> {
     replica: config.replica,
     readNow: async (tables) => listen !== null && askDaemonToRead(listen, config.replica.path, tables),
     readAccount: async () =>
-      problemsAt(config, { word: (await hearDaemon(config, invocation.extras)).word, nowMs: session.clock.nowMs() }),
+      problemsAt(config, { ...(await hearDaemon(config, invocation.extras)).facts, nowMs: session.clock.nowMs() }),
     version,
     clock: session.clock,
     input: session.stdin,

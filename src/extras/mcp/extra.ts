@@ -2,11 +2,11 @@
  * Agents: a server that answers their questions, and proposals of edits, which wait for a person.
  */
 import { plural } from '../../base/text.ts';
-import type { Extra } from '../../extra.ts';
+import type { LinkedExtra } from '../shared/linked-extra.ts';
 import { countWaitingProposals, proposalsFolder } from './proposal-names.ts';
 import { TOOL_PROCESS } from './request.ts';
 
-export const MCP: Extra = {
+export const MCP: LinkedExtra = {
   name: 'mcp',
   commands: [
     { group: 'Connect', names: ['mcp'], load: async () => (await import('./command.ts')).addMcpCommand },

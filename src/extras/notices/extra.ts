@@ -1,9 +1,9 @@
 /**
  * Notices: tells a person by a command or a webhook what the daemon finds wrong.
  */
-import type { Extra } from '../../extra.ts';
+import type { LinkedExtra } from '../shared/linked-extra.ts';
 
-export const NOTICES: Extra = {
+export const NOTICES: LinkedExtra = {
   name: 'notices',
   loadOptions: async () => (await import('./settings.ts')).NOTIFY_OPTIONS,
   secrets: ({ extras: { notify } }) => (notify?.webhook === undefined ? [] : [notify.webhook]),

@@ -3,8 +3,7 @@
  */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { CheckResult } from '../../cli/runtime/check-result.ts';
-import { fail, ok } from '../shared/check-results.ts';
+import { fail, ok, type CheckResult } from '../shared/linked-extra.ts';
 import { processEnvironment } from '../../config/secrets.ts';
 import type { NotifySettings } from './settings.ts';
 

@@ -1,10 +1,11 @@
 /**
  * Sinks: PostgreSQL servers that the replica is streamed to.
  */
-import type { Extra } from '../../extra.ts';
+import type { LinkedExtra } from '../shared/linked-extra.ts';
+import { workBeside } from '../shared/work-beside.ts';
 import { openReader } from '../../replica/reader.ts';
 
-export const POSTGRES: Extra = {
+export const POSTGRES: LinkedExtra = {
   name: 'postgres',
   commands: [{ group: 'Connect', names: ['sink'], load: async () => (await import('./command.ts')).addSinkCommands }],
   loadOptions: async () => (await import('./settings.ts')).SINK_OPTIONS,
@@ -24,18 +25,22 @@ export const POSTGRES: Extra = {
     const sinks = readSinkStatus(reader);
     return { lines: sinks.flatMap(sinkLines), json: { sinks } };
   },
-  metrics: async (_config, { reader }) => {
-    const { readSinkStatus } = await import('../shared/sinks.ts');
-    const { sinkMetrics } = await import('./metrics.ts');
-    return sinkMetrics(readSinkStatus(reader));
-  },
   forget: async ({ extras: { sinks = [] } }) => ({
     removed: [],
     left: sinks.map(({ name }) => `the sink ${name} may still have it, in sync_history there`),
     json: { sinks: sinks.map(({ name }) => name) },
   }),
-  start: (config, parts) => {
-    const running = import('./runner.ts').then(({ startSinks }) => startSinks(config.extras.sinks ?? [], parts));
-    return { stop: async () => (await running).stop() };
+  join: async (view) => {
+    const [{ readSinkStatus }, { sinkMetrics }] = await Promise.all([
+      import('../shared/sinks.ts'),
+      import('./metrics.ts'),
+    ]);
+    return {
+      ...workBeside(view, async ({ config, replica, log }) => {
+        const { startSinks } = await import('./runner.ts');
+        return startSinks(config.extras.sinks ?? [], { replica, clock: view.clock, log });
+      }),
+      metrics: ({ reader }) => sinkMetrics(readSinkStatus(reader)),
+    };
   },
 };

@@ -1,7 +1,7 @@
 /**
  * How far behind sinks are, as metrics.
  */
-import { gauge, type Metric } from '../../daemon/context.ts';
+import { gauge, type Metric } from '../shared/linked-extra.ts';
 import type { SinkStatus } from '../shared/sinks.ts';
 
 const OF_SINK: readonly (readonly [string, string, (sink: SinkStatus) => number])[] = [

@@ -2,7 +2,8 @@
  * Puts rows back whose deletes are taken back by another command: with its own plan first, and with the same engine.
  */
 import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
-import type { LostRow, Invocation, PutBackAnswer } from '../../extra.ts';
+import type { Invocation } from '../../extra.ts';
+import type { LostRow, PutBackAnswer } from '../shared/linked-extra.ts';
 import { openReader } from '../../replica/reader.ts';
 import { LostRows } from './lost-rows.ts';
 import { makePlan } from './make-plan.ts';

@@ -4,9 +4,9 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { Extra } from '../../extra.ts';
+import type { LinkedExtra } from '../shared/linked-extra.ts';
 
-export const PUTBACK: Extra = {
+export const PUTBACK: LinkedExtra = {
   name: 'putback',
   commands: [
     { group: 'Look back', names: ['putback'], load: async () => (await import('./command.ts')).addPutbackCommand },

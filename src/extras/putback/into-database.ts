@@ -2,7 +2,7 @@
  * Whole tables into another database, such as a test database or a rebuilt one: tables and columns are matched by name, since their ids differ there.
  * Nothing is made there but rows. Afterwards every row is read back and compared.
  */
-import type { LostRow } from '../../extra.ts';
+import type { LostRow } from '../shared/linked-extra.ts';
 import { must } from '../../base/assert.ts';
 import type { Config } from '../../config/load.ts';
 import { findById } from '../../push/find-rows.ts';

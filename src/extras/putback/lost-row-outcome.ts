@@ -2,7 +2,7 @@
  * What becomes of each lost row: created, left alone because it is there, or not possible, and why. A reference to another row that is put back becomes
  * a link, so that it can be written once that row has its new key. Pure.
  */
-import type { LostRow } from '../../extra.ts';
+import type { LostRow } from '../shared/linked-extra.ts';
 import type { Stored } from '../../replica/connection.ts';
 import type { ColumnType } from '../../wire/schema.ts';
 

@@ -2,7 +2,7 @@
  * Rows that are no longer here, with their last values: from `sync_deleted`, from a backup, or as they stood at a moment of the history. Values go by
  * the origin's ids of their columns, which survive a rename.
  */
-import type { LostRow } from '../../extra.ts';
+import type { LostRow } from '../shared/linked-extra.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import { usageError } from '../../base/errors.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';

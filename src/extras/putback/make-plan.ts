@@ -2,7 +2,7 @@
  * Makes a plan: which lost rows are meant, what hangs on them, and what the origin says of them now. Reads the replica and the origin, and writes only
  * the descriptions of tables into the file of what is put back.
  */
-import type { LostRow } from '../../extra.ts';
+import type { LostRow } from '../shared/linked-extra.ts';
 import { usageError } from '../../base/errors.ts';
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
 import type { Connection } from '../../replica/connection.ts';

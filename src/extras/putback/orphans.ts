@@ -1,7 +1,7 @@
 /**
  * Finds rows that stayed at the origin while a row that they refer to was lost: their reference holds its old key, or was emptied since.
  */
-import type { LostRow } from '../../extra.ts';
+import type { LostRow } from '../shared/linked-extra.ts';
 import { ident, sql } from '../../base/sql.ts';
 import { queryRows } from '../../replica/query.ts';
 import type { TableRecord } from '../../replica/bookkeeping/tables.ts';

@@ -3,7 +3,7 @@
  * wait are filled in, only where they are empty or still hold the old key.
  */
 import { rm } from 'node:fs/promises';
-import type { LostRow } from '../../extra.ts';
+import type { LostRow } from '../shared/linked-extra.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { must } from '../../base/assert.ts';
 import { applyOutcome, applyEvent, readRowFacts } from '../../capture/writer/apply-outcome.ts';

@@ -3,7 +3,7 @@
  * in this file until the push gives it the origin's. The history of the file tells that one, also after a crash.
  */
 import { sql } from '../../base/sql.ts';
-import type { ForgottenRow } from '../../extra.ts';
+import type { ForgottenRow } from '../shared/linked-extra.ts';
 import type { Connection, Stored, Tx } from '../../replica/connection.ts';
 import { readReasons } from '../../replica/bookkeeping/refusals.ts';
 import { readRowStates } from '../../replica/bookkeeping/row-states.ts';

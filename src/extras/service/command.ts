@@ -278,8 +278,8 @@ export async function accountOfService(
 ): Promise<string> {
   try {
     const { config } = loadConfig(file, { needsCredentials: false, sections: await loadSections({ extras }) });
-    const { word } = await hearDaemon(config, extras);
-    return accountText(problemsAt(config, { word, nowMs }));
+    const { facts } = await hearDaemon(config, extras);
+    return accountText(problemsAt(config, { ...facts, nowMs }));
   } catch (thrown) {
     const { message, hint } = asRowsyncError(thrown);
     return `\n${printableLines(message)}\n  the next start would fail, unless only this user may not read it\n  what to do: ${printable(hint)}\n`;

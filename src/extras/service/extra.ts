@@ -1,9 +1,9 @@
 /**
  * The systemd service: installs it, finds out how it is, and tells systemd how the daemon is.
  */
-import type { Extra } from '../../extra.ts';
+import type { LinkedExtra } from '../shared/linked-extra.ts';
 
-export const SERVICE: Extra = {
+export const SERVICE: LinkedExtra = {
   name: 'service',
   commands: [
     { group: 'Begin', names: ['service'], load: async () => (await import('./command.ts')).addServiceCommand },

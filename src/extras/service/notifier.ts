@@ -9,7 +9,7 @@
 import { spawn } from 'node:child_process';
 import type { Logger } from '../../base/log.ts';
 import type { Environment } from '../../config/secrets.ts';
-import { silentNotifier, type Notifier } from '../../daemon/process-health.ts';
+import type { Notifier } from '../../daemon/process-health.ts';
 
 /** How much longer than configured a start may take: the upgrade of a replica of many gigabytes. */
 const START_EXTENSION_MS = 600_000;
@@ -18,9 +18,9 @@ const SEND_MS_MAX = 5_000;
 /** Messages waiting to be sent; more means that the manager does not read. */
 const QUEUE_MAX = 16;
 
-/** A notifier for the manager that the environment names. */
-export function openNotifier(environment: Environment, log: Logger): Notifier {
-  if ((environment['NOTIFY_SOCKET'] ?? '') === '') return silentNotifier;
+/** A notifier for the manager that the environment names; null for none. */
+export function openNotifier(environment: Environment, log: Logger): Notifier | null {
+  if ((environment['NOTIFY_SOCKET'] ?? '') === '') return null;
   let queue: Promise<void> = Promise.resolve();
   let waitingCount = 0;
   let hasFailed = false;

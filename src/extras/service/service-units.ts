@@ -4,8 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { EXIT } from '../../base/errors.ts';
-import { type CheckResult } from '../../cli/runtime/check-result.ts';
-import { fail, ok, warn } from '../shared/check-results.ts';
+import { fail, ok, warn, type CheckResult } from '../shared/linked-extra.ts';
 import { servicePaths, unitOf } from './service-plan.ts';
 
 export interface UnitReport {

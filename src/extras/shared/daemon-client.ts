@@ -6,7 +6,7 @@ import type { RequestOptions } from 'node:http';
 import * as z from 'zod';
 import type { PersonDecision } from '../../capture/person-decision.ts';
 import type { Config } from '../../config/load.ts';
-import type { ListenAddress } from '../../daemon/context.ts';
+import type { LinkedExtra, ListenAddress } from './linked-extra.ts';
 import type { DaemonFacts } from '../../daemon/account-facts.ts';
 import type { WorkProgress } from './work-log.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
@@ -88,14 +88,14 @@ function askStatus(address: ListenAddress, replicaPath: string): Promise<unknown
 export async function hearDaemon(
   config: Config,
   extras: readonly Extra[],
-): Promise<{ readonly answer: DaemonAnswer | null; readonly word: DaemonFacts }> {
+): Promise<{ readonly answer: DaemonAnswer | null; readonly facts: DaemonFacts }> {
   const { replica } = config;
   const { listen } = httpOf(config);
   const said = listen === null ? null : await askStatus(listen, replica.path);
   const answer = daemonAnswer.safeParse(said).data ?? wordOfStranger(said);
-  if (answer !== null) return { answer, word: { keeper: 'daemon', complaints: answer.complaints ?? [] } };
+  if (answer !== null) return { answer, facts: { keeper: 'daemon', complaints: answer.complaints ?? [] } };
   // A daemon that listens makes the key when it starts: without one, none ever ran here, and whoever works by hand misses none.
-  const services = await Promise.all(extras.flatMap(({ findService }) => findService?.(config) ?? []));
+  const services = await Promise.all(extras.flatMap(({ findService }: LinkedExtra) => findService?.(config) ?? []));
   const [isWanted, isUp] = [services.some((found) => found?.isWanted), services.some((found) => found?.isUp)];
   const keeper = isUp
     ? 'service'
@@ -104,7 +104,7 @@ export async function hearDaemon(
       : isAtWork(replica.path)
         ? 'service'
         : 'nobody';
-  return { answer, word: { keeper, complaints: [] } };
+  return { answer, facts: { keeper, complaints: [] } };
 }
 
 /** Hands a decision to the daemon of a replica. Null without an answer, or for who may not read the replica. */

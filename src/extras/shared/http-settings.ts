@@ -2,7 +2,7 @@
  * Where a daemon listens, for those who ask it. Also without the extra that gives it a server: then it listens nowhere.
  */
 import type { Config } from '../../config/load.ts';
-import type { ListenAddress } from '../../daemon/context.ts';
+import type { ListenAddress } from './linked-extra.ts';
 
 declare module '../../config/options.ts' {
   interface ExtraSettings {

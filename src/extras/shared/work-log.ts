@@ -67,7 +67,13 @@ export class WorkLog {
     this.#tell();
   }
 
-  #end({ kind: _kind, tables, isRecorded, ...note }: WorkEvent & { readonly kind: 'ended' }): void {
+  #end({
+    kind: _kind,
+    isRefresh: _isRefresh,
+    tables,
+    isRecorded,
+    ...note
+  }: WorkEvent & { readonly kind: 'ended' }): void {
     this.#progress = null;
     const touched = tables.map(resultOf).filter((table) => table !== null);
     if (!isRecorded) this.#notes.unshift({ ...note, tables: touched, tableCount: tables.length });

@@ -3,12 +3,12 @@
  */
 import { stampFromMs } from '../../base/clock.ts';
 import type { ErrorCode } from '../../base/errors.ts';
-import type { DaemonPart, Metric } from '../../daemon/context.ts';
+import type { LinkedPart, Metric } from '../shared/linked-extra.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 
 const DIFFERENCES: ReadonlySet<ErrorCode | undefined> = new Set(['verify.mismatch', 'verify.notModified']);
 
-export function watchDifferences(): DaemonPart {
+export function watchDifferences(): LinkedPart {
   /** By the names of the tables here. */
   const complaints = new Map<string, FoundComplaint>();
   let foundCount = 0;

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../support/replica.ts';
 const OWNER = 65_533;
 const STRANGER = 65_534;
 const MODULE = new URL('../../../src/cli/runtime/process-owner.ts', import.meta.url).href;
-const AS_OWNER = new URL('../../../src/extras/shared/as-owner.ts', import.meta.url).href;
+const AS_OWNER = new URL('../../../src/extras/backup/as-owner.ts', import.meta.url).href;
 
 /** What a process of root says of this expression. */
 function asRoot(expression: string, within: readonly string[] = []): string {

@@ -1,7 +1,7 @@
 /** How the results of `rowsync check` are written on a terminal and in a pipe. */
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { warn, ok } from '../../../src/extras/shared/check-results.ts';
+import { warn, ok } from '../../../src/extras/shared/linked-extra.ts';
 import { accountResult, resultText } from '../../../src/extras/check/command.ts';
 import { collectingOutput } from '../../support/session.ts';
 

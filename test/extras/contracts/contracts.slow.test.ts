@@ -5,6 +5,8 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { RowsyncError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import type { Config } from '../../../src/config/load.ts';
+import type { DaemonView } from '../../../src/daemon/context.ts';
+import type { Resources } from '../../../src/daemon/resources.ts';
 import { CONTRACTS } from '../../../src/extras/contracts/extra.ts';
 import { judgeAll, watchContracts } from '../../../src/extras/contracts/watch.ts';
 import { readContractComplaints } from '../../../src/replica/bookkeeping/table-errors.ts';
@@ -377,7 +379,11 @@ test('a daemon whose old names cannot be ended says so, and goes on', async () =
 
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- all that it reads
   const config = { extras: {} } as Config;
-  await CONTRACTS.start?.(config, { replica: fixture.replica, clock: systemClock, log }).stop();
+  const resources = { config, replica: fixture.replica, log } as Resources;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
+  const part = await CONTRACTS.join?.({ clock: systemClock, resources: () => resources } as DaemonView);
+  await (await part?.prepare?.(config))?.use();
+  await part?.prepare?.(null);
 
   expect(failures).toEqual(['contracts.failed']);
   await fixture[Symbol.asyncDispose]();

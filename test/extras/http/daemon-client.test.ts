@@ -2,7 +2,7 @@
  * What `rowsync status` shows of a running daemon.
  */
 import { expect, test } from 'vitest';
-import type { ListenAddress } from '../../../src/daemon/context.ts';
+import type { ListenAddress } from '../../../src/extras/shared/linked-extra.ts';
 import { daemonLines, pageAddress } from '../../../src/extras/http/daemon-client.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');

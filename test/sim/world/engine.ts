@@ -323,8 +323,8 @@ export class Life {
     const { modules, disk } = this.#parts;
     const reader = new modules.ReplicaReader(db, disk.path);
     const misnamed = modules.misnamedIn(this.#named(this.#sides().replica), modules.readDescribed(reader));
-    const word = { keeper: 'nobody' as const, complaints: [] };
-    return modules.readAccount(reader, { ...NOTHING_KEPT, misnamed, word, nowMs: this.#clock.nowMs() });
+    const outside = { keeper: 'nobody' as const, complaints: [], nowMs: this.#clock.nowMs() };
+    return modules.readAccount(reader, { ...NOTHING_KEPT, misnamed, ...outside });
   }
 
   /** Pulls, and proves a moment, as a schedule has it done; returns why there is none. */
