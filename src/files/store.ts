@@ -9,7 +9,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, constants, type Stats } from 'node:fs';
-import { chmod, lstat, readdir, stat, copyFile, link } from 'node:fs/promises';
+import { chmod, lstat, stat, copyFile, link } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { codeOf, RowsyncError } from '../base/errors.ts';
@@ -192,30 +192,6 @@ export class FileStore {
     return found?.size === bytes;
   }
 
-  /** Reads content and compares it with its name and size. */
-  async inspect({ sha256, bytes }: StoredContent): Promise<'whole' | 'damaged' | 'missing'> {
-    const path = this.pathOf(sha256);
-    try {
-      if ((await stat(path)).size !== bytes) return 'damaged';
-      return (await hashOfFile(path)) === sha256 ? 'whole' : 'damaged';
-    } catch (thrown) {
-      const code = codeOf(thrown);
-      if (code === 'ENOENT') return 'missing';
-      // A disk that cannot read a block any more has lost the file; anything but a file is not ours.
-      if (code === 'EIO' || code === 'EISDIR') return 'damaged';
-      throw fileError(thrown, `Reading ${path}`);
-    }
-  }
-
-  async *list(): AsyncGenerator<StoredContent> {
-    for (const folder of await foldersIn(this.folder)) {
-      for (const name of await readdir(join(this.folder, folder))) {
-        const isOurs = HASH.test(name) && name.startsWith(folder);
-        if (isOurs) yield { sha256: name, bytes: (await stat(this.pathOf(name))).size };
-      }
-    }
-  }
-
   async remove(sha256: string): Promise<void> {
     const path = this.pathOf(sha256);
     await withFileErrors(`Removing ${path}`, () => this.#files.remove(path));
@@ -284,19 +260,6 @@ async function lookAt(path: string): Promise<Stats | null> {
   } catch (thrown) {
     if (codeOf(thrown) === 'ENOENT') return null;
     throw thrown;
-  }
-}
-
-async function foldersIn(folder: string): Promise<readonly string[]> {
-  try {
-    const entries = await readdir(folder, { withFileTypes: true });
-    return entries
-      .filter((entry) => entry.isDirectory() && /^[0-9a-f]{2}$/.test(entry.name))
-      .map(({ name }) => name)
-      .toSorted();
-  } catch (thrown) {
-    if (codeOf(thrown) === 'ENOENT') return [];
-    throw fileError(thrown, `Reading ${folder}`);
   }
 }
 

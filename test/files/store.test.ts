@@ -13,6 +13,7 @@ import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openStore, type CompleteFile, type FileStore } from '../../src/files/store.ts';
+import { inspectContent } from '../../src/extras/shared/stored-content.ts';
 import { FileDisk, fileSystemOf } from '../sim/world/files-disk.ts';
 import { contentsOf } from '../support/files.ts';
 import { temporaryFolder } from '../support/replica.ts';
@@ -111,7 +112,7 @@ test.each([
 
   harm(store.pathOf(file.sha256));
 
-  expect(await store.inspect(file)).toBe(state);
+  expect(await inspectContent(store, file)).toBe(state);
 });
 
 /** Writes other content, with the times of the old one. */

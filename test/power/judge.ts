@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { filesBeside } from '../../src/extras/shared/backup-content.ts';
+import { filesBeside } from '../../src/extras/shared/stored-content.ts';
 import type { Random } from '../../src/sandbox/data/random.ts';
 import { integrity, readOrigin, readReplica } from '../support/compare.ts';
 import { storeProblems, type SyncFile } from '../support/files.ts';

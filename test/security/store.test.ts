@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { carryToBackup } from '../../src/extras/shared/backup-content.ts';
+import { carryToBackup } from '../../src/extras/shared/stored-content.ts';
 import { exportFiles } from '../../src/extras/export/files-export.ts';
 import { pruneFiles } from '../../src/extras/files/prune.ts';
 import { verifyFiles } from '../../src/extras/verify/files.ts';

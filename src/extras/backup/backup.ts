@@ -9,7 +9,7 @@ import { RowsyncError } from '../../base/errors.ts';
 import { fail, ok, type CheckResult } from '../shared/linked-extra.ts';
 import type { Config } from '../../config/load.ts';
 import type { ExtraWork } from '../../daemon/work-kinds.ts';
-import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../shared/backup-content.ts';
+import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../shared/stored-content.ts';
 import { backUp, dateOfBackup, datedBackups, restore, type CopyReport, type RestoreReport } from './replica-copy.ts';
 import type { StoredContent } from '../../reconcile/files.ts';
 

@@ -7,7 +7,7 @@ import { EXIT, usageError } from '../../base/errors.ts';
 import { resolve } from 'node:path';
 import { backUpAll, earlierBackups, lostFilesError, restoreAll } from './backup.ts';
 import { drillBackup, drillText, storeDrill } from './drill.ts';
-import { filesBeside, type CarryReport } from '../shared/backup-content.ts';
+import { filesBeside, type CarryReport } from '../shared/stored-content.ts';
 import type { Config } from '../../config/load.ts';
 import { existsSync, rmSync } from 'node:fs';
 import { queryNumber } from '../../replica/query.ts';

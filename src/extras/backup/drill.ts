@@ -11,7 +11,7 @@ import type { Config } from '../../config/load.ts';
 import type { DaemonPart } from '../../daemon/context.ts';
 import { gauge, type Metric } from '../shared/linked-extra.ts';
 import type { ExtraWork } from '../../daemon/work-kinds.ts';
-import { filesBeside } from '../shared/backup-content.ts';
+import { filesBeside, inspectContent } from '../shared/stored-content.ts';
 import { FileStore } from '../../files/store.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import { readContents } from '../../replica/bookkeeping/files.ts';
@@ -134,7 +134,7 @@ async function readFiles(
   let [readFileCount, bytes] = [0, 0];
   for (const content of [...contents.slice(from), ...contents.slice(0, from)].slice(0, FILES_MAX)) {
     if (bytes > FILE_BYTES_MAX) break;
-    const state = await store.inspect(content);
+    const state = await inspectContent(store, content);
     if (state !== 'whole') problem ??= `its file ${content.sha256} is ${state}`;
     readFileCount += 1;
     bytes += content.bytes;

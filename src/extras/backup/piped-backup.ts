@@ -13,7 +13,7 @@ import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { NODE_FLAGS } from '../../base/node-flags.ts';
 import type { Config } from '../../config/load.ts';
 import { backUpAll, restoreAll } from './backup.ts';
-import { filesBeside, type CarryReport } from '../shared/backup-content.ts';
+import { filesBeside, listContent, type CarryReport } from '../shared/stored-content.ts';
 import { mayOthersWrite, type Owner } from '../../reconcile/process-owner.ts';
 import { requireFree, type CopyReport } from './replica-copy.ts';
 import { ownCommand } from '../../cli/runtime/installation.ts';
@@ -179,7 +179,7 @@ export async function* streamOf(backup: string, report: unknown): AsyncGenerator
   const folder = filesBeside(backup);
   if (existsSync(folder)) {
     const store = new FileStore(folder);
-    for await (const { sha256 } of store.list()) yield* part(sha256, store.pathOf(sha256));
+    for await (const { sha256 } of listContent(store)) yield* part(sha256, store.pathOf(sha256));
   }
   const text = Buffer.from(JSON.stringify(report));
   yield head({ name: REPORT, bytes: text.length });

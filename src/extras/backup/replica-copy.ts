@@ -30,7 +30,7 @@ import { checkOwner, runOpen } from '../../replica/database.ts';
 import { replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
 import { takeLock } from '../../replica/lock.ts';
 import { queryNumber, queryTexts } from '../../replica/query.ts';
-import type { CarryReport } from '../shared/backup-content.ts';
+import type { CarryReport } from '../shared/stored-content.ts';
 import { namesIn } from '../shared/file-names.ts';
 import { inheritSeries } from '../shared/sinks.ts';
 import type { StoredContent } from '../../reconcile/files.ts';

@@ -5,6 +5,7 @@ import { requireStore } from '../../files/open-store.ts';
 import { FileStore, openStore } from '../../files/store.ts';
 import { readContents } from '../../replica/bookkeeping/files.ts';
 import type { Connection } from '../../replica/connection.ts';
+import { listContent } from '../shared/stored-content.ts';
 
 /** Content that no row of `sync_files` names. */
 export interface PruneReport {
@@ -22,7 +23,7 @@ export async function pruneFiles(
   const known = new Set(readContents(from, null).map(({ sha256 }) => sha256));
   let contentCount = 0;
   let bytes = 0;
-  for await (const content of store.list()) {
+  for await (const content of listContent(store)) {
     if (known.has(content.sha256)) continue;
     contentCount += 1;
     bytes += content.bytes;

@@ -10,7 +10,7 @@ import { sql } from '../../base/sql.ts';
 import { loadNamedConfig, numberArgument, printResult } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
-import { filesBeside } from '../shared/backup-content.ts';
+import { filesBeside } from '../shared/stored-content.ts';
 import { queryRows } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { momentOf, MOMENT_FORMS } from '../history/time-argument.ts';

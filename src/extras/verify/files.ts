@@ -7,7 +7,8 @@ import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { runAll } from '../../base/concurrency.ts';
 import { sql } from '../../base/sql.ts';
 import { readFileColumns, type FileColumn } from '../../replica/bookkeeping/file-cells.ts';
-import { readContents, readFilesHere, storeContentLost, type FileHere } from '../../replica/bookkeeping/files.ts';
+import { readContents, storeContentLost } from '../../replica/bookkeeping/files.ts';
+import { inspectContent, readFilesHere, type FileHere } from '../shared/stored-content.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import { queryRows } from '../../replica/query.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
@@ -118,7 +119,7 @@ async function readAll(
 ): Promise<void> {
   await runAll(work.contents, READS_MAX, async (content) => {
     if (signal?.aborted === true) throw stopped();
-    const state = await work.store.inspect(content);
+    const state = await inspectContent(work.store, content);
     onProgress?.({ kind: 'bytes', bytes: content.bytes });
     onProgress?.({ kind: 'file' });
     if (state === 'whole') return;
@@ -141,7 +142,7 @@ async function askAll(context: FilesContext, tableIds: readonly number[] | null,
   for (const { id } of chooseTables(replica, [])) {
     for (const column of readFileColumns(replica, id)) columns.set(`${id}.${column.columnId}`, column);
   }
-  const files = [...readFilesHere(replica, tableIds)].filter(({ isVanished }) => !isVanished);
+  const files = readFilesHere(replica, tableIds).filter(({ isVanished }) => !isVanished);
   const watch = new OutageWatch();
   await runAll(files, settings.concurrency, async (file) => {
     const column = columns.get(`${file.tableId}.${file.columnId}`);

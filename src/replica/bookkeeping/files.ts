@@ -228,37 +228,6 @@ export function storeContentLost(tx: Tx, sha256: string): readonly number[] {
   );
 }
 
-export interface FileHere extends StoredContent, CellFile {
-  readonly id: number;
-  readonly tableId: number;
-  readonly columnId: number;
-  readonly rowId: number;
-  readonly tableName: string;
-  readonly columnName: string;
-  /** Whether its cell shows it. */
-  readonly isLatest: boolean;
-  readonly isVanished: boolean;
-}
-
-/** Files whose content is here, by table, row, column and falling revision; of the named tables, or of all for none. */
-export function* readFilesHere(from: Connection, tableIds: readonly number[] | null): Generator<FileHere, undefined> {
-  const rows = from
-    .prepare(
-      sql`SELECT f.id, f.table_id AS tableId, f.column_id AS columnId, f.row_id AS rowId,
-            coalesce(t.local_name, f.table_name) AS tableName, coalesce(c.local_name, f.column_name) AS columnName,
-            f.revision, f.guid, f.name, f.sha256, f.bytes, coalesce(k.guid = f.guid, 0) AS isLatest,
-            f.vanished_at IS NOT NULL AS isVanished
-          FROM _rowsync_files f
-          LEFT JOIN _rowsync_tables t ON t.id = f.table_id
-          LEFT JOIN _rowsync_columns c ON c.table_id = f.table_id AND c.id = f.column_id AND c.state = 'live'
-          LEFT JOIN _rowsync_file_cells k ON k.table_id = f.table_id AND k.column_id = f.column_id AND k.row_id = f.row_id
-          WHERE f.state = 'here' AND (@ids IS NULL OR f.table_id IN (SELECT value FROM json_each(@ids)))
-          ORDER BY f.table_id, f.row_id, f.column_id, f.revision DESC, f.id`,
-    )
-    .iterate({ ids: tableIds === null ? null : JSON.stringify(tableIds) });
-  for (const row of rows) yield withFlags(row, 'isLatest', 'isVanished') as FileHere; // as selected
-}
-
 /** Forgets the files of tables and columns that a person dropped here; their content stays until it is pruned. */
 export function forgetDroppedFiles(tx: Tx): void {
   for (const table of [sql`_rowsync_files`, sql`_rowsync_file_cells`]) {
