@@ -119,13 +119,6 @@ export function chosenAsRead(
   return { ...descriptor, columns, asksByName: true };
 }
 
-/** The patterns of `include` and `exclude` that no column of the table matches. */
-export function uselessPatterns(descriptor: TableDescriptor, { include, exclude }: ColumnChoice): readonly string[] {
-  return [...exclude, ...(include ?? [])].filter(
-    (pattern) => !descriptor.columns.some(({ name }) => isMatch(pattern, name)),
-  );
-}
-
 /** Columns that are now omitted, or masked in another way: their values have to be removed before they are read anew. */
 export function overtakenColumns<C extends ChosenColumn>(
   known: readonly C[],
@@ -161,7 +154,8 @@ function neededColumns(descriptor: TableDescriptor, { match, sort }: ColumnChoic
   );
 }
 
-function isMatch(pattern: string, name: string): boolean {
+/** Whether a pattern names a column. */
+export function isMatch(pattern: string, name: string): boolean {
   return matchesPattern(pattern, name, { ignoreCase: true });
 }
 

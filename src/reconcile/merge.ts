@@ -207,11 +207,6 @@ export function cellOf(row: Row | null, column: number): Value {
   return row?.values[column] ?? null;
 }
 
-/** Indexes of the values that differ; both rows have the same columns in the same order. */
-export function changedIndexes(one: readonly Value[], other: readonly Value[]): readonly number[] {
-  return one.flatMap((value, index) => (value === other[index] ? [] : [index]));
-}
-
 /** Those of the rows that are not just so, including the caller's rights on them, among the known ones of their table. */
 export function unlikeRows(rows: readonly Row[], known: readonly Row[]): readonly Row[] {
   const knownById = new Map(known.map((row) => [row.id, row]));

@@ -166,8 +166,8 @@ export class ReplicaReader implements Connection {
     return (row as ReplicaIdentity | undefined) ?? null; // columns and types are ours
   }
 
-  /** Runs one statement that only reads. @throws RowsyncError `replica.query` if it is wrong, would write, or is more than one. */
-  query(text: string): QueryAnswer {
+  /** Runs one statement that only reads, with values of its parameters. @throws RowsyncError `replica.query` if it is wrong, would write, or is more than one. */
+  query(text: string, values: Readonly<Record<string, string | null>> = {}): QueryAnswer {
     let statement: Database.Statement;
     try {
       statement = this.#db.prepare(text);
@@ -182,7 +182,7 @@ export class ReplicaReader implements Connection {
       );
     }
     const columns = statement.columns().map(({ name }) => name);
-    return { columns, rows: readAll(statement, this.path) };
+    return { columns, rows: readAll(statement, this.path, values) };
   }
 
   /** Tables that have only some of their rows, since their first pull has not ended. */
@@ -234,19 +234,6 @@ export class ReplicaReader implements Connection {
       this.#db.prepare(text.replace(/^CREATE VIEW/, 'CREATE TEMP VIEW')).run();
   }
 
-  /** Revisions of attached files; of the named tables and in the given state, or all for null. */
-  files(tables: readonly string[] | null, state: string | null): QueryAnswer {
-    const statement = this.#db.prepare(
-      sql`SELECT "table", row_id, "column", revision, name, type, bytes, state, reason, vanished, sha256, guid, author, created, path
-          FROM sync_files WHERE (@tables IS NULL OR "table" IN (SELECT value FROM json_each(@tables)))
-            AND (@state IS NULL OR state = @state)
-          ORDER BY "table", row_id, "column", revision`,
-    );
-    const values = { tables: tables === null ? null : JSON.stringify(tables), state };
-    const columns = statement.columns().map(({ name }) => name);
-    return { columns, rows: readAll(statement.bind(values), this.path) };
-  }
-
   close(): void {
     this.#db.close();
   }
@@ -266,9 +253,9 @@ function olderError(thrown: unknown, path: string): RowsyncError {
   });
 }
 
-function* readAll(statement: Database.Statement, path: string): IterableIterator<readonly unknown[]> {
+function* readAll(statement: Database.Statement, path: string, values: object): IterableIterator<readonly unknown[]> {
   try {
-    for (const row of statement.safeIntegers().raw().iterate()) {
+    for (const row of statement.safeIntegers().raw().iterate(values)) {
       yield (row as unknown[]).map((value) => plainInteger(value)); // raw() gives arrays
     }
   } catch (thrown) {

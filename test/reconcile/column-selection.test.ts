@@ -9,7 +9,6 @@ import {
   misnamedColumns,
   overtakenColumns,
   planSelection,
-  uselessPatterns,
   type Choosing,
   type ColumnChoice,
   columnNames,
@@ -63,8 +62,6 @@ test('without a choice, the description is what it was', () => {
 
 test('a choice that matches nothing asks as before', () => {
   expect(selectPulledColumns(TABLE, choosing({ exclude: ['Other'] })).descriptor).toBe(TABLE);
-  expect(uselessPatterns(TABLE, choosing({ exclude: ['Other', 'notes*'] }).choice as ColumnChoice)).toEqual(['Other']);
-  expect(uselessPatterns(TABLE, choosing({ include: ['Other', 'Name'] }).choice as ColumnChoice)).toEqual(['Other']);
 });
 
 test.each([

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { isMassRemoval, isCallerChanged, isNarrowed, judgeDeletion } from '../../src/reconcile/guards.ts';
 import { planSelection } from '../../src/reconcile/column-selection.ts';
-import { changedIndexes } from '../../src/reconcile/merge.ts';
 import { describedColumn } from '../support/described.ts';
 
 const DELETION = {
@@ -111,8 +110,4 @@ test('takes a configured order, ends it with the key and reports names that do n
   const plan = planSelection({ key: 'Id', columns }, ['position', 'Nowhere']);
 
   expect(plan).toEqual({ selection: { columns: ['*'], sort: ['Position', 'Id'] }, unknownSort: ['Nowhere'] });
-});
-
-test('finds the cells that differ, null and false included', () => {
-  expect(changedIndexes([1, 'a', null, false, 2n ** 60n], [1, 'b', '', null, 2n ** 60n])).toEqual([1, 2, 3]);
 });

@@ -3,7 +3,7 @@
  * without lines around them. What programs read, such as JSON, is in base/result-formats.ts.
  */
 import { getBorderCharacters, table as boxText, type TableUserConfig } from 'table';
-import { answerAsTsv, isNumber, plainText, type ResultTable, tsvLine } from '../../base/result-formats.ts';
+import { isNumber, plainText, type ResultTable, tsvLine } from '../../base/result-formats.ts';
 import { sumOf } from '../../base/sum.ts';
 import { displayWidth, plural, printable, truncate, wrap } from '../../base/text.ts';
 
@@ -121,18 +121,6 @@ export function* answerAsTable(answer: ResultTable, width: number | null): Gener
   yield read.length > rows.length
     ? `The first ${plural(rows.length, 'row')}; there are more (--format csv or json gives all)\n`
     : `${plural(rows.length, 'row')}\n`;
-}
-
-/** An answer as a list; in a pipe it is made as it is read. */
-export function* answerAsList(answer: ResultTable, width: number | null): Generator<string> {
-  if (width === null) {
-    yield* answerAsTsv(answer);
-    return;
-  }
-  const rows = [...Iterator.from(answer.rows).take(TABLE_ROWS_MAX)];
-  const cells = rows.map((row) => row.map((value) => (value === null ? '' : plainText(value))));
-  yield listTable(answer.columns, cells, width);
-  if (rows.length === TABLE_ROWS_MAX) yield `The first ${plural(rows.length, 'row')} (--json gives all)\n`;
 }
 
 function blocks(columns: readonly TableColumn[], rows: readonly (readonly string[])[], width: number): string {

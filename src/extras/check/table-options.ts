@@ -22,7 +22,8 @@ import { findMaskKey } from '../../config/mask-key.ts';
 import {
   selectPulledColumns,
   planSelection,
-  uselessPatterns,
+  isMatch,
+  type ColumnChoice,
   type Chosen,
   type Choosing,
 } from '../../reconcile/column-selection.ts';
@@ -170,6 +171,14 @@ export function checkChoice(
       ...(isPushed(rule.options) ? requiredResults(described, chosen) : []),
     ],
   };
+}
+
+/** The patterns of `include` and `exclude` that no column of the table matches. */
+export function uselessPatterns(
+  { columns }: Pick<TableDescriptor, 'columns'>,
+  { include, exclude }: Pick<ColumnChoice, 'include' | 'exclude'>,
+): readonly string[] {
+  return [...exclude, ...(include ?? [])].filter((pattern) => !columns.some(({ name }) => isMatch(pattern, name)));
 }
 
 /** What `references`, `sort` and `columnNames` name wrongly; `tables` are the names of all tables. */

@@ -3,8 +3,9 @@
  * `pull`, `verify` and `prune` need it for themselves.
  */
 import { Option, type Command } from 'commander';
-import { answerAsJson, type ResultTable } from '../../base/result-formats.ts';
+import { answerAsJson, answerAsTsv, plainText, type ResultTable } from '../../base/result-formats.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { sql } from '../../base/sql.ts';
 import { bytesText, countText, plural } from '../../base/text.ts';
 import type { FilesReport } from '../../files/context.ts';
 import { pullFiles } from '../../files/download.ts';
@@ -21,7 +22,7 @@ import {
 } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { writeAll } from '../../cli/terminal/session.ts';
-import { answerAsList } from '../../cli/terminal/table.ts';
+import { listTable, TABLE_ROWS_MAX } from '../../cli/terminal/table.ts';
 import { pruneFiles, type PruneReport } from './prune.ts';
 
 const EXAMPLES = `
@@ -33,6 +34,10 @@ Examples:
   rowsync files pull                       fetch what is missing; what failed before is tried at once
   rowsync files verify                     read every content, ask the origin for every file, mend what is damaged
   rowsync files prune --dry-run`;
+
+const REVISIONS = sql`SELECT "table", row_id, "column", revision, name, type, bytes, state, reason, vanished, sha256, guid, author, created, path
+    FROM sync_files WHERE (@tables IS NULL OR "table" IN (SELECT value FROM json_each(@tables))) AND (@state IS NULL OR state = @state)
+    ORDER BY "table", row_id, "column", revision`;
 
 const STATES = ['here', 'missing', 'failed', 'skipped'] as const;
 
@@ -65,7 +70,7 @@ async function list(
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   using reader = openReader(config.replica.path);
   const names = chooseTables(reader, tables).map(({ localName }) => localName);
-  const found = reader.files(tables.length === 0 ? null : names, state);
+  const found = reader.query(REVISIONS, { tables: tables.length === 0 ? null : JSON.stringify(names), state });
   const answer = invocation.isJson ? found : withNames(found, rowNamer(reader));
   const { stdout } = invocation.session;
   await writeAll(stdout, invocation.isJson ? answerAsJson(answer) : answerAsList(answer, stdout.width()));
@@ -81,6 +86,18 @@ function withNames({ columns, rows }: QueryAnswer, nameOf: (table: string, rowId
       for (const [ofTable, id, ...rest] of rows) yield [ofTable, id, nameOf(String(ofTable), Number(id)), ...rest];
     })(),
   };
+}
+
+/** An answer as a list; in a pipe it is made as it is read. */
+export function* answerAsList(answer: ResultTable, width: number | null): Generator<string> {
+  if (width === null) {
+    yield* answerAsTsv(answer);
+    return;
+  }
+  const rows = [...Iterator.from(answer.rows).take(TABLE_ROWS_MAX)];
+  const cells = rows.map((row) => row.map((value) => (value === null ? '' : plainText(value))));
+  yield listTable(answer.columns, cells, width);
+  if (rows.length === TABLE_ROWS_MAX) yield `The first ${plural(rows.length, 'row')} (--json gives all)\n`;
 }
 
 async function pullAndPrint(invocation: Invocation, tables: readonly string[]): Promise<number> {

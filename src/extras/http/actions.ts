@@ -12,7 +12,8 @@ import type { PersonDecision, SeenEdits } from '../../capture/person-decision.ts
 import type { DecisionAnswer } from '../../extra.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import { SESSION_MS_MAX, type PageAuth } from './page-key.ts';
-import { publicStateOf, type Problem, type PublicState } from '../../reconcile/account/account.ts';
+import type { Problem } from '../../reconcile/account/account.ts';
+import { publicStateOf, type PublicState } from './public-state.ts';
 import { durationText, integerFromText } from '../../base/text.ts';
 import { documentHtml, sentenceHtml, topHtml, type Bar } from '../page/layout.ts';
 import { html } from '../page/html.ts';

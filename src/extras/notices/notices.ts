@@ -7,8 +7,13 @@
 import type { LogEvent } from '../../base/log-events.ts';
 import type { LogFacts } from '../../base/log.ts';
 import { byKey } from '../../daemon/account-watch.ts';
-import { NOTIFIED, type Problem } from '../../reconcile/account/account.ts';
-import type { Severity } from '../../reconcile/account/problems.ts';
+import type { Problem } from '../../reconcile/account/account.ts';
+import { CATALOGUE, type ProblemCode, type Severity } from '../../reconcile/account/problems.ts';
+
+/** Problems of which people are sent notices. */
+export const NOTIFIED: ReadonlySet<ProblemCode> = new Set(
+  CATALOGUE.filter((it) => !('untold' in it)).map(({ code }) => code),
+);
 
 export type NoticeKind = 'needsPerson' | 'failing' | 'toKnow' | 'recovered' | 'changed';
 

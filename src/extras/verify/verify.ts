@@ -11,7 +11,7 @@ import { readTable, readTables } from '../../replica/bookkeeping/tables.ts';
 import { readSuspects } from '../../replica/bookkeeping/suspects.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
 import { readMeasured, readRowsById, type RowTarget } from '../../replica/rows.ts';
-import type { Row, UnreadableRow } from '../../wire/schema.ts';
+import type { Row, UnreadableRow, Value } from '../../wire/schema.ts';
 import type { PreparedTable, PullContext } from '../../pull/context.ts';
 import { applySchema } from '../../pull/apply-schema.ts';
 import { PageCursor, samePageError } from '../../pull/page-cursor.ts';
@@ -23,7 +23,6 @@ import { sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { findHistory } from '../../replica/bookkeeping/history.ts';
 import { blocksAbove, queryRows } from '../../replica/query.ts';
-import { changedIndexes } from '../../reconcile/merge.ts';
 import { pageSkip } from '../../reconcile/windows.ts';
 import { describeTable } from '../../pull/table-description.ts';
 import { shrinkPages } from '../../pull/windows.ts';
@@ -369,4 +368,9 @@ export function findBrokenLinks(
     id: Number(id),
   }));
   return { count: found.length, links: found.slice(0, LINKS_LISTED_MAX) };
+}
+
+/** Indexes of the values that differ; both rows have the same columns in the same order. */
+export function changedIndexes(one: readonly Value[], other: readonly Value[]): readonly number[] {
+  return one.flatMap((value, index) => (value === other[index] ? [] : [index]));
 }

@@ -40,29 +40,9 @@ export function accountOf(facts: AccountFacts): readonly Problem[] {
 /** Problems for which all work stops. */
 const STOPPING: ReadonlySet<ProblemCode> = new Set(CATALOGUE.filter((it) => 'stopsAll' in it).map(({ code }) => code));
 
-/** Problems of which people are sent notices. */
-export const NOTIFIED: ReadonlySet<ProblemCode> = new Set(
-  CATALOGUE.filter((it) => !('untold' in it)).map(({ code }) => code),
-);
-
 /** The first problem for which all work stops; null where some goes on. */
 export function stopOf(problems: readonly Problem[]): Problem | null {
   return problems.find(({ code }) => STOPPING.has(code)) ?? null;
-}
-
-/** What everyone may know: whether it works, and for how long it has not. */
-export interface PublicState {
-  readonly state: 'works' | 'late' | 'failed';
-  /** Null while it works, and where the beginning is not known. */
-  readonly since: string | null;
-}
-
-/** The account for those who may not read it. */
-export function publicStateOf(problems: readonly Problem[]): PublicState {
-  const stop = stopOf(problems);
-  const bad = stop === null ? problems.filter(({ severity }) => severity === 'late') : [stop];
-  const [since = null] = bad.flatMap((problem) => problem.since ?? []).toSorted();
-  return { state: bad.length === 0 ? 'works' : stop === null ? 'late' : 'failed', since };
 }
 
 /** Names of the tables that have a problem of their own. */

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 import type { LogEvent } from '../../../src/base/log-events.ts';
 import { silentLogger, type LogFacts } from '../../../src/base/log.ts';
 import { NoticeSender } from '../../../src/extras/notices/channels.ts';
-import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT } from '../../../src/extras/notices/notices.ts';
+import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT, NOTIFIED } from '../../../src/extras/notices/notices.ts';
 import type { NotifySettings } from '../../../src/extras/notices/settings.ts';
 import { daemonFactsOf } from '../../../src/daemon/account-facts.ts';
 import { accountOf, type Problem } from '../../../src/reconcile/account/account.ts';
@@ -20,6 +20,13 @@ import { startDaemon } from '../../support/daemon.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
 
 const HOUR = 3_600_000;
+
+test('people are sent notices, but not of what they need not act on', () => {
+  const areTold = (...codes: readonly Problem['code'][]) => codes.map((code) => NOTIFIED.has(code));
+
+  expect(areTold('rows.refused', 'run.failed', 'table.late')).toEqual([true, true, true]);
+  expect(areTold('notices.failed', 'tables.loading')).toEqual([false, false]);
+});
 
 /** A problem, as `severity code table count`. */
 function problemOf(text: string): Problem {

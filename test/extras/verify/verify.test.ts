@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { RowsyncError } from '../../../src/base/errors.ts';
 import { pull } from '../../../src/pull/pull.ts';
 import { resync } from '../../../src/cli/commands/resync.ts';
-import { verify, verifyFailures } from '../../../src/extras/verify/verify.ts';
+import { changedIndexes, verify, verifyFailures } from '../../../src/extras/verify/verify.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { atOrigin, pushNow } from '../../support/push.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
@@ -248,3 +248,7 @@ test.each(TAMPERINGS.flatMap((tampering) => KINDS[tampering.problem].map((kind) 
     expect(kind === 'mirror' ? [] : await captured(fixture)).toEqual([]);
   },
 );
+
+test('finds the cells that differ, null and false included', () => {
+  expect(changedIndexes([1, 'a', null, false, 2n ** 60n], [1, 'b', '', null, 2n ** 60n])).toEqual([1, 2, 3]);
+});

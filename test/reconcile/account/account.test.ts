@@ -1,14 +1,6 @@
 /** What the account makes of facts. */
 import { expect, test } from 'vitest';
-import {
-  accountOf,
-  NOTIFIED,
-  publicStateOf,
-  stopOf,
-  troubledTables,
-  worstOf,
-  type Problem,
-} from '../../../src/reconcile/account/account.ts';
+import { accountOf, stopOf, troubledTables, worstOf, type Problem } from '../../../src/reconcile/account/account.ts';
 import { codes, complaint, STEADY, TABLE } from '../../support/account-facts.ts';
 
 test('names in the configuration that are not at the origin are told', () => {
@@ -190,7 +182,6 @@ test('a restored copy says when it was restored, and that nothing has been compa
   expect(problem?.hint).toContain('Run rowsync pull');
 });
 
-const DAY_20 = '2026-11-20T08:00:00Z';
 const DAY_21 = '2026-11-21T08:00:00Z';
 
 function problemOf(changes: Partial<Problem>): Problem {
@@ -198,29 +189,7 @@ function problemOf(changes: Partial<Problem>): Problem {
   return { ...own, sentence: 'said', hint: 'do', ...changes };
 }
 
-const LATE = { code: 'table.late', severity: 'late' } as const;
 const STOP = { code: 'run.failed', since: DAY_21 } as const;
-
-test.each<[string, readonly Partial<Problem>[], 'works' | 'late' | 'failed', string | null]>([
-  ['nothing is wrong', [], 'works', null],
-  ['a person has to decide about rows', [{ since: DAY_20 }], 'works', null],
-  ['a table is late', [{ ...LATE, since: DAY_20 }], 'late', DAY_20],
-  [
-    'the second of two tables is late for longer',
-    [
-      { ...LATE, since: DAY_21 },
-      { ...LATE, since: DAY_20 },
-    ],
-    'late',
-    DAY_20,
-  ],
-  ['a table is late, since when nobody knows', [LATE], 'late', null],
-  ['one of two knows since when it is late', [LATE, { ...LATE, since: DAY_21 }], 'late', DAY_21],
-  ['all work stops, also where a table was late before', [{ ...LATE, since: DAY_20 }, STOP], 'failed', DAY_21],
-  ['all work stops, since when nobody knows', [{ ...STOP, since: null }], 'failed', null],
-])('everyone may know that it works, or not: %s', (_what, problems, state, since) => {
-  expect(publicStateOf(problems.map(problemOf))).toEqual({ state, since });
-});
 
 test('all work stops for some problems, and the first of them is named', () => {
   const problems = [{}, STOP, { ...STOP, code: 'run.late' } as const].map(problemOf);
@@ -243,13 +212,6 @@ test.each([
   [['person', 'damaged'], 'damaged'],
 ] as const)('the worst of %j is %s', (severities, worst) => {
   expect(worstOf(severities.map((severity) => ({ severity })))).toBe(worst);
-});
-
-test('people are sent notices, but not of what they need not act on', () => {
-  expect(['rows.refused', 'run.failed', 'table.late'].every((code) => NOTIFIED.has(code as Problem['code']))).toBe(
-    true,
-  );
-  expect(['notices.failed', 'tables.loading'].some((code) => NOTIFIED.has(code as Problem['code']))).toBe(false);
 });
 
 test('no table is late on its own where all work stops', () => {

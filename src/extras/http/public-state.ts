@@ -1,0 +1,18 @@
+/**
+ * The account for those who may not read it: whether syncing works, and nothing of tables and rows. Pure.
+ */
+import { stopOf, type Problem } from '../../reconcile/account/account.ts';
+
+/** What everyone may know: whether it works, and for how long it has not. */
+export interface PublicState {
+  readonly state: 'works' | 'late' | 'failed';
+  /** Null while it works, and where the beginning is not known. */
+  readonly since: string | null;
+}
+
+export function publicStateOf(problems: readonly Problem[]): PublicState {
+  const stop = stopOf(problems);
+  const bad = stop === null ? problems.filter(({ severity }) => severity === 'late') : [stop];
+  const [since = null] = bad.flatMap((problem) => problem.since ?? []).toSorted();
+  return { state: bad.length === 0 ? 'works' : stop === null ? 'late' : 'failed', since };
+}
