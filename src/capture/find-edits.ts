@@ -40,13 +40,9 @@ import { applyOutcome, applyEvent, readRowFacts, renumberStrays } from './writer
 import { readOvertakenRefusals } from '../replica/bookkeeping/refusals.ts';
 import { storeFacts, readCaptureState } from '../replica/bookkeeping/tables.ts';
 
-/** The change of one row: inserted (no base), updated, or deleted (no local). */
 export interface RowChange extends ComparedRow {
-  readonly kind: ChangeKind;
   /** Only `edited` rows may be sent. */
   readonly state: RowState;
-  /** Why the origin would refuse values that bypassed the triggers; without the values. */
-  readonly problems: readonly string[];
 }
 
 /** Makes marks true: each row that differs from its base has one, no other. @throws RowsyncError `replica.schema` if edits cannot be told. */

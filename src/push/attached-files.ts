@@ -14,12 +14,12 @@ import { createHash } from 'node:crypto';
 import { asRowsyncError, codeOf } from '../base/errors.ts';
 import { piecesOf, systemFiles, type FileSystem } from '../base/file-system.ts';
 import {
-  REQUEST_BYTES_MAX,
+  BATCH_LIMITS,
   tooLarge,
   type MeasureFile,
   type PlannedRow,
   type SentCell,
-  type UnsendableRow,
+  type Unsendable,
 } from '../reconcile/push-plan.ts';
 import { isHeaderText } from '../wire/header-parameters.ts';
 import type { StreamedBytes } from '../wire/write-body.ts';
@@ -50,15 +50,8 @@ interface UnsendableFile {
   readonly problem: string;
 }
 
-/** What the files of a batch hold, by their SHA-256. */
-export type Contents = ReadonlyMap<string, StreamedBytes>;
-
 /** The files of a batch, by the values that name them. */
-export interface Uploads {
-  readonly files: ReadonlyMap<string, ReadFile | UnsendableFile>;
-  /** By SHA-256. */
-  readonly contents: Contents;
-}
+export type Uploads = ReadonlyMap<string, ReadFile | UnsendableFile>;
 
 /** Measures the files that values name; relative names are looked up in `uploadDir`. */
 export function fileMeasurer(uploadDir: string | null, files = systemFiles): MeasureFile {
@@ -98,31 +91,24 @@ function isWithin(path: string, folder: string): boolean {
   return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-export const NO_UPLOADS: Uploads = { files: new Map(), contents: new Map() };
-
 /** Reads the files of rows that are about to be recorded, as many as one request takes; rows with the others are left for the next plan. */
 export async function readUploads(run: TablePush, rows: readonly PlannedRow[]): Promise<Uploads> {
   const { settings, files: { system = systemFiles } = {} } = run.context;
-  const requestBytesMax = settings.batchLimits?.requestBytesMax ?? REQUEST_BYTES_MAX;
+  const { requestBytesMax } = { ...BATCH_LIMITS, ...settings.batchLimits };
   const bounds = { bytesMax: requestBytesMax, secrets: settings.secrets };
   const files = new Map<string, ReadFile | UnsendableFile>();
-  const contents = new Map<string, StreamedBytes>();
   let left = requestBytesMax;
   for (const { value } of rows.flatMap((row) => uploadsOf(run, row))) {
     if (!files.has(value) && left > 0) {
       const place = findFile(system, value, settings.uploadDir);
       const read = 'problem' in place ? place : await readFile(system, place.path, bounds);
-      if ('problem' in read) files.set(value, read);
-      else if (read.bytes <= left) {
-        files.set(value, read);
-        contents.set(read.sha256, { length: read.bytes, read: () => readAgain(system, read) });
-      }
+      if ('problem' in read || read.bytes <= left) files.set(value, read);
     }
     const file = files.get(value);
     // Each row sends a copy of its own.
     if (file !== undefined && 'bytes' in file) left -= file.bytes;
   }
-  return { files, contents };
+  return files;
 }
 
 function uploadsOf(
@@ -142,14 +128,14 @@ export function attachUploads(
   { uploads, baseById }: { readonly uploads: Uploads; readonly baseById: ReadonlyMap<number, Row | null> },
 ): {
   readonly rows: readonly PlannedRow[];
-  readonly broken: readonly Pick<UnsendableRow, 'id' | 'column' | 'reason'>[];
+  readonly broken: ReadonlyMap<number, Unsendable>;
 } {
-  const broken: Pick<UnsendableRow, 'id' | 'column' | 'reason'>[] = [];
+  const broken = new Map<number, Unsendable>();
   const whole = rows.flatMap((row): readonly PlannedRow[] => {
-    const named = new Map(uploadsOf(run, row).map(({ column, value }) => [column, uploads.files.get(value)]));
+    const named = new Map(uploadsOf(run, row).map(({ column, value }) => [column, uploads.get(value)]));
     for (const [column, file] of named) {
       if (file === undefined || !('problem' in file)) continue;
-      broken.push({ id: row.id, column, reason: file.problem });
+      broken.set(row.id, { column, reason: file.problem });
       return [];
     }
     if (named.values().some((file) => file === undefined)) return [];
@@ -226,8 +212,13 @@ function secretFinder(secrets: readonly string[], fileBytes: number): (chunk: Ui
   };
 }
 
+/** The content of a file that was hashed before, as it is when it is sent. */
+export function contentOf({ context }: TablePush, file: SentFile): StreamedBytes {
+  return { length: file.bytes, read: () => readAgain(context.files?.system ?? systemFiles, file) };
+}
+
 /** The bytes of a file that was hashed before. The last ones come only once they all are known to be the same. */
-async function* readAgain(files: FileSystem, { path, bytes, sha256 }: ReadFile): AsyncGenerator<Uint8Array> {
+async function* readAgain(files: FileSystem, { path, bytes, sha256 }: SentFile): AsyncGenerator<Uint8Array> {
   const file = await files.open(path);
   try {
     if (!file.isFile) throw new Error('What was to be sent is not a file any more');

@@ -32,7 +32,7 @@ export interface PushSettings {
   /** Texts that no file may carry to the origin: rowsync's own secrets. */
   readonly secrets: readonly string[];
   /** Smaller batches, for tests. */
-  readonly batchLimits?: BatchLimits | undefined;
+  readonly batchLimits?: Partial<BatchLimits> | undefined;
 }
 
 /** The steps of a push, in order; those from `reread` to `settle` once for each batch. */

@@ -6,7 +6,7 @@ import { type Clock, stampFromMs } from '../base/clock.ts';
 import { captureChanges, readAllChanges, type RowChange } from '../capture/find-edits.ts';
 import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import type { TwoWayTable } from '../capture/two-way-table.ts';
-import { ADDS_OFF, BATCH_LIMITS, CHANGE_KINDS, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
+import { ADDS_OFF, CHANGE_KINDS, planPush, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { Rehearsal } from '../replica/database.ts';
 import { countEdits } from '../replica/bookkeeping/row-states.ts';
@@ -15,9 +15,8 @@ import { readReasons } from '../replica/bookkeeping/refusals.ts';
 import type { Value } from '../wire/schema.ts';
 import type { PushSettings } from './context.ts';
 import { judgeEdits } from './push-table.ts';
-import { fileMeasurer } from './attached-files.ts';
 import { retryDue } from '../capture/writer/apply-outcome.ts';
-import { pushTable, planChanges, matchMaker } from './record-batch.ts';
+import { pushTable, planOptions } from './record-batch.ts';
 
 /** One cell of a change, under its name here. */
 export interface PreviewCell {
@@ -84,12 +83,10 @@ function previewTable(
     // New rows leave in the order in which they were made.
     return kind === 'insert' ? ofKind.toReversed() : ofKind;
   });
-  const measureFile = fileMeasurer(uploadDir);
-  const options = { limits: BATCH_LIMITS, makeMatch: matchMaker(clock), measureFile };
   // The configuration may say so since the last pull, which tells the table.
   const isAddOff = tableOptions(table.name)?.inserts === false;
   const planned = { ...pushTable(table), ...(isAddOff && { addRefusal: ADDS_OFF }) };
-  const plan = planChanges(edited, planned, options);
+  const plan = planPush(edited, planned, planOptions({ clock, settings: { uploadDir } }));
   const nameOf = rowNamer(tx);
   const shown = (change: RowChange, rest: Pick<PreviewRow, 'fate' | 'method' | 'reason'>): PreviewRow => ({
     ...previewRow(table, change, rest),
@@ -102,15 +99,14 @@ function previewTable(
       return change === undefined ? [] : [shown(change, { fate: 'sent', method, reason: null })];
     }),
   );
-  const unsendable = new Map(plan.unsendable.map(({ id, reason }) => [id, reason]));
   const left = new Set(plan.left);
   const reasons = readReasons(tx, table.id);
   const waiting = changes.flatMap((change) => {
     if (left.has(change.id)) return [shown(change, LEFT)];
     const known = reasons.get(change.id);
-    const reason = unsendable.get(change.id) ?? known?.reason ?? null;
+    const reason = plan.unsendable.get(change.id)?.reason ?? known?.reason ?? null;
     const fate = fateOf(change.state, {
-      isUnsendable: unsendable.has(change.id),
+      isUnsendable: plan.unsendable.has(change.id),
       isOfOrigin: known?.isOfOrigin ?? true,
     });
     return fate === 'sent' ? [] : [shown(change, { fate, method: null, reason })];

@@ -13,13 +13,7 @@ import { applyOutcome, applyEvent, readRowFacts } from '../capture/writer/apply-
 import { storeMissingRows, storeRemoteRows } from '../capture/writer/store-origin-rows.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
 import { judgeHolder, type HolderVerdict } from '../reconcile/match-column.ts';
-import {
-  decideMoved,
-  decideRemote,
-  type RowRefusal,
-  type RowFacts,
-  type RowOutcome,
-} from '../reconcile/row-outcome.ts';
+import { decideMoved, decideRemote, type RowFacts, type RowOutcome } from '../reconcile/row-outcome.ts';
 import {
   BATCH_LIMITS,
   NO_INSERTS,
@@ -28,8 +22,8 @@ import {
   type WriteMethod,
   type MakeMatch,
   type PlanOptions,
-  type PushPlan,
   type PushTable,
+  type Unsendable,
 } from '../reconcile/push-plan.ts';
 import type { BatchRow } from '../reconcile/push-settle.ts';
 import { ALONE } from '../reconcile/push-answer.ts';
@@ -43,19 +37,16 @@ import { countConflicts } from '../replica/bookkeeping/conflicts.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import type { Row } from '../wire/schema.ts';
-import { step, type Round, type TablePush, type PushContext } from './context.ts';
+import { step, type Round, type TablePush, type PushContext, type PushSettings } from './context.ts';
 import { requireSameCaller, type Holder, type FoundBlock } from './find-rows.ts';
 import { requireSameShape } from './renamed-columns.ts';
-import { attachUploads, NO_UPLOADS, readUploads, fileMeasurer, type Contents, type Uploads } from './attached-files.ts';
+import { attachUploads, readUploads, fileMeasurer, type Uploads } from './attached-files.ts';
 import { unlikeRows } from '../reconcile/merge.ts';
-import { matchKey } from '../reconcile/match-values.ts';
 import { type Batch, storeBatch } from '../replica/bookkeeping/batches.ts';
 import { readUnansweredIds } from '../replica/bookkeeping/refusals.ts';
 
 export interface Recorded {
   readonly batch: Batch;
-  /** Of the files that its rows attach. */
-  readonly contents: Contents;
   /** Why the count beside the file could not be written: then nothing of the batch is sent. */
   readonly unpublished: RowsyncError | null;
 }
@@ -74,7 +65,7 @@ export async function recordBatch(run: TablePush, block: FoundBlock, round: Roun
   const bases = readRowsById(context.replica, baseTarget(table), remoteIds);
   const moved = unlikeRows(present, bases);
   await requireSameShape(run, [...moved, ...holders], bases);
-  const uploads = block.attaches ? await readUploads(run, planAhead(run, ids)) : NO_UPLOADS;
+  const uploads: Uploads = block.attaches ? await readUploads(run, planAhead(run, ids)) : new Map();
   await context.origin.requestsLeave(); // the batch before, before recording keeps the event loop busy
   const { batch, decision } = await context.replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {
     mergePresent(tx.because('pull'), run, { moved, missing }, round.confirmed);
@@ -86,11 +77,12 @@ export async function recordBatch(run: TablePush, block: FoundBlock, round: Roun
     const limits = readLimits(tx, run, ids);
     const facts = { ...block, edited, known: readHolders(tx, run.table, holders), uploads, limits };
     const decided = decide(run, facts, round);
-    return { decision: decided, batch: store(tx, run, { ...decided, edited }) };
+    return { decision: decided, batch: store(tx, run, { ...decided, edited, kind }) };
   });
   round.putBack({ kind, ids: decision.rest });
-  round.leaving.push(keysOf(run, decision));
-  return batch === null ? null : { batch, contents: uploads.contents, unpublished: publish(run, batch) };
+  // No other row with one of these match values may leave before they have arrived.
+  round.leaving.push(new Set(decision.rows.flatMap(({ matchKey }) => matchKey ?? [])));
+  return batch === null ? null : { batch, unpublished: publish(run, batch) };
 }
 
 /** Notes in the count beside the file that rows are about to be created, while the batch before is on its way: two syncs take their time. */
@@ -138,12 +130,12 @@ function missingError({ table }: TablePush, missingCount: number, rowCount: numb
 /** The rows that leave first, as far as known before they are recorded. */
 function planAhead({ context, table, planned }: TablePush, ids: readonly number[]): readonly PlannedRow[] {
   const edited = diffRows(context.replica, table, ids).filter(({ state }) => state === 'edited');
-  return planChanges(edited, planned, planOptions(context)).batches[0]?.rows ?? [];
+  return planPush(edited, planned, planOptions(context)).batches[0]?.rows ?? [];
 }
 
 interface RecordDecision {
   /** Why rows wait, by their ids. */
-  readonly parked: ReadonlyMap<number, RowRefusal>;
+  readonly parked: ReadonlyMap<number, Unsendable>;
   /** The row of the origin that a new row is merged into. */
   readonly adopted: ReadonlyMap<number, Row>;
   readonly method: WriteMethod;
@@ -178,10 +170,8 @@ function readLimits(tx: Tx, { table, progress: { limits } }: TablePush, ids: rea
 /** What becomes of each edited row of a block; nothing is written yet. */
 function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
   const { context, planned } = run;
-  const { kind, limits } = facts;
-  const parked = new Map<number, RowRefusal>();
-  const park = (id: number, { column, reason, hope = 'never' }: Waiting): void =>
-    void parked.set(id, { kind, column, reason, hope, words: null, cells: [] });
+  const { limits } = facts;
+  const waiting = new Map<number, Unsendable>();
   const adopted = new Map<number, Row>();
   const free: RowChange[] = [];
   for (const change of facts.edited) {
@@ -192,21 +182,18 @@ function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
     else if (verdict === 'adopt' && typeof holder === 'object') {
       // Of two that are alike, the second waits until the first is known.
       if (!adopted.values().some((remote) => remote.id === holder.id)) adopted.set(id, holder);
-    } else if (typeof verdict === 'object') park(id, verdict);
+    } else if (typeof verdict === 'object') waiting.set(id, verdict);
   }
   const rowsMaxOf = limits.size === 0 ? undefined : (id: number): number => limits.get(id)?.rowsMax ?? Infinity;
   const isLeaving = (key: string): boolean => round.leaving.some((keys) => keys.has(key));
-  const plan = planChanges(free, planned, { ...planOptions(context), rowsMaxOf, isLeaving });
-  for (const { id, ...unsendable } of plan.unsendable) park(id, unsendable);
+  const plan = planPush(free, planned, { ...planOptions(context), rowsMaxOf, isLeaving });
   const [first, ...others] = plan.batches;
   const baseById = new Map(free.map(({ id, base }) => [id, base]));
   const { rows, broken } = attachUploads(run, first?.rows ?? [], { uploads: facts.uploads, baseById });
-  for (const { id, ...problem } of broken) park(id, problem);
   const rest = others.flatMap((batch) => batch.rows.map(({ id }) => id));
+  const parked = new Map([...waiting, ...plan.unsendable, ...broken]);
   return { parked, adopted, method: first?.method ?? 'update', rows, rest };
 }
-
-type Waiting = Pick<RowRefusal, 'column' | 'reason'> & { readonly hope?: RowRefusal['hope'] | undefined };
 
 function holderOf({ asked, holders }: FoundBlock, rowId: number): Holder | undefined {
   const value = asked.get(rowId);
@@ -219,7 +206,7 @@ function judgeRow(
   facts: Facts,
   { id, local }: RowChange,
   isLast: boolean,
-): Extract<HolderVerdict, string> | Waiting {
+): HolderVerdict {
   if (facts.found.unreadable.has(id)) {
     const reason = 'the origin shows its row with a value that cannot be read, so an edit might overwrite it unseen';
     return { reason, column: null, hope: 'soon' };
@@ -230,13 +217,15 @@ function judgeRow(
   if ((local.values[match] ?? '') !== (facts.asked.get(id) ?? '')) return 'wait';
   const holder = holderOf(facts, id);
   const known = typeof holder === 'object' ? (facts.known.get(holder.id) ?? null) : null;
-  const verdict = judgeHolder(holder, known, { match, columns: table.columns, isLast });
-  return typeof verdict === 'string' ? verdict : { ...verdict, column: match };
+  return judgeHolder(holder, known, { match, columns: table.columns, isLast });
 }
 
-function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision & Pick<Facts, 'edited'>): Batch | null {
+function store(
+  tx: Tx,
+  run: TablePush,
+  { edited, kind, parked, adopted, method, rows }: RecordDecision & Pick<Facts, 'edited' | 'kind'>,
+): Batch | null {
   const { table, context, options, planned, tally } = run;
-  const { parked, adopted, method, rows } = decision;
   const nowMs = context.clock.nowMs();
   requireHarmlessTriggers(tx, table);
   const leaving = rows.filter(({ madeMatch }) => madeMatch === null).map(({ id }) => id);
@@ -249,7 +238,8 @@ function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision &
   const outcomes = readRowFacts(tx, table, ids, others).map((facts): RowOutcome => {
     const refusal = parked.get(facts.id);
     const remote = adopted.get(facts.id);
-    if (refusal !== undefined) return decideMoved(facts, 'refused', refusal);
+    if (refusal !== undefined)
+      return decideMoved(facts, 'refused', { ...refusal, hope: refusal.hope ?? 'never', kind, words: null, cells: [] });
     if (remote !== undefined) return { ...decideRemote(facts, remote, rules), isOffPage: true };
     return decideLeaving(facts, must(madeById.get(facts.id), 'a match value was made for it'), planned.match);
   });
@@ -261,8 +251,8 @@ function store(tx: Tx, run: TablePush, { edited, ...decision }: RecordDecision &
   tally.counts.conflictCount += merged.reduce((sum, { conflicts }) => sum + conflicts.length, 0);
   if (rows.length === 0) return null;
   spendPushConfirmation(tx, table.id, rows.length);
-  if (rows.some(({ kind }) => kind === 'insert')) countBatch(tx);
-  const sent = rows.map(({ id, kind, cells }): BatchRow => ({ id, kind, cells, answer: null }));
+  if (kind === 'insert') countBatch(tx);
+  const sent = rows.map(({ id, cells }): BatchRow => ({ id, kind, cells, answer: null }));
   const batch = { method, sentAt: stampFromMs(nowMs), rows: sent };
   return { ...batch, id: storeBatch(tx, table, batch), bases: edited.flatMap(({ base }) => base ?? []) };
 }
@@ -275,38 +265,23 @@ function decideLeaving(facts: RowFacts, madeMatch: string, match: number | null)
   return { ...outcome, local: { ...local, values: local.values.with(match, madeMatch) } };
 }
 
-/** Keys of the match values that leave, since no other row with one of them may leave before they have arrived. */
-function keysOf({ planned: { match } }: TablePush, { method, rows }: RecordDecision): ReadonlySet<string> {
-  if (method !== 'upsert') return new Set();
-  return new Set(rows.map(({ cells }) => matchKey(cells.find(({ column }) => column === match)?.value ?? null)));
-}
-
 export function pushTable({ columns, matchColumn, allowsAdd }: TwoWayTable): PushTable {
   const match = columns.findIndex(({ name }) => name === matchColumn);
-  return { columns, match: match < 0 ? null : match, addRefusal: allowsAdd ? null : { reason: NO_INSERTS } };
+  const addRefusal = allowsAdd ? null : { column: null, reason: NO_INSERTS };
+  return { columns, match: match < 0 ? null : match, addRefusal };
 }
 
-export function planOptions({
-  clock,
-  settings,
-  files,
-}: Pick<PushContext, 'clock' | 'settings' | 'files'>): PlanOptions {
-  const measureFile = fileMeasurer(settings.uploadDir, files?.system);
-  return { limits: settings.batchLimits ?? BATCH_LIMITS, makeMatch: matchMaker(clock), measureFile };
+export function planOptions({ clock, settings, files }: PlanContext): PlanOptions {
+  const limits = { ...BATCH_LIMITS, ...settings.batchLimits };
+  return { limits, makeMatch: matchMaker(clock), measureFile: fileMeasurer(settings.uploadDir, files?.system) };
 }
 
-/** Plans rows that may be sent, and lists rows with values that bypassed the triggers and that the origin would refuse. */
-export function planChanges(changes: readonly RowChange[], table: PushTable, options: PlanOptions): PushPlan {
-  const broken = changes.flatMap(({ id, kind, problems: [reason] }) =>
-    reason === undefined ? [] : [{ id, kind, column: null, reason }],
-  );
-  const whole = changes.filter(({ problems }) => problems.length === 0);
-  const plan = planPush(whole, table, options);
-  return { ...plan, unsendable: [...broken, ...plan.unsendable] };
+interface PlanContext extends Pick<PushContext, 'clock' | 'files'> {
+  readonly settings: Pick<PushSettings, 'batchLimits' | 'uploadDir'>;
 }
 
 /** Generates match values: random UUIDs (RFC 9562, version 4); if these are too long, random digits and small letters. */
-export function matchMaker(clock: Clock): MakeMatch {
+function matchMaker(clock: Clock): MakeMatch {
   const digit = (base: number): string => Math.floor(clock.random() * base).toString(base);
   return (charsMax) => {
     if (charsMax < UUID_CHARS) return Array.from({ length: Math.min(charsMax, 25) }, () => digit(36)).join('');

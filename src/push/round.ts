@@ -4,10 +4,10 @@
  */
 import type { RowsyncError } from '../base/errors.ts';
 import { runPipeline, type Turn } from '../base/pipeline.ts';
-import { CHANGE_KINDS, type ChangeKind } from '../reconcile/push-plan.ts';
+import { BATCH_LIMITS, CHANGE_KINDS, type ChangeKind } from '../reconcile/push-plan.ts';
 import { readEditedIds } from '../replica/bookkeeping/row-states.ts';
 import { type IdBlock, type Round, type TablePush, step } from './context.ts';
-import { recordBatch, planOptions } from './record-batch.ts';
+import { recordBatch } from './record-batch.ts';
 import { sendBatch, withEnds } from './send.ts';
 import { readBackBatch, settleBatch } from './settle.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -17,9 +17,6 @@ import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
 
 /** Edited rows when the round began, by kind: no more are sent, since a guard has judged this number. */
 export type Edits = Readonly<Record<ChangeKind, number>>;
-
-/** The number of ids in one Retrieve or Delete. */
-const BLOCK_ROWS_MAX = 500;
 
 /** One batch is settled while the next is written, one waits for that, and the rows of one more are read. */
 const DEPTH = 4;
@@ -84,8 +81,8 @@ class BlockQueue {
   #read(kind: ChangeKind): readonly number[] {
     const { context, table, tally } = this.#run;
     const { isReversed } = tally.push;
-    const { rowsMax } = planOptions(context).limits;
-    const count = Math.min(BLOCK_ROWS_MAX, rowsMax, this.#left[kind]);
+    const { rowsMax } = { ...BATCH_LIMITS, ...context.settings.batchLimits };
+    const count = Math.min(rowsMax, this.#left[kind]);
     if (count === 0) return [];
     const ids = readEditedIds(context.replica, table, { kind, after: this.#after, count, isReversed });
     this.#after = ids.at(-1) ?? this.#after;

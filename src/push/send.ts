@@ -27,7 +27,7 @@ import { must } from '../base/assert.ts';
 import { step, type TablePush } from './context.ts';
 import type { Batch } from '../replica/bookkeeping/batches.ts';
 import type { Recorded } from './record-batch.ts';
-import type { Contents } from './attached-files.ts';
+import { contentOf } from './attached-files.ts';
 
 /** A batch with the end of each row, and what stopped the table or the whole push. */
 export interface Sent {
@@ -42,10 +42,10 @@ export function withEnds(batch: Batch, endById: ReadonlyMap<number, RowEnd>): Ba
 }
 
 /** Sends a recorded batch with its files. Never throws for an answer of the origin. */
-export async function sendBatch(run: TablePush, { batch, contents, unpublished }: Recorded): Promise<Sent> {
+export async function sendBatch(run: TablePush, { batch, unpublished }: Recorded): Promise<Sent> {
   await step(run, 'send');
   if (unpublished !== null) return { batch: withEnds(batch, new Map()), stop: unpublished };
-  const sending = new Sending(run, batch.method, contents);
+  const sending = new Sending(run, batch.method);
   await sending.send(batch.rows);
   const { endById, stop } = sending.end(batch.rows);
   return { batch: withEnds(batch, endById), stop: stop ?? tooManyUnanswered(run) };
@@ -63,7 +63,6 @@ function tooManyUnanswered({ table, progress }: TablePush): RowsyncError | null 
 class Sending {
   readonly #run: TablePush;
   readonly #method: WriteMethod;
-  readonly #contents: Contents;
   readonly #endById = new Map<number, RowEnd>();
   readonly #alone: number[] = [];
   #forbiddenCount = 0;
@@ -73,16 +72,15 @@ class Sending {
   #isUnclear = false;
   #stop: RowsyncError | null = null;
 
-  constructor(run: TablePush, method: WriteMethod, contents: Contents) {
+  constructor(run: TablePush, method: WriteMethod) {
     this.#run = run;
     this.#method = method;
-    this.#contents = contents;
   }
 
   async send(rows: readonly BatchRow[]): Promise<void> {
     if (this.#stop !== null || this.#isUnclear) return;
     try {
-      this.#answered(rows, await request(this.#run, this.#method, { rows, contents: this.#contents }));
+      this.#answered(rows, await request(this.#run, this.#method, rows));
     } catch (thrown) {
       const error = asRowsyncError(thrown);
       if (error.kind === 'bug') throw thrown;
@@ -215,17 +213,13 @@ function forbidden({ table }: TablePush): RowsyncError {
   });
 }
 
-function request(
-  run: TablePush,
-  method: WriteMethod,
-  { rows, contents }: { readonly rows: readonly BatchRow[]; readonly contents: Contents },
-): Promise<readonly StatusDescriptor[]> {
+function request(run: TablePush, method: WriteMethod, rows: readonly BatchRow[]): Promise<readonly StatusDescriptor[]> {
   const { context, address: table, options, zone, planned } = run;
   const { origin, signal } = context;
   const { workflow, purges: purge } = options;
   if (method === 'delete') return origin.delete({ table, ids: rows.map(({ id }) => id), workflow, purge }, { signal });
   const files: OutgoingFile[] = [];
-  const outgoing = rows.map((row) => outgoingRow(run, row, { files, contents }));
+  const outgoing = rows.map((row) => outgoingRow(run, row, files));
   const write = { table, rows: outgoing, zone, workflow, files };
   if (method === 'create') return origin.create(write, { signal });
   if (method === 'update') return origin.update(write, { signal });
@@ -242,21 +236,16 @@ function addressOf({ alias, name }: { readonly alias: string; readonly name: str
 }
 
 /** A row of the origin is identified by its id. A file becomes a part of the request, which its cell names. */
-function outgoingRow(
-  { table }: TablePush,
-  { id, cells }: BatchRow,
-  { files, contents }: { readonly files: OutgoingFile[]; readonly contents: Contents },
-): OutgoingRow {
+function outgoingRow(run: TablePush, { id, cells }: BatchRow, files: OutgoingFile[]): OutgoingRow {
   return {
     id: id > 0 ? id : null,
     cells: cells.map(({ column, value, file }) => {
-      const named = must(table.columns[column], 'a cell names a column of its table');
+      const named = must(run.table.columns[column], 'a cell names a column of its table');
       const { type } = named;
       const name = addressOf(named);
       if (file === undefined) return { name, type, value };
-      const bytes = must(contents.get(file.sha256), 'files are read before their rows are sent');
       const contentId = `file-${files.length + 1}`;
-      files.push({ contentId, name: file.name, type: file.type, bytes });
+      files.push({ contentId, name: file.name, type: file.type, bytes: contentOf(run, file) });
       return { name, type, value: `cid:${contentId}` };
     }),
   };

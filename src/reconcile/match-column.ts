@@ -6,7 +6,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { printable } from '../base/text.ts';
 import { hasOption, isEditable, type Row, type TableDescriptor, type Value } from '../wire/schema.ts';
 import { isSameValue, type MergeColumn } from './merge.ts';
-import type { RetryHope } from './push-answer.ts';
+import type { Unsendable } from './push-plan.ts';
 
 /** The judged column, by its name at the origin, or its problem. */
 export interface MatchVerdict {
@@ -51,7 +51,7 @@ export function matchError(table: string, wished: string, { problem, usable }: M
  *    send    no row has it                         adopt   a row has it that the replica does not know: both are merged
  *    wait    the row that has it is deleted here, or has another value here by now: the value is free once that has reached the origin
  */
-export type HolderVerdict = 'send' | 'adopt' | 'wait' | { readonly reason: string; readonly hope: RetryHope };
+export type HolderVerdict = 'send' | 'adopt' | 'wait' | Unsendable;
 
 /** Judges the origin's answer about the match value of a new row. `known` is the row here that has it; null for none. */
 export function judgeHolder(
@@ -67,11 +67,11 @@ export function judgeHolder(
   if (holder === 'refused') {
     const reason =
       'the origin, or a firewall, refuses to look for its match value, so a row that has it might be written over';
-    return { reason, hope: 'later' };
+    return { column: match, reason, hope: 'later' };
   }
   if (holder === 'unclear') {
     const reason = 'asked for its match value, the origin answers with a row that cannot be read or has another value';
-    return { reason, hope: 'soon' };
+    return { column: match, reason, hope: 'soon' };
   }
   if (known === null) return 'adopt';
   const type = columns[match]?.type ?? 'Text';
@@ -79,5 +79,5 @@ export function judgeHolder(
   const isLeaving = known.local === null || !isSameValue(type, matchOf(known.base), matchOf(known.local));
   if (isLeaving && !isLast) return 'wait';
   const reason = `row ${holder.id} has the same match value at the origin`;
-  return { reason, hope: isLeaving ? 'soon' : 'later' };
+  return { column: match, reason, hope: isLeaving ? 'soon' : 'later' };
 }

@@ -24,10 +24,13 @@ export interface PushColumn {
   readonly width: number | null;
 }
 
-/** A row that was compared with its base. */
+/** A row that was compared with its base: inserted (no base), updated, or deleted (no local). */
 export interface ComparedRow extends RowVersion {
+  readonly kind: ChangeKind;
   /** Indexes of the writable cells that differ from base; for an insert, of the cells with a value. */
   readonly columns: readonly number[];
+  /** Why the origin would refuse values that bypassed the triggers; without the values. */
+  readonly problems: readonly string[];
 }
 
 /** The facts about a table that a plan needs. */
@@ -36,7 +39,7 @@ export interface PushTable {
   /** Index of the match column; null where none is configured. */
   readonly match: number | null;
   /** Why no row may be added; null where rows may be. */
-  readonly addRefusal: AddRefusal | null;
+  readonly addRefusal: Unsendable | null;
 }
 
 /** The configuration of a table whose edits are pushed. */
@@ -56,12 +59,13 @@ export const NO_INSERTS =
   'rows may not be added: the calling user has no right to, or the configuration says push: { insert: false }';
 
 /** Why a push refuses new rows. A right may be granted; the configuration is changed by a person, and the next pull then retries the row. */
-export type AddRefusal = Pick<UnsendableRow, 'reason' | 'hope'>;
-export const ADDS_FORBIDDEN: AddRefusal = {
+export const ADDS_FORBIDDEN: Unsendable = {
+  column: null,
   reason: 'rows may not be added: the calling user has no right to',
   hope: 'later',
 };
-export const ADDS_OFF: AddRefusal = {
+export const ADDS_OFF: Unsendable = {
+  column: null,
   reason: 'rows may not be added: the configuration says push: { insert: false }',
 };
 
@@ -92,6 +96,8 @@ export interface PlannedRow {
   readonly cells: readonly SentCell[];
   /** A generated match value of an insert, to be stored in the row; null otherwise. */
   readonly madeMatch: string | null;
+  /** Key of the match value by which an insert is sent; null otherwise. */
+  readonly matchKey: string | null;
 }
 
 /** Rows that leave in one request. */
@@ -100,23 +106,22 @@ export interface PlannedBatch {
   readonly rows: readonly PlannedRow[];
 }
 
-/** A row that is not sent, and why. */
-export interface UnsendableRow {
-  readonly id: number;
-  readonly kind: ChangeKind;
+/** Why a row is not sent. */
+export interface Unsendable {
   /** Index of the column at fault; null where it is the row. */
   readonly column: number | null;
   /** A sentence without a full stop and without the value. */
   readonly reason: string;
-  /** Set if a right is missing, which may be granted; absent if only an edit or a person helps. */
-  readonly hope?: 'later' | undefined;
+  /** soon: the origin is in trouble · later: a right is missing, which may be granted · left out: only an edit or a person helps. */
+  readonly hope?: 'soon' | 'later' | undefined;
 }
 
 /** What a push of one table would do. */
 export interface PushPlan {
   /** In the order in which they leave. */
   readonly batches: readonly PlannedBatch[];
-  readonly unsendable: readonly UnsendableRow[];
+  /** By the rows' ids. */
+  readonly unsendable: ReadonlyMap<number, Unsendable>;
   /** New rows left for the next plan: their match value may be that of a row in this one, or of one on its way. */
   readonly left: readonly number[];
 }
@@ -126,8 +131,8 @@ export interface BatchLimits {
   readonly rowsMax: number;
   /** Of the rows, without their files. */
   readonly bytesMax: number;
-  /** Of rows and files together; REQUEST_BYTES_MAX unless a test says otherwise. */
-  readonly requestBytesMax?: number | undefined;
+  /** Of rows and files together. */
+  readonly requestBytesMax: number;
 }
 
 /** The origin accepts 20 MB (origin facts 4.1); the rest is for headers of the parts. */
@@ -139,6 +144,7 @@ export const BATCH_LIMITS: BatchLimits = {
   rowsMax: 500,
   // The origin accepts 20 MB (origin facts 4.1); a quarter of that can be sent within the time of one request.
   bytesMax: 4 * 1024 * 1024,
+  requestBytesMax: REQUEST_BYTES_MAX,
 };
 
 /** Generates a unique text of at most so many characters, never fewer than MADE_MATCH_CHARS_MIN. */
@@ -166,34 +172,32 @@ const MADE_MATCH_CHARS_MIN = 16;
  * The second is left, and the next plan finds the first at the origin.
  */
 export function planPush(rows: readonly ComparedRow[], table: PushTable, options: PlanOptions): PushPlan {
-  const unsendable: UnsendableRow[] = [];
+  const unsendable = new Map<number, Unsendable>();
   const batches: OpenBatch[] = [];
   const left: number[] = [];
   const matchKeys = new Set<string>();
+  const { limits, rowsMaxOf = () => limits.rowsMax } = options;
   for (const row of rows) {
     const planned = planRow(row, table, options);
     if (planned === null) continue;
     if ('reason' in planned) {
-      unsendable.push(planned);
+      unsendable.set(row.id, planned);
       continue;
     }
-    if (planned.method === 'upsert') {
-      const key = matchKey(planned.row.cells.find(({ column }) => column === table.match)?.value ?? null);
-      if (matchKeys.has(key) || options.isLeaving?.(key) === true) {
-        left.push(row.id);
-        continue;
-      }
-      matchKeys.add(key);
+    const { matchKey: key } = planned.row;
+    if (key !== null && (matchKeys.has(key) || options.isLeaving?.(key) === true)) {
+      left.push(row.id);
+      continue;
     }
-    const { limits, rowsMaxOf = () => limits.rowsMax } = options;
+    if (key !== null) matchKeys.add(key);
     addToBatch(batches, planned, { ...limits, rowsMax: Math.min(limits.rowsMax, rowsMaxOf(row.id)) });
   }
-  return { batches: batches.map(({ method, rows: cut }) => ({ method, rows: cut })), unsendable, left };
+  return { batches, unsendable, left };
 }
 
 /** Kinds of change come one after the other, each with few methods: a row joins the last batch of its method. */
 function addToBatch(batches: OpenBatch[], { method, row, bytes, fileBytes }: PlannedWrite, limits: BatchLimits): void {
-  const { rowsMax, bytesMax, requestBytesMax = REQUEST_BYTES_MAX } = limits;
+  const { rowsMax, bytesMax, requestBytesMax } = limits;
   const open = batches.findLast((batch) => batch.method === method);
   const isFull =
     open === undefined ||
@@ -210,8 +214,7 @@ function addToBatch(batches: OpenBatch[], { method, row, bytes, fileBytes }: Pla
   open.fileBytes += fileBytes;
 }
 
-interface OpenBatch {
-  readonly method: WriteMethod;
+interface OpenBatch extends PlannedBatch {
   readonly rows: PlannedRow[];
   /** The smallest limit of its rows. */
   rowsMax: number;
@@ -227,96 +230,79 @@ interface PlannedWrite {
 }
 
 /** Null for a row that has nothing to send. */
-function planRow(row: ComparedRow, table: PushTable, options: PlanOptions): PlannedWrite | UnsendableRow | null {
-  const { id, base, local, columns } = row;
-  const cells = columns.map((column) => ({ column, value: cellOf(local, column) }));
+function planRow(row: ComparedRow, table: PushTable, options: PlanOptions): PlannedWrite | Unsendable | null {
+  const { id, kind, local, columns } = row;
+  const [problem] = row.problems;
+  if (problem !== undefined) return { column: null, reason: problem };
+  const cells = local === null ? [] : columns.map((column) => ({ column, value: cellOf(local, column) }));
+  if (kind === 'update' && cells.length === 0) return null;
   const planned =
-    local === null
-      ? ({ method: 'delete', row: { id, kind: 'delete', cells: [], madeMatch: null } } as const)
-      : base === null
-        ? planInsert({ ...local, id }, cells, table, options.makeMatch)
-        : planUpdate(id, cells, table);
-  if (planned === null || 'reason' in planned) return planned;
-  const measured = measureRow(planned.row, table.columns, options);
-  return 'reason' in measured ? measured : { ...planned, ...measured };
+    kind === 'insert'
+      ? planInsert(must(local, 'an insert is here'), cells, table, options.makeMatch)
+      : { method: kind, cells, madeMatch: null, matchKey: null };
+  if ('reason' in planned) return planned;
+  const { method, ...rest } = planned;
+  const measured = measureCells(rest.cells, table.columns, options);
+  return 'reason' in measured ? measured : { method, row: { id, kind, ...rest }, ...measured };
 }
 
-type Planned = { readonly method: WriteMethod; readonly row: PlannedRow } | UnsendableRow;
-
-function planUpdate(id: number, cells: readonly SentCell[], { columns }: PushTable): Planned | null {
-  if (cells.length === 0) return null;
-  const problem = cellProblem(cells, columns);
-  if (problem !== null) return { id, kind: 'update', ...problem };
-  return { method: 'update', row: { id, kind: 'update', cells, madeMatch: null } };
-}
+type PlannedInsert = Pick<PlannedRow, 'cells' | 'madeMatch' | 'matchKey'> & { readonly method: 'create' | 'upsert' };
 
 function planInsert(
   local: Row,
   cells: readonly SentCell[],
   { columns, match, addRefusal }: PushTable,
   makeMatch: MakeMatch,
-): Planned {
-  const { id } = local;
-  const refuse = (reason: string, column: number | null): UnsendableRow => ({ id, kind: 'insert', column, reason });
-  const insert = (method: 'create' | 'upsert', sent: readonly SentCell[], madeMatch: string | null = null) => ({
-    method,
-    row: { id, kind: 'insert', cells: sent, madeMatch } as const,
-  });
-  if (addRefusal !== null) return { id, kind: 'insert', column: null, ...addRefusal };
+): PlannedInsert | Unsendable {
+  if (addRefusal !== null) return addRefusal;
   // A row without any value is intended; a row whose values cannot be sent must not become one.
   if (cells.length === 0 && local.values.some((value) => value !== null)) {
     const reason = 'the calling user may write none of the columns in which it has a value';
-    return { ...refuse(reason, null), hope: 'later' };
+    return { column: null, reason, hope: 'later' };
   }
-  const problem = cellProblem(cells, columns);
-  if (problem !== null) return { id, kind: 'insert', ...problem };
-  if (match === null) return insert('create', cells);
+  const created = { method: 'create', cells, madeMatch: null, matchKey: null } as const;
+  if (match === null) return created;
   const column = columnAt(columns, match);
   const value = cellOf(local, match);
-  // An upsert by a value that cannot be looked up might overwrite a row; the origin then refuses a create.
-  if (value !== null && value !== '') return insert(filterOfValue(column, value) === null ? 'create' : 'upsert', cells);
+  if (value !== null && value !== '') {
+    // An upsert by a value that cannot be looked up might overwrite a row; the origin then refuses a create.
+    return filterOfValue(column, value) === null
+      ? created
+      : { ...created, method: 'upsert', matchKey: matchKey(value) };
+  }
   // The origin numbers such a column itself, or accepts only numbers: no value can be generated.
-  if (column.type !== 'Text') return insert('create', cells);
+  if (column.type !== 'Text') return created;
   const charsMax = column.width === null || column.width <= 0 ? Infinity : column.width;
   if (charsMax < MADE_MATCH_CHARS_MIN)
-    return refuse(`"${column.name}" is too narrow for a value made up here: fill it`, match);
+    return { column: match, reason: `"${column.name}" is too narrow for a value made up here: fill it` };
   const made = makeMatch(charsMax);
   const others = cells.filter((cell) => cell.column !== match);
-  return insert(
-    'upsert',
-    [...others, { column: match, value: made }].toSorted((a, b) => a.column - b.column),
-    made,
-  );
+  const sent = [...others, { column: match, value: made }].toSorted((a, b) => a.column - b.column);
+  return { method: 'upsert', cells: sent, madeMatch: made, matchKey: matchKey(made) };
 }
 
-function cellProblem(
+/** Bytes of a row and of its files, or why its cells cannot be sent. */
+function measureCells(
   cells: readonly SentCell[],
   columns: readonly PushColumn[],
-): Pick<UnsendableRow, 'column' | 'reason'> | null {
-  for (const { column, value } of cells) {
-    const reason = value === null ? null : TYPE_RULES[columnAt(columns, column).type].sendProblem(value);
-    if (reason !== null) return { column, reason };
-  }
-  return null;
-}
-
-/** Bytes of a row and of its files, or why they cannot be sent. */
-function measureRow(
-  row: PlannedRow,
-  columns: readonly PushColumn[],
-  { limits: { requestBytesMax = REQUEST_BYTES_MAX }, measureFile }: PlanOptions,
-): Pick<PlannedWrite, 'bytes' | 'fileBytes'> | UnsendableRow {
-  const { id, kind, cells } = row;
-  const bytes = bytesOf(row, columns);
+  { limits: { requestBytesMax }, measureFile }: PlanOptions,
+): Pick<PlannedWrite, 'bytes' | 'fileBytes'> | Unsendable {
+  let bytes = ROW_BYTES;
   let fileBytes = 0;
+  let fileColumn: number | null = null;
   for (const { column, value } of cells) {
-    if (uploadName(columnAt(columns, column).type, value) === null) continue;
+    const { name, type } = columnAt(columns, column);
+    const reason = value === null ? null : TYPE_RULES[type].sendProblem(value);
+    if (reason !== null) return { column, reason };
+    bytes += name.length * 3 + 8 + (typeof value === 'string' ? value.length * 3 : 24);
+    if (uploadName(type, value) === null) continue;
     const measured = measureFile(String(value));
-    if ('problem' in measured) return { id, kind, column, reason: measured.problem };
+    if ('problem' in measured) return { column, reason: measured.problem };
     fileBytes += measured.bytes + FILE_PART_BYTES;
-    if (bytes + fileBytes > requestBytesMax) return { id, kind, column, reason: tooLarge(requestBytesMax) };
+    fileColumn = column;
   }
-  return { bytes, fileBytes };
+  const isTooLarge = fileColumn !== null && bytes + fileBytes > requestBytesMax;
+  return isTooLarge ? { column: fileColumn, reason: tooLarge(requestBytesMax) } : { bytes, fileBytes };
 }
 
 /** Why files of so many bytes cannot be sent. */
@@ -327,18 +313,8 @@ export function tooLarge(requestBytesMax: number): string {
 /** Bytes of the headers of a file's part, with a long name in both spellings. */
 const FILE_PART_BYTES = 2_048;
 
-/** Bytes around the cells of a row. */
+/** Bytes around the cells of a row; each takes three for a character of UTF-16 at most, or six where it has to be escaped, which is rare. */
 const ROW_BYTES = 32;
-
-/** Bytes of a row on the wire at most: three for a character of UTF-16, or six where it has to be escaped, which is rare. */
-function bytesOf({ cells }: PlannedRow, columns: readonly PushColumn[]): number {
-  let bytes = ROW_BYTES;
-  for (const { column, value } of cells) {
-    bytes += columnAt(columns, column).name.length * 3 + 8;
-    bytes += typeof value === 'string' ? value.length * 3 : 24;
-  }
-  return bytes;
-}
 
 function columnAt(columns: readonly PushColumn[], index: number): PushColumn {
   return must(columns[index], 'a cell names a column of its table');

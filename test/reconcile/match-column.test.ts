@@ -29,7 +29,7 @@ test.each([
 ] as const)('a match value that %s', (_what, holder, known, verdict, last) => {
   const judge = (isLast: boolean): string => {
     const judged = judgeHolder(holder, known, { match: 0, columns: COLUMNS, isLast });
-    return typeof judged === 'string' ? judged : judged.hope;
+    return typeof judged === 'string' ? judged : (judged.hope ?? 'never');
   };
 
   expect([judge(false), judge(true)]).toEqual([verdict, last]);

@@ -217,7 +217,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/record-batch.ts',
-        find: "if (rows.some(({ kind }) => kind === 'insert')) countBatch(tx);",
+        find: "if (kind === 'insert') countBatch(tx);",
         replace: '',
       },
     ],
@@ -406,9 +406,9 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/push-plan.ts',
-        find: 'const cells = columns.map((column) => ({ column, value: cellOf(local, column) }));',
+        find: 'const cells = local === null ? [] : columns.map((column) => ({ column, value: cellOf(local, column) }));',
         replace:
-          'const cells = table.columns.flatMap(({ writable }, column) => (local !== null && writable && (cellOf(local, column) ?? cellOf(base, column)) !== null ? [{ column, value: cellOf(local, column) }] : []));',
+          'const cells = table.columns.flatMap(({ writable }, column) => (local !== null && writable && (cellOf(local, column) ?? cellOf(row.base, column)) !== null ? [{ column, value: cellOf(local, column) }] : []));',
       },
     ],
   },
