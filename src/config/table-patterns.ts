@@ -5,7 +5,7 @@
  * The most specific pattern that matches decides alone. Options of several patterns are never mixed, so that one line of the file
  * tells all there is to know of a table.
  */
-import { comparePatterns, matcherOf, matchesPattern } from '../base/name-pattern.ts';
+import { comparePatterns, matcherOf } from '../base/name-pattern.ts';
 import type { ConfiguredTables } from '../reconcile/option-bindings.ts';
 import type { TableOptions } from './options.ts';
 
@@ -48,7 +48,6 @@ export function tableRules(tables: Readonly<Record<string, TableOptions>>): Tabl
         const rule = ruleOf(tableName);
         return rule === null ? null : keyOf(rule);
       },
-      matches: matchesPattern,
     },
   };
 }

@@ -49,7 +49,7 @@ import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/request-paths.ts';
 import type { RowPage, TableSummary } from '../wire/schema.ts';
 import type { LocalShape, PreparedTable, PullContext, TableSettings } from './context.ts';
-import { describeTable, requireShapeOf, storedDescription } from './table-description.ts';
+import { describeTable, storedDescription } from './table-description.ts';
 import { findChangedWindows, orNone, readChangedWindows } from './fingerprint.ts';
 import { applySchema } from './apply-schema.ts';
 import { proveDeletes } from './suspected-deletes.ts';
@@ -411,7 +411,7 @@ async function storeChanges(
   if (news.length === 0 && page.unreadable.length === 0) return;
   const ids = [...news, ...page.unreadable].map(({ id }) => id);
   const what = `Storing what changed in ${target.localName}`;
-  await requireShapeOf(context, table, page);
+  if (table.twoWay !== null) await table.requireShape();
   const store = (tx: Tx): RowChanges => {
     const at = stampFromMs(clock.nowMs());
     return storeAnswer(tx, table, { rows: news, unreadable: page.unreadable, ids }, { at, offPage: ids });

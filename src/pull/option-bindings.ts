@@ -46,7 +46,7 @@ export async function bindOptions(
     configured,
     isConfirmed: confirmedBy(replica, options),
   });
-  const strays = settings.configured === undefined ? [] : strayKeys(configured, bindings);
+  const strays = strayKeys(configured, bindings);
   const excluding = strays.filter(({ excludes }) => excludes);
   const isOpen = configured.keys.some(({ key, says }) => key.includes('*') && says !== 'false');
   if (excluding.length > 0 && isOpen && readTables(replica).length === 0) {
@@ -92,7 +92,6 @@ function configuredByName({ tableOptions }: PullSettings): ConfiguredTables {
   return {
     keys: [],
     find: (name) => (tableOptions(name) === null ? null : { key: name, says: '', excludes: false }),
-    matches: (key, name) => key === name,
   };
 }
 

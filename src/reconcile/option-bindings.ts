@@ -2,6 +2,7 @@
  * Which key of the configuration applies to each table of the origin. What is under a table's name binds to its id when it first matches. So
  * a rename at the origin brings nothing here that was to stay out. The binding ends when a person changes the configuration. Pure.
  */
+import { matchesPattern } from '../base/name-pattern.ts';
 import { printable } from '../base/text.ts';
 import type { Misnamed } from './account/facts.ts';
 
@@ -18,8 +19,6 @@ export interface ConfiguredTables {
   readonly keys: readonly ConfiguredKey[];
   /** The key that decides on a name; null for none. */
   find(name: string): ConfiguredKey | null;
-  /** Whether a key matches a name, regardless of the others. */
-  matches(key: string, name: string): boolean;
 }
 
 export interface Binding {
@@ -152,7 +151,7 @@ export function strayKeys(configured: ConfiguredTables, tables: readonly Binding
     ...new Set(tables.flatMap(({ name, boundName }) => (boundName === null ? [name] : [name, boundName]))),
   ];
   return configured.keys
-    .filter(({ key }) => key !== '*' && !names.some((name) => configured.matches(key, name)))
+    .filter(({ key }) => key !== '*' && !names.some((name) => matchesPattern(key, name)))
     .map(({ key, excludes }) => ({ key, excludes, nearest: nearestName(key, names) }));
 }
 

@@ -6,9 +6,9 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { asRowsyncError, RowsyncError, usageError } from '../../base/errors.ts';
 import { createLogger } from '../../base/log.ts';
+import { matchesPattern } from '../../base/name-pattern.ts';
 import { origin as originOptions } from '../../config/origin-options.ts';
 import { processEnvironment, readNamedSecret, SecretSources } from '../../config/secrets.ts';
-import { tableRules } from '../../config/table-patterns.ts';
 import { readOriginRoute } from '../../config/proxy.ts';
 import { openOrigin, type Origin } from '../../origin/client.ts';
 import { areRightsUnknown, describeWithRights } from '../shared/described-rights.ts';
@@ -218,8 +218,7 @@ async function askTables(prompter: Prompter, tables: readonly TableSummary[]): P
   const text = await prompter.ask('Tables to copy, separated by commas; * matches any text', {
     preset: '*',
     complain: (given) => {
-      const rules = tableRules({});
-      const isUsed = (name: string): boolean => tables.some(({ recordName }) => rules.byName.matches(name, recordName));
+      const isUsed = (name: string): boolean => tables.some(({ recordName }) => matchesPattern(name, recordName));
       const unused = splitNames(given).filter((name) => !isUsed(name));
       return unused.length === 0 ? null : `There is no table ${guessed(unused, tables)}; capital letters count.`;
     },

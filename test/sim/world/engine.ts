@@ -414,7 +414,6 @@ export class Life {
         if (modules.readDescribed(replica).length === 0 && !isBeside(name)) names.add(name);
         return { key: names.has(name) ? name : '*', says: names.has(name) ? 'named' : 'star', excludes: false };
       },
-      matches: (key, name) => key === '*' || key === name,
       applies: (name) => names.has(modules.boundNameOf(replica, name)),
     };
   }
