@@ -3,6 +3,7 @@
  *
  * Wall time is for stamps and display; durations are measured with `monotonicMs`, because the wall clock can jump.
  */
+import { setTimeout } from 'node:timers/promises';
 
 export interface Clock {
   /** Wall time in epoch milliseconds. */
@@ -19,17 +20,8 @@ export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
   random: () => Math.random(),
-  sleep: (ms, signal) =>
-    new Promise((resolve) => {
-      if (signal?.aborted) return resolve();
-      const finish = (): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', finish);
-        resolve();
-      };
-      const timer = setTimeout(finish, ms);
-      signal?.addEventListener('abort', finish);
-    }),
+  // An abort ends it.
+  sleep: (ms, signal) => setTimeout(ms, undefined, { signal }).catch(() => undefined),
 };
 
 /** Epoch milliseconds as `YYYY-MM-DDThh:mm:ssZ`, the form of every stamp in the replica (seconds, UTC). */

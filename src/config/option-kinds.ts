@@ -39,19 +39,15 @@ interface NumberOption {
 }
 
 export function integerOption(option: NumberOption) {
-  const error = `must be a whole number from ${option.from} to ${option.to}`;
-  return z
-    .int({ error })
-    .min(option.from, { error })
-    .max(option.to, { error })
-    .default(option.default)
-    .meta({ description: `${option.doc} Unit: ${option.unit}.` });
+  return numberOption(z.int, `must be a whole number from ${option.from} to ${option.to}`, option);
 }
 
 export function decimalNumber(option: NumberOption) {
-  const error = `must be a number from ${option.from} to ${option.to}`;
-  return z
-    .number({ error })
+  return numberOption(z.number, `must be a number from ${option.from} to ${option.to}`, option);
+}
+
+function numberOption(kind: (given: { error: string }) => z.ZodNumber, error: string, option: NumberOption) {
+  return kind({ error })
     .min(option.from, { error })
     .max(option.to, { error })
     .default(option.default)
