@@ -3,11 +3,9 @@
  * `RowsyncError`s. The sandbox has the other side of each (sandbox/wire/format.ts).
  */
 import * as json from './json.ts';
-import type { ValueReader } from './column-types.ts';
 import type {
   AttachmentInfo,
   ColumnShape,
-  ColumnType,
   DatabaseDescriptor,
   Rollup,
   RollupShape,
@@ -15,7 +13,6 @@ import type {
   TableDescriptor,
   UserDescriptor,
 } from './schema.ts';
-import { readOutput, readXmlOutput } from './values.ts';
 import * as writes from './writes.ts';
 import * as xml from './xml.ts';
 
@@ -52,25 +49,23 @@ export interface WireFormat {
 }
 
 /** In what one format differs from the other. */
-interface Syntax extends Pick<
-  WireFormat,
-  'extension' | 'contentType' | 'readRows' | 'carriesInput' | 'writeInputRows'
-> {
+interface Syntax extends Pick<WireFormat, 'extension' | 'contentType' | 'carriesInput' | 'writeInputRows'> {
   /** What JSON.parse gives of the document. */
   readonly parse: (text: string, what: string, form: xml.DocumentForm) => unknown;
   /** The same of an error; undefined for what is none. */
   readonly parseError: (text: string) => unknown;
-  readonly readerOf: (type: ColumnType) => ValueReader;
+  readonly rows: json.RowForm;
 }
 
-function formatFrom({ parse, parseError, readerOf, ...syntax }: Syntax): WireFormat {
+function formatFrom({ parse, parseError, rows, ...syntax }: Syntax): WireFormat {
   return {
     ...syntax,
     readDatabase: (text, what) => json.readDatabase(parse(text, what, 'fields'), what),
     readTable: (text, what) => json.readTable(parse(text, what, 'fields'), what),
     readUser: (text, what) => json.readUser(parse(text, what, 'fields'), what),
     readColumnNames: (text, what) => json.readColumnNames(parse(text, what, 'rows'), what),
-    readRollups: (text, columns, what) => json.readRollups(parse(text, what, 'rows'), columns, what, readerOf),
+    readRows: (text, columns, what, maskKey) => json.readRows(parse(text, what, 'rows'), columns, what, rows, maskKey),
+    readRollups: (text, columns, what) => json.readRollups(parse(text, what, 'rows'), columns, what, rows),
     readStatuses: (text, rowCount, what) => writes.readStatuses(parse(text, what, 'list'), rowCount, what),
     readAttachments: (text, what) => json.readAttachments(parse(text, what, 'list'), what),
     readError: (text) => json.readError(parseError(text)),
@@ -84,8 +79,7 @@ export const WIRE_FORMATS: Readonly<Record<Extension, WireFormat>> = {
     contentType: 'application/json;charset=utf-8',
     parse: json.parseBody,
     parseError: parseJsonError,
-    readerOf: readOutput,
-    readRows: (text, columns, what, maskKey) => json.readRows(json.parseBody(text, what), columns, what, maskKey),
+    rows: json.JSON_ROWS,
     carriesInput: () => true,
     writeInputRows: writes.writeInputRows,
   }),
@@ -94,8 +88,7 @@ export const WIRE_FORMATS: Readonly<Record<Extension, WireFormat>> = {
     contentType: 'text/xml;charset=utf-8',
     parse: xml.parseXmlBody,
     parseError: xml.parseXmlError,
-    readerOf: readXmlOutput,
-    readRows: xml.readXmlRows,
+    rows: xml.XML_ROWS,
     carriesInput: xml.carriesXmlInput,
     writeInputRows: xml.writeXmlInputRows,
   }),
