@@ -3,16 +3,7 @@
  * `RowsyncError`s. The sandbox has the other side of each (sandbox/wire/format.ts).
  */
 import * as json from './json.ts';
-import type {
-  AttachmentInfo,
-  ColumnShape,
-  DatabaseDescriptor,
-  Rollup,
-  RollupShape,
-  RowPage,
-  TableDescriptor,
-  UserDescriptor,
-} from './schema.ts';
+import type { ColumnShape, RollupShape } from './schema.ts';
 import * as writes from './writes.ts';
 import * as xml from './xml.ts';
 
@@ -22,54 +13,42 @@ export type Extension = 'json' | 'xml';
 /** Reads a document; `what` names the request in complaints. */
 export type DocumentReader<T> = (text: string, what: string) => T;
 
-/** One format as the client uses it; `zone` is the calling user's. */
-export interface WireFormat {
+/** One format as the client uses it. */
+export type WireFormat = ReturnType<typeof formatFrom>;
+
+/** In what one format differs from the other. */
+interface Syntax {
   readonly extension: Extension;
   /** The Content-Type of answers and of bodies. */
   readonly contentType: string;
-  readonly readDatabase: DocumentReader<DatabaseDescriptor>;
-  readonly readTable: DocumentReader<TableDescriptor>;
-  readonly readUser: DocumentReader<UserDescriptor>;
-  readonly readAttachments: DocumentReader<readonly AttachmentInfo[]>;
-  /** The names of the columns that the first row has; null without a row. */
-  readonly readColumnNames: DocumentReader<ReadonlySet<string> | null>;
-
-  /** Reads the rows of Select or Retrieve; `columns` gives the order of each row's values, `maskKey` is needed where one is hashed. */
-  readRows(text: string, columns: readonly ColumnShape[], what: string, maskKey?: string | null): RowPage;
-  readRollups(text: string, columns: readonly RollupShape[], what: string): readonly Rollup[];
-  /** Reads the answer of a write or a delete of `rowCount` rows. */
-  readStatuses(text: string, rowCount: number, what: string): readonly writes.StatusDescriptor[];
-  /** Undefined when the text is something else than an error. */
-  readError(text: string): json.ErrorDescriptor | undefined;
-
-  /** Whether the format can say every value of the rows; JSON can. */
-  carriesInput(rows: readonly writes.OutgoingRow[]): boolean;
-  /** @throws RowsyncError `origin.unsendable`, in XML. */
-  writeInputRows(rows: readonly writes.OutgoingRow[], zone: string): string;
-}
-
-/** In what one format differs from the other. */
-interface Syntax extends Pick<WireFormat, 'extension' | 'contentType' | 'carriesInput' | 'writeInputRows'> {
   /** What JSON.parse gives of the document. */
   readonly parse: (text: string, what: string, form: xml.DocumentForm) => unknown;
   /** The same of an error; undefined for what is none. */
   readonly parseError: (text: string) => unknown;
   readonly rows: json.RowForm;
+  /** Whether the format can say every value of the rows; JSON can. */
+  readonly carriesInput: (rows: readonly writes.OutgoingRow[]) => boolean;
+  /** Writes rows for a user in `zone`. @throws RowsyncError `origin.unsendable`. */
+  readonly writeInputRows: (rows: readonly writes.OutgoingRow[], zone: string) => string;
 }
 
-function formatFrom({ parse, parseError, rows, ...syntax }: Syntax): WireFormat {
+function formatFrom({ parse, parseError, rows, ...syntax }: Syntax) {
   return {
     ...syntax,
-    readDatabase: (text, what) => json.readDatabase(parse(text, what, 'fields'), what),
-    readTable: (text, what) => json.readTable(parse(text, what, 'fields'), what),
-    readUser: (text, what) => json.readUser(parse(text, what, 'fields'), what),
-    readColumnNames: (text, what) => json.readColumnNames(parse(text, what, 'rows'), what),
-    readRows: (text, columns, what, maskKey) => json.readRows(parse(text, what, 'rows'), columns, what, rows, maskKey),
-    readRollups: (text, columns, what) => json.readRollups(parse(text, what, 'rows'), columns, what, rows),
-    readStatuses: (text, rowCount, what) => writes.readStatuses(parse(text, what, 'list'), rowCount, what),
-    readAttachments: (text, what) => json.readAttachments(parse(text, what, 'list'), what),
-    readError: (text) => json.readError(parseError(text)),
-  };
+    readDatabase: (text: string, what: string) => json.readDatabase(parse(text, what, 'fields'), what),
+    readTable: (text: string, what: string) => json.readTable(parse(text, what, 'fields'), what),
+    readUser: (text: string, what: string) => json.readUser(parse(text, what, 'fields'), what),
+    readColumnNames: (text: string, what: string) => json.readColumnNames(parse(text, what, 'rows'), what),
+    readRows: (text: string, columns: readonly ColumnShape[], what: string, maskKey?: string | null) =>
+      json.readRows(parse(text, what, 'rows'), columns, what, rows, maskKey),
+    readRollups: (text: string, columns: readonly RollupShape[], what: string) =>
+      json.readRollups(parse(text, what, 'rows'), columns, what, rows),
+    /** Reads the answer of a write or a delete of `rowCount` rows. */
+    readStatuses: (text: string, rowCount: number, what: string) =>
+      writes.readStatuses(parse(text, what, 'list'), rowCount, what),
+    readAttachments: (text: string, what: string) => json.readAttachments(parse(text, what, 'list'), what),
+    readError: (text: string) => json.readError(parseError(text)),
+  } as const;
 }
 
 /** The format that an extension names. */
