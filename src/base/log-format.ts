@@ -2,14 +2,12 @@
  * Formats a line of the log: JSON for programs, JSON behind a priority for journald (sd-daemon(3)), or one short line
  * for people at a terminal.
  */
+import { printable } from './text.ts';
 
 export type LogForm = 'json' | 'journal' | 'terminal';
 
 /** The priorities of syslog that journald reads from the start of a line. */
 const PRIORITY_BY_LEVEL: Readonly<Record<string, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
-
-/** Characters that a terminal acts on. */
-const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 export function formLine(line: string, form: LogForm): string {
   if (form === 'json') return line;
@@ -20,7 +18,7 @@ export function formLine(line: string, form: LogForm): string {
   const time = String(fields.get('time')).slice(11, 19);
   const facts = [...fields].filter(([name]) => !['level', 'time', 'event'].includes(name));
   const text = facts.map(([name, value]) => ` ${name}=${factText(value)}`).join('');
-  return `${time} ${level.padEnd(5)} ${String(fields.get('event'))}${text.replaceAll(UNSAFE, ' ')}\n`;
+  return `${time} ${level.padEnd(5)} ${String(fields.get('event'))}${printable(text)}\n`;
 }
 
 /** Lines of plain text with the priority of a level in front of each. */

@@ -13,7 +13,7 @@ export function matchesPattern(
 }
 
 export function matcherOf(pattern: string, ignoreCase = false): (text: string) => boolean {
-  const pieces = pattern.split('*').map((piece) => piece.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
+  const pieces = pattern.split('*').map((piece) => RegExp.escape(piece));
   const expressions = pieces.map((piece, index) => {
     const isFirst = index === 0;
     const isLast = index === pieces.length - 1;

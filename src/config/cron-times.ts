@@ -59,7 +59,7 @@ export function cronComplaint(text: string): string | null {
 export function scheduleOf(text: string, zone: string): Schedule {
   const cron = new CronTime(text, 'UTC');
   const everyHour = (text.trim().split(/\s+/)[1] ?? '').startsWith('*');
-  return { text, nextMs: (afterMs) => nextInstant({ cron, zone, everyHour }, afterMs) };
+  return { text, nextMs: (afterMs) => nextInstant(cron, zone, { everyHour, afterMs }) };
 }
 
 /** When an expression is due, in words where it is one of the usual ones. */
@@ -80,12 +80,6 @@ function everyText(field: string, size: number, unit: string): string | null {
   return step === 1 ? `every ${unit}` : `every ${step} ${unit}s`;
 }
 
-interface Parts {
-  readonly cron: CronTime;
-  readonly zone: string;
-  readonly everyHour: boolean;
-}
-
 /**
  * The first matching local time after another, both as if they were UTC. The package looks no further than eight years past the
  * time of the machine, which may have been set back a moment ago. So it is asked about the same day 400 years earlier, when
@@ -96,7 +90,11 @@ function nextLocal(cron: CronTime, localMs: number): number {
 }
 
 /** Goes through the local times that match, and takes the instants that each one names. */
-function nextInstant({ cron, zone, everyHour }: Parts, afterMs: number): number {
+function nextInstant(
+  cron: CronTime,
+  zone: string,
+  { everyHour, afterMs }: { readonly everyHour: boolean; readonly afterMs: number },
+): number {
   let soonestMs = Infinity;
   // Clocks that go back within a day show these local times once more.
   let localMs = afterMs + Math.min(offsetMsAt(afterMs, zone), offsetMsAt(afterMs + DAY_MS, zone));

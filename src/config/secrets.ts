@@ -6,7 +6,7 @@
  * Invariant: no secret, and nothing that could be one, gets into a problem or a warning (I16).
  */
 import { statSync } from 'node:fs';
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { readShortText } from '../base/file-system.ts';
 
 import type { Credentials } from '../origin/credentials.ts';
@@ -172,10 +172,8 @@ function readSecretFile(option: readonly string[], path: string, sources: Secret
 
 /** systemd guards its credentials with an access list that the plain mode bits do not show. */
 export function isSystemdCredential(path: string, environment: Environment): boolean {
-  const folder = environment['CREDENTIALS_DIRECTORY'];
-  if (folder === undefined || folder === '') return false;
-  const below = relative(folder, path);
-  return below !== '' && !below.startsWith('..') && !isAbsolute(below) && join(folder, below) === path;
+  const { CREDENTIALS_DIRECTORY: folder = '' } = environment;
+  return folder !== '' && resolve(path).startsWith(`${resolve(folder)}/`);
 }
 
 /** A secret as it was found in `shown`; null where it cannot be one. */

@@ -14,7 +14,7 @@ import type { FileRule } from '../reconcile/files.ts';
 import type { Config } from './load.ts';
 import { findMaskKey, maskKey } from './mask-key.ts';
 import { isPushed } from './table-options.ts';
-import type { TableRule } from './table-patterns.ts';
+import type { TableRule, TableRules } from './table-patterns.ts';
 
 /** How to open the origin of a configuration that was loaded with its credentials. */
 export function originSettings({ origin, limits, replica }: Config): OriginSettings {
@@ -50,10 +50,7 @@ export function pullSettings(
     maxDeletePercent: safety.maxDeletePercent,
     names: replica.names,
     concurrency: limits.concurrency,
-    tableOptions: (table) => {
-      const rule = tables.find(table);
-      return rule === null ? null : tableSettings(rule);
-    },
+    tableOptions: ofTable(tables, tableSettings),
     ownNameOf: (table) => tables.find(table)?.options.name,
     configured: tables.byName,
   };
@@ -77,14 +74,16 @@ export function pushSettings(config: Config): PushSettings {
     maxPushRows: safety.maxPushRows,
     maxDeletePercent: safety.maxDeletePercent,
     concurrency: limits.concurrency,
-    tableOptions: (table) => {
-      const rule = tables.find(table);
-      return rule === null ? null : (tableSettings(rule).editing ?? null);
-    },
-    columns: (table) => {
-      const rule = tables.find(table);
-      return rule === null ? null : columnChoice(rule);
-    },
+    tableOptions: ofTable(tables, (rule) => tableSettings(rule).editing ?? null),
+    columns: ofTable(tables, columnChoice),
+  };
+}
+
+/** What is made of the rule for a table; null where there is none. */
+function ofTable<T>(tables: TableRules, make: (rule: TableRule) => T | null): (name: string) => T | null {
+  return (name) => {
+    const rule = tables.find(name);
+    return rule === null ? null : make(rule);
   };
 }
 
@@ -139,10 +138,7 @@ export function filesSettings({ files, limits, replica, tables }: Config): Files
     isShared: replica.shared,
     bytesMax: files.maxBytes ?? null,
     concurrency: limits.concurrency,
-    rule: (table) => {
-      const rule = tables.find(table);
-      return rule === null ? null : fileRule(rule);
-    },
+    rule: ofTable(tables, fileRule),
   };
 }
 

@@ -13,9 +13,7 @@ import type { TableOptions } from './options.ts';
 export interface TableRules {
   /** The pattern that decides on a table and its options; null where none matches, or the matching one says false. */
   find(tableName: string): TableRule | null;
-  /** Every pattern of the configuration, the most specific first. */
-  readonly patterns: readonly string[];
-  /** Every pattern that does not say false, with its options, in the same order. */
+  /** Every pattern that does not say false, with its options, the most specific first. */
   readonly rules: readonly TableRule[];
   /** What the patterns say of names as they are, for the decision which table is bound to which. */
   readonly byName: ConfiguredTables;
@@ -36,7 +34,6 @@ export function tableRules(tables: Readonly<Record<string, TableOptions>>): Tabl
     return rules.find(({ pattern }) => pattern === name) ?? rules.find(({ isMatch }) => isMatch(name)) ?? null;
   };
   return {
-    patterns: rules.map((rule) => rule.pattern),
     rules: rules.flatMap(({ pattern, options }) => (options === false ? [] : [{ pattern, options }])),
     find: (tableName) => {
       const rule = ruleOf(tableName);

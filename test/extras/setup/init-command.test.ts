@@ -214,7 +214,7 @@ test('takes options without a terminal, and names all that are missing', async (
     needsCredentials: true,
     sections: SECTIONS,
   }).config;
-  expect(tables.patterns.toSorted()).toEqual(['Cust*', 'Customer', 'Order']);
+  expect(tables.byName.keys.map(({ key }) => key).toSorted()).toEqual(['Cust*', 'Customer', 'Order']);
   expect(tables.find('Customer')?.options).toMatchObject({ push: true, match: 'External Id' });
 });
 
