@@ -125,7 +125,6 @@ export const ERROR_CODES = {
   'sink.foreign': 'A table or a column that rowsync did not make has the name of one that is to be sent.',
   'sink.inTheWay': 'Something that depends on a table of a sink keeps it from being changed.',
   'sink.taken': 'The schema of a sink has rows of another replica, or of this one from before it was made anew.',
-  'sink.differs': 'A table of a sink differs from the replica.',
   'daemon.listen': 'The daemon cannot listen on the address of `http.listen`.',
   'service.failed': 'The systemd service cannot be set up or asked: a file or a program of the system failed.',
   'sandbox.option': 'An option of the sandbox has a value that it cannot work with.',

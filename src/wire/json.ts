@@ -395,7 +395,7 @@ export function readRollups(
   });
 }
 
-interface CellReader extends Pick<RowForm, 'reasonOf'> {
+interface NamedReader extends Pick<RowForm, 'reasonOf'> {
   readonly name: string;
   /** True for names such as `__proto__` that every object seems to have. */
   readonly inherited: boolean;
@@ -410,10 +410,10 @@ interface ReadValues {
 /** No row has faults but the few that cannot be read. */
 const NO_FAULTS: readonly UnreadableCell[] = [];
 
-function readValues(object: JsonObject, readers: readonly CellReader[], what: string): ReadValues {
+function readValues(object: JsonObject, readers: readonly NamedReader[], what: string): ReadValues {
   const values: Value[] = [];
   let faults = NO_FAULTS;
-  const read = (reader: CellReader, raw: unknown): void => {
+  const read = (reader: NamedReader, raw: unknown): void => {
     const value = reader.read(raw);
     if (value === undefined) faults = [...faults, { column: reader.name, reason: reader.reasonOf(raw) }];
     values.push(value ?? null);

@@ -95,7 +95,7 @@ function parseRows(text: string, what: string): readonly JsonObject[] {
   };
   readResponse(text, what, ({ name, attributes, children }) => {
     if (name !== 'row') throw json.unexpected(what, `element ${rows.length + 1} of the answer is not a <row>`);
-    const row = new RowFields();
+    const row = new XmlRow();
     for (const cell of children) row[nameOf(cell)] = rawValueOf(cell);
     for (const attribute of attributes) row[`@row.${attribute.name}`] = fieldOf(attribute);
     rows.push(row);
@@ -104,10 +104,10 @@ function parseRows(text: string, what: string): readonly JsonObject[] {
 }
 
 /** The fields of a row: any name is one, even `__proto__`. Literals without a prototype take V8 longer. */
-class RowFields {
+class XmlRow {
   [name: string]: unknown;
 }
-Object.setPrototypeOf(RowFields.prototype, null);
+Object.setPrototypeOf(XmlRow.prototype, null);
 
 /** What JSON has in the place of an attribute of a row. */
 function fieldOf({ name, value }: XmlAttribute): unknown {

@@ -186,7 +186,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   console: [],
   'node:process': [],
   'node:timers': [],
-  'node:timers/promises': [],
+  'node:timers/promises': CLOCK,
   'node:perf_hooks': ['src/extras/http/loop-delay.ts'],
   'node:console': [],
 };
