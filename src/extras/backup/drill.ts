@@ -18,8 +18,9 @@ import { readContents } from '../../replica/bookkeeping/files.ts';
 import { readTables, type TableRecord } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
-import { queryNumber, queryRows } from '../../replica/query.ts';
+import { queryNumber, queryRows, queryText } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
+import { hasTable } from '../../replica/schema-objects.ts';
 import { earlierBackups } from './backup.ts';
 import { datedBackups } from './replica-copy.ts';
 
@@ -50,12 +51,7 @@ export async function drillBackup(
   const about = { at: stampFromMs(nowMs), path };
   try {
     using reader = openReader(path);
-    const verdict = String(
-      reader
-        .prepare(sql`SELECT integrity_check FROM pragma_integrity_check LIMIT 1`)
-        .pluck()
-        .get(),
-    );
+    const verdict = queryText(reader, sql`SELECT integrity_check FROM pragma_integrity_check LIMIT 1`);
     if (verdict !== 'ok') return { ...about, ...nothing, problem: `SQLite finds it damaged: ${verdict}` };
     onAdvance?.();
     // A file of an earlier version has other tables of ours.
@@ -71,8 +67,7 @@ function countRows(
   backup: Connection,
   main: Connection | null,
 ): Pick<Drill, 'tableCount' | 'rowCount' | 'tracedCount' | 'problem'> {
-  const inFile = sql`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?`;
-  const tables = readTables(backup).filter(({ localName }) => queryNumber(backup, inFile, [localName]) === 1);
+  const tables = readTables(backup).filter(({ localName }) => hasTable(backup, localName));
   const since = main === null ? null : lastCommonEntry(backup, main);
   const found = tables.map((table) => {
     const name = ident(table.localName);

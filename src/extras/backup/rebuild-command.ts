@@ -24,6 +24,7 @@ import { isInFlight, type RowState } from '../../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../../replica/base-comparison.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { queryNumbers } from '../../replica/query.ts';
+import { hasTable } from '../../replica/schema-objects.ts';
 import { storedFromValue } from '../../replica/rows.ts';
 import { allOf, ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import type { Row, Value } from '../../wire/schema.ts';
@@ -207,8 +208,7 @@ export function* scriptOfTable(
  * but not which new rows are on their way or in doubt.
  */
 function standInForBooks(from: Connection): readonly string[] {
-  const stands = from.prepare(sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE`);
-  const lost = STAND_INS.filter(({ name }) => stands.get(name) === undefined);
+  const lost = STAND_INS.filter(({ name }) => !hasTable(from, name));
   for (const { table } of lost) from.prepare(table).run();
   return lost.map(({ name }) => name);
 }

@@ -30,6 +30,7 @@ import { checkOwner, runOpen } from '../../replica/database.ts';
 import { replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
 import { takeLock } from '../../replica/lock.ts';
 import { queryNumber, queryTexts } from '../../replica/query.ts';
+import { hasTable } from '../../replica/schema-objects.ts';
 import type { CarryReport } from '../shared/stored-content.ts';
 import { namesIn } from '../shared/file-names.ts';
 import { inheritSeries } from '../shared/sinks.ts';
@@ -177,14 +178,10 @@ function readKin(path: string): string | null {
 
 /** What a file holds of the content that it names; nothing where it is of a version without files. */
 function contentsIn(path: string): readonly StoredContent[] {
-  return withFile(path, READ_ONLY, (db) => (hasFiles(db) ? readContents(db, null) : []));
+  return withFile(path, READ_ONLY, (db) => (hasTable(db, '_rowsync_files') ? readContents(db, null) : []));
 }
 
 export const READ_ONLY = { readonly: true, fileMustExist: true } as const;
-
-function hasFiles(db: Database.Database): boolean {
-  return db.prepare(sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_files'`).get() !== undefined;
-}
 
 export interface RestoreReport extends CopyReport {
   /** Where the former replica is now; null where there was none. */
@@ -224,7 +221,7 @@ export async function restore(
 /** What did not come is missing from now on, and the next pull fetches it. */
 function noteFiles(path: string, { folder, lost }: CarryReport): void {
   withFile(path, {}, (db) => {
-    if (!hasFiles(db)) return;
+    if (!hasTable(db, '_rowsync_files')) return;
     change(db, (tx) => {
       if (folder !== null) storeStoreFolder(tx, folder);
       for (const sha256 of lost) storeContentLost(tx, sha256);

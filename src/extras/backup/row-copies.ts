@@ -7,7 +7,8 @@ import { ident, sql } from '../../base/sql.ts';
 import type { Config } from '../../config/load.ts';
 import type { ForgottenCopies, ForgottenRow } from '../shared/linked-extra.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { queryAny, queryText, queryTexts } from '../../replica/query.ts';
+import { queryAny, queryText } from '../../replica/query.ts';
+import { hasTable } from '../../replica/schema-objects.ts';
 import { earlierBackups } from './backup.ts';
 import { withFile } from '../../replica/copy-file.ts';
 import { READ_ONLY } from './replica-copy.ts';
@@ -62,15 +63,13 @@ const KEPT = [
 ] as const;
 
 function hasRowIn(db: Connection, { tableId, list }: { readonly tableId: number; readonly list: string }): boolean {
-  const all = sql`SELECT name FROM sqlite_schema WHERE type = 'table'`;
-  const names = new Set(queryTexts(db, all));
   const local = queryText(db, sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`, [tableId]);
-  if (local !== null && names.has(local)) {
+  if (local !== null && hasTable(db, local)) {
     const text = sql`SELECT 1 FROM ${ident(local)} WHERE _id IN (SELECT value FROM json_each(?)) LIMIT 1`;
     if (queryAny(db, text, [list])) return true;
   }
   return KEPT.some(([name, hasValues]) => {
-    if (!names.has(name)) return false;
+    if (!hasTable(db, name)) return false;
     const isOwn = sql`table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
     const text = sql`SELECT 1 FROM ${ident(name)} WHERE ${isOwn} AND ${hasValues} LIMIT 1`;
     return queryAny(db, text, [tableId, list]);

@@ -111,8 +111,8 @@ async function readNow(
   if (isInUse(config.replica.path)) {
     if (listen !== null)
       await invocation.session.stderr.write(printable(`asking the daemon to read ${someOf(here)}`) + '\n');
-    if (listen !== null && (await askDaemonToRead(listen, config.replica.path, atOrigin))) {
-      const { failure = null } = (await hearDaemonWork(listen, config.replica.path, 'pull')) ?? {};
+    if (await askDaemonToRead(config, atOrigin)) {
+      const { failure = null } = (await hearDaemonWork(config, 'pull')) ?? {};
       return failure === null ? null : failureOf(failure);
     }
     return new RowsyncError('replica', 'replica.inUse', {

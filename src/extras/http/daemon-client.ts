@@ -21,10 +21,9 @@ export const DAEMON_CLIENT: DaemonClient = {
     };
   },
   decide: async (config, decision, cause) => {
-    const { listen } = httpOf(config);
-    if (listen === null)
+    if (httpOf(config).listen === null)
       throw withHint(cause, 'Set http.listen, so that the daemon can be asked, or stop it meanwhile.');
-    const answer = await askDaemonTo(listen, config.replica.path, decision);
+    const answer = await askDaemonTo(config, decision);
     if (answer === null)
       throw withHint(cause, 'Wait for it to end; a daemon answers everyone who may read the replica.');
     return answer;

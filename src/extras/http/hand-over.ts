@@ -6,7 +6,6 @@ import { countText, durationText, plural, printable, truncate } from '../../base
 import { accountAfter, accountText } from '../../cli/runtime/account-text.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
-import type { ListenAddress } from '../shared/linked-extra.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import type { Invocation, WorkRequest } from '../../extra.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
@@ -26,16 +25,15 @@ export async function handOver(
   { works, tables, flags, confirm }: WorkRequest,
 ): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const { listen } = httpOf(config);
   const held = tables.length === 0 ? 'nothing is held' : `nothing of ${tables.map(printable).join(', ')} is held`;
   const ask = { invocation, config, cause, news: confirm ? `, and ${held} that could be confirmed` : '' };
-  if (listen === null) throw inUse(ask, 'set http.listen in the configuration, so that it can be asked');
+  if (httpOf(config).listen === null) throw inUse(ask, 'set http.listen in the configuration, so that it can be asked');
   // To read more than was asked for does no harm; to push more would.
   const isReading = works.every((work) => work === 'pull' || work === 'verify');
   const asks = [...(isReading ? [] : tables), ...flags, ...(confirm ? ['--confirm'] : [])];
   if (asks.length > 0) {
     const away = `leave ${asks.join(', ')} away`;
-    const heard = await Promise.all(works.map((work) => hearDaemonWork(listen, config.replica.path, work)));
+    const heard = await Promise.all(works.map((work) => hearDaemonWork(config, work)));
     const unscheduled = works.filter((_, index) => heard[index]?.isScheduled === false).join(' and ');
     throw inUse(
       ask,
@@ -47,7 +45,7 @@ export async function handOver(
   requireTables(config, tables);
   const ended: { work: WorkKind; outcome: string; ms: number }[] = [];
   for (const work of works) {
-    const { outcome, durationMs } = await awaitWork(ask, listen, work);
+    const { outcome, durationMs } = await awaitWork(ask, work);
     ended.push({ work, outcome, ms: durationMs });
     if (outcome !== 'done' && outcome !== 'held') break;
   }
@@ -113,11 +111,7 @@ function runText({ replica }: Config): string {
 }
 
 /** Waits for a run of one kind that begins from now on, since the one under way may have passed what is new. */
-async function awaitWork(
-  ask: Asking,
-  listen: ListenAddress,
-  work: WorkKind,
-): Promise<{ readonly outcome: string; readonly durationMs: number }> {
+async function awaitWork(ask: Asking, work: WorkKind): Promise<NonNullable<DaemonWork['last']>> {
   const { invocation, config } = ask;
   const { session } = invocation;
   const { clock } = session;
@@ -128,7 +122,7 @@ async function awaitWork(
   try {
     // Ends with the run, with the daemon, or with a signal.
     while (!signal.aborted) {
-      const now = await hearDaemonWork(listen, config.replica.path, work);
+      const now = await hearDaemonWork(config, work);
       silentCount = now === null ? silentCount + 1 : 0;
       if (now === null && (before === null || silentCount > SILENT_MAX)) {
         throw inUse(ask, 'read the key of the page beside the replica, as its owner or group may');
@@ -137,7 +131,7 @@ async function awaitWork(
         await show(now);
         if (!now.isScheduled) throw inUse(ask, `schedule ${work} in the configuration, so that it does that`);
         if (before === null) {
-          if (!now.isUnderWay && (await askDaemonForWork(listen, config.replica.path, work))) {
+          if (!now.isUnderWay && (await askDaemonForWork(config, work))) {
             before = now;
             await sayFailure(invocation, now);
           }

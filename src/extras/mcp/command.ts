@@ -7,7 +7,6 @@ import { problemsAt } from '../../daemon/account-facts.ts';
 import { versionOf } from '../../cli/runtime/installation.ts';
 import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import { httpOf } from '../shared/http-settings.ts';
 
 const EXAMPLES = `
 Speaks the Model Context Protocol, until its input ends. An agent lists tables, describes and queries them, and is told how old they are. It
@@ -32,10 +31,9 @@ async function serve(invocation: Invocation): Promise<number> {
   const version = versionOf();
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { askDaemonToRead, hearDaemon } = await import('../shared/daemon-client.ts');
-  const { listen } = httpOf(config);
   await serveAgents({
     replica: config.replica,
-    readNow: async (tables) => listen !== null && askDaemonToRead(listen, config.replica.path, tables),
+    readNow: (tables) => askDaemonToRead(config, tables),
     readAccount: async () =>
       problemsAt(config, { ...(await hearDaemon(config, invocation.extras)).facts, nowMs: session.clock.nowMs() }),
     version,

@@ -41,7 +41,4 @@ export interface SinkContext {
   readonly signal?: AbortSignal | undefined;
   /** Called before and after every statement, as places where tests may kill the process. */
   readonly onStep?: ((step: string) => void) | undefined;
-  readonly onProgress?: ((event: SinkProgress) => void) | undefined;
 }
-
-export type SinkProgress = { readonly kind: 'loaded'; readonly table: string; readonly rowCount: number };

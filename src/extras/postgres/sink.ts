@@ -417,7 +417,6 @@ export class SinkWriter {
       if (load.isDone) return 0;
       const rowCount = await loadPart(sending, reader, table, load);
       this.#context.onStep?.('part');
-      this.#context.onProgress?.({ kind: 'loaded', table: table.name, rowCount });
       this.#hasReplaced = true; // it may have; looking costs a round little
       return rowCount;
     } catch (thrown) {

@@ -8,8 +8,9 @@ import type { Connection, Stored, Tx } from '../../replica/connection.ts';
 import { readReasons } from '../../replica/bookkeeping/refusals.ts';
 import { readRowStates } from '../../replica/bookkeeping/row-states.ts';
 import { findTable } from '../../replica/bookkeeping/tables.ts';
-import { queryAll, queryAny, queryRows } from '../../replica/query.ts';
+import { queryAll, queryRows } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
+import { hasTable } from '../../replica/schema-objects.ts';
 import { objectText, readRowsById } from '../../replica/rows.ts';
 import { findTwoWayTable, type TwoWayTable } from '../../capture/two-way-table.ts';
 import type { Row } from '../../wire/schema.ts';
@@ -60,12 +61,7 @@ export function hasRecordOf(path: string, { tableId, ids }: Pick<ForgottenRow, '
 
 export function readRecordsOf(path: string): readonly PutbackRecord[] {
   using reader = openReader(path);
-  return hasRecords(reader) ? readRecords(reader) : [];
-}
-
-/** Whether anything was ever put back in this file. */
-function hasRecords(from: Connection): boolean {
-  return queryAny(from, sql`SELECT 1 FROM sqlite_schema WHERE name = 'sync_putback'`);
+  return hasTable(reader, 'sync_putback') ? readRecords(reader) : [];
 }
 
 /** Every line, in the order in which they were planned. */

@@ -3,12 +3,12 @@
  * keeps the write-ahead log growing.
  */
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
-import { queryAll, queryNumber, queryRows, queryTexts } from '../../replica/query.ts';
+import { queryAll, queryNumber, queryRows } from '../../replica/query.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { type TableRecord, readSelection, readTables, type TableSelection } from '../../replica/bookkeeping/tables.ts';
 import { ALL_ROWS } from '../../replica/bookkeeping/changed-rows.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
-import { baseName, columnList, readPhysicalColumns } from '../../replica/user-tables.ts';
+import { baseName, columnList, hasBase, readPhysicalColumns } from '../../replica/user-tables.ts';
 import { readStored } from './sql-client.ts';
 
 /** A table as a sink sends it; `columns` also has those that the origin does not show any more. */
@@ -47,10 +47,8 @@ export function keepCacheSmall(connection: Connection): void {
 
 /** Every table in the file, by origin id. */
 export function readSources(from: Connection): readonly SinkSource[] {
-  const names = new Set(queryTexts(from, sql`SELECT lower(name) FROM sqlite_schema WHERE type = 'table'`));
   return readTables(from).flatMap((table): readonly SinkSource[] => {
-    const base = baseName(table.id);
-    const source = names.has(base) ? base : table.localName;
+    const source = hasBase(from, table.id) ? baseName(table.id) : table.localName;
     const standing = new Set(readPhysicalColumns(from, source).map((name) => name.toLowerCase()));
     if (!standing.has('_id') || !standing.has('_allow')) return [];
     const columns = readColumns(from, table.id).filter(({ localName }) => standing.has(localName.toLowerCase()));

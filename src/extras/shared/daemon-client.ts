@@ -2,11 +2,9 @@
  * Asks the running daemon over its HTTP server: what it says of itself, and to carry out a person's decision. Null without an answer in time.
  */
 import { existsSync } from 'node:fs';
-import type { RequestOptions } from 'node:http';
 import * as z from 'zod';
 import type { PersonDecision } from '../../capture/person-decision.ts';
 import type { Config } from '../../config/load.ts';
-import type { LinkedExtra, ListenAddress } from './linked-extra.ts';
 import type { DaemonFacts } from '../../daemon/account-facts.ts';
 import type { WorkProgress } from './work-log.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
@@ -15,6 +13,7 @@ import { isAtWork } from '../../cli/runtime/daemon-client.ts';
 import type { DecisionAnswer, Extra } from '../../extra.ts';
 import { readShortText } from '../../base/file-system.ts';
 import { durationText } from '../../base/text.ts';
+import type { LinkedExtra } from './linked-extra.ts';
 import { httpOf } from './http-settings.ts';
 
 const words = z.string();
@@ -80,8 +79,8 @@ export function readPageKey(replicaPath: string): string | null {
 }
 
 /** Asks for what the daemon of a replica says of itself; null where none answers. Less of it is for who may not read the key of the page. */
-function askStatus(address: ListenAddress, replicaPath: string): Promise<unknown> {
-  return askJson(address, readPageKey(replicaPath) ?? '', { path: '/status', timeout: ANSWER_MS_MAX });
+function askStatus(config: Config): Promise<unknown> {
+  return askJson(config, readPageKey(config.replica.path) ?? '', { path: '/status', msMax: ANSWER_MS_MAX });
 }
 
 /** What is known of the daemon of a configuration: its answer, or what the system says of the service. */
@@ -91,7 +90,7 @@ export async function hearDaemon(
 ): Promise<{ readonly answer: DaemonAnswer | null; readonly facts: DaemonFacts }> {
   const { replica } = config;
   const { listen } = httpOf(config);
-  const said = listen === null ? null : await askStatus(listen, replica.path);
+  const said = await askStatus(config);
   const answer = daemonAnswer.safeParse(said).data ?? wordOfStranger(said);
   if (answer !== null) return { answer, facts: { keeper: 'daemon', complaints: answer.complaints ?? [] } };
   // A daemon that listens makes the key when it starts: without one, none ever ran here, and whoever works by hand misses none.
@@ -108,22 +107,14 @@ export async function hearDaemon(
 }
 
 /** Hands a decision to the daemon of a replica. Null without an answer, or for who may not read the replica. */
-export async function askDaemonTo(
-  address: ListenAddress,
-  replicaPath: string,
-  decision: PersonDecision,
-): Promise<DecisionAnswer | null> {
-  const answer = await post(address, replicaPath, { path: '/decide', timeout: DECISION_MS_MAX }, decision);
+export async function askDaemonTo(config: Config, decision: PersonDecision): Promise<DecisionAnswer | null> {
+  const answer = await post(config, { path: '/decide', msMax: DECISION_MS_MAX }, decision);
   return isDecisionAnswer(answer) ? answer : null;
 }
 
 /** Has the daemon of a replica read tables now, by their names at the origin; false where it could not be asked. */
-export async function askDaemonToRead(
-  address: ListenAddress,
-  replicaPath: string,
-  tables: readonly string[],
-): Promise<boolean> {
-  return isTaken(await post(address, replicaPath, { path: '/read', timeout: READ_MS_MAX }, { tables }));
+export async function askDaemonToRead(config: Config, tables: readonly string[]): Promise<boolean> {
+  return isTaken(await post(config, { path: '/read', msMax: READ_MS_MAX }, { tables }));
 }
 
 export interface DaemonWork {
@@ -137,12 +128,8 @@ export interface DaemonWork {
 }
 
 /** Asks for it; null where the daemon does not answer, or not to this user. */
-export async function hearDaemonWork(
-  address: ListenAddress,
-  replicaPath: string,
-  work: string,
-): Promise<DaemonWork | null> {
-  const answer = daemonAnswer.safeParse(await askStatus(address, replicaPath)).data;
+export async function hearDaemonWork(config: Config, work: string): Promise<DaemonWork | null> {
+  const answer = daemonAnswer.safeParse(await askStatus(config)).data;
   if (answer === undefined) return null;
   const { progress = null, last, failure } = answer;
   const ended = last?.[work] ?? null;
@@ -170,49 +157,45 @@ function isKey<K extends string>(record: Readonly<Record<K, unknown>>, key: unkn
 }
 
 /** Makes one kind of work of the daemon due now; false where it could not be asked. */
-export async function askDaemonForWork(address: ListenAddress, replicaPath: string, work: string): Promise<boolean> {
-  return isTaken(await post(address, replicaPath, { path: '/cycle', timeout: DECISION_MS_MAX }, { work }));
+export async function askDaemonForWork(config: Config, work: string): Promise<boolean> {
+  return isTaken(await post(config, { path: '/cycle', msMax: DECISION_MS_MAX }, { work }));
+}
+
+/** A path of the daemon, and how long its answer may take. */
+interface AskedPath {
+  readonly path: string;
+  readonly msMax: number;
 }
 
 /** Posts what the key beside the replica allows; null without an answer, or for who may not read the key. */
-async function post(
-  address: ListenAddress,
-  replicaPath: string,
-  options: RequestOptions,
-  body: object,
-): Promise<unknown> {
-  const key = readPageKey(replicaPath);
-  return key === null ? null : askJson(address, key, { ...options, method: 'POST' }, JSON.stringify(body));
+async function post(config: Config, asked: AskedPath, body: object): Promise<unknown> {
+  const key = readPageKey(config.replica.path);
+  return key === null ? null : askJson(config, key, asked, JSON.stringify(body));
 }
 
-/** Null without an answer: no daemon, or one that is just stopping. */
-async function askJson(address: ListenAddress, key: string, options: RequestOptions, body = ''): Promise<unknown> {
-  const headers = { Authorization: `Bearer ${key}`, ...(body === '' ? {} : { 'Content-Type': 'application/json' }) };
+/** Null without an answer: no daemon, or one that is just stopping. A body is posted. */
+async function askJson(config: Config, key: string, { path, msMax }: AskedPath, body = ''): Promise<unknown> {
+  const { listen } = httpOf(config);
+  if (listen === null) return null;
+  const where = listen.kind === 'socket' ? { socketPath: listen.path } : { host: listen.host, port: listen.port };
+  const [method, type] = body === '' ? ['GET', {}] : ['POST', { 'Content-Type': 'application/json' }];
+  const headers = { Authorization: `Bearer ${key}`, ...type };
+  const { request } = await import('node:http');
+  const asking = request({ ...where, path, method, headers, agent: false, signal: AbortSignal.timeout(msMax) });
+  asking.on('error', () => undefined); // said by what waits for it
   try {
-    return JSON.parse(await ask(address, { ...options, headers }, body));
+    const response: AsyncIterable<string> = await new Promise((resolve, reject) => {
+      asking.once('error', reject).once('response', (answer) => resolve(answer.setEncoding('utf8'))).end(body);
+    });
+    let text = '';
+    for await (const chunk of response) {
+      text += chunk;
+      if (text.length > ANSWER_CHARS_MAX) return null;
+    }
+    return JSON.parse(text);
   } catch {
     return null;
   }
-}
-
-async function ask(address: ListenAddress, options: RequestOptions, body: string): Promise<string> {
-  const { request } = await import('node:http');
-  const where = address.kind === 'socket' ? { socketPath: address.path } : { host: address.host, port: address.port };
-  return new Promise((resolve, reject) => {
-    const asking = request({ ...where, ...options, agent: false }, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (chunk: string) => {
-        text += chunk;
-        if (text.length > ANSWER_CHARS_MAX) asking.destroy(new Error('too long'));
-      });
-      response.once('end', () => resolve(text));
-      response.once('error', reject);
-    });
-    asking.once('timeout', () => asking.destroy(new Error('too slow')));
-    asking.once('error', reject);
-    asking.end(body);
-  });
 }
 
 /** What the daemon says to a user who may not read the key of the page. */

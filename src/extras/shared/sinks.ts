@@ -10,7 +10,7 @@ import type { Connection, Tx } from '../../replica/connection.ts';
 import type { Replica } from '../../replica/database.ts';
 import { changeBeside } from '../../replica/confirmation.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
-import { queryAll, queryAny, queryFirst, queryText, queryTexts } from '../../replica/query.ts';
+import { queryAll, queryFirst, queryText, queryTexts } from '../../replica/query.ts';
 
 /**
  *    epoch, former    which series of batches the target takes from us, and the one before; null before the first
@@ -153,7 +153,7 @@ function sameProblem(one: Complaint | null, other: Complaint | null): boolean {
 
 /** Every sink by name, with its tables by id; empty where none is configured. */
 export function readSinkStatus(from: Connection): readonly SinkStatus[] {
-  if (!hasSinkTable(from)) return [];
+  if (!hasTable(from, '_rowsync_sinks')) return [];
   const text = sql`SELECT name, epoch, problem_code AS code, problem_message AS message, problem_hint AS hint, problem_since AS since,
             (SELECT count(*) FROM _rowsync_touched t WHERE t.seq > s.sent) AS lagRows,
             coalesce((SELECT unixepoch() - t.at FROM _rowsync_touched t WHERE t.seq > s.sent ORDER BY t.seq LIMIT 1), 0) AS lagSeconds
@@ -180,11 +180,6 @@ export function readSinkStatus(from: Connection): readonly SinkStatus[] {
       return { ...state, problem: ofTable === null ? null : { code: ofTable, message: words, hint: mend } };
     }),
   }));
-}
-
-/** A reader has no memory of the schema, and an earlier version of the file no such table. */
-function hasSinkTable(from: Connection): boolean {
-  return queryAny(from, sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_sinks'`);
 }
 
 /** Asks the process at work to load tables again, by their names here, or all for none. @throws RowsyncError of the replica. */
