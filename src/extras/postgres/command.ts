@@ -8,7 +8,6 @@ import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { createLogger } from '../../base/log.ts';
 import { countText, plural, printable, shellWord } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
-import { sinkSecrets, sinksOf } from './settings.ts';
 import { openReader } from '../../replica/reader.ts';
 import { askForLoad, readSinkStatus } from '../shared/sinks.ts';
 import { guessText } from '../../reconcile/option-bindings.ts';
@@ -83,14 +82,13 @@ export function addSinkCommands(program: Command, runner: Runner): void {
   );
 }
 
-function chosen(config: Config, name: string | undefined): SinkSettings {
-  const sinks = sinksOf(config);
+function chosen({ extras: { sinks = [] }, file }: Config, name: string | undefined): SinkSettings {
   const found = name === undefined && sinks.length === 1 ? sinks[0] : sinks.find((sink) => sink.name === name);
   if (found !== undefined) return found;
   const names = sinks.map((sink) => sink.name).join(', ');
   throw usageError(
     sinks.length === 0
-      ? `${config.file} has no sinks`
+      ? `${file} has no sinks`
       : name === undefined
         ? `There are several sinks: ${names}`
         : `There is no sink ${name}: ${names}`,
@@ -133,7 +131,7 @@ async function send(
   const log = createLogger({
     level: isVerbose ? 'debug' : 'silent',
     destination: { write: (line) => void session.stderr.write(line) },
-    secrets: sinkSecrets(config),
+    secrets: [settings.address.password ?? []].flat(),
   });
   await using writer = new SinkWriter({ replica, clock: session.clock, log, settings, signal: session.stopSignal() });
   const report = await writer.work(choice);

@@ -4,7 +4,6 @@
  */
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import type { Config } from '../../config/load.ts';
 import { choice, section, text } from '../../config/option-kinds.ts';
 import type { OptionSection } from '../../config/options.ts';
 import { readNamedSecret, type SecretSources } from '../../config/secrets.ts';
@@ -180,13 +179,4 @@ function readAddress(given: string, folder: string): { readonly address: PgAddre
     sslKey: path('sslkey'),
   };
   return { address };
-}
-
-export function sinksOf(config: Config): readonly SinkSettings[] {
-  return config.extras.sinks ?? [];
-}
-
-/** Passwords of sinks, which no log may show. */
-export function sinkSecrets(config: Config): readonly string[] {
-  return sinksOf(config).flatMap(({ address: { password } }) => password ?? []);
 }

@@ -160,12 +160,11 @@ async function followColumns(
       hint: 'Rename or drop that column there.',
     });
   }
-  const renames = plan.steps.flatMap((step) => (step.kind === 'rename' ? [step] : []));
+  const { renames, added } = plan;
   const rename = (from: string, to: string): Promise<unknown> =>
     session.query(sql`ALTER TABLE ${here} RENAME COLUMN ${ident(from)} TO ${ident(to)}`);
   for (const [index, { from }] of renames.entries()) await rename(from, `_rowsync_moving_${index}`);
   for (const [index, { to }] of renames.entries()) await rename(`_rowsync_moving_${index}`, to);
-  const added = plan.steps.flatMap((step) => (step.kind === 'add' ? [step.column] : []));
   const additions = added.map(({ name, type }) => sql`ADD COLUMN ${ident(name)} ${TYPE_SQL[type]}`);
   if (deletes === 'keep' && !relation.columns.includes('_deleted_at'))
     additions.push(sql`ADD COLUMN _deleted_at timestamptz`);

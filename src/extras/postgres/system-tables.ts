@@ -6,16 +6,15 @@ import { createHash } from 'node:crypto';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { PgType } from '../shared/column-shape.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
-import { readView, readHistory } from '../shared/confirmed-rows.ts';
+import { readForgotten, readHistory, readView } from '../shared/confirmed-rows.ts';
 import { freshTemporary, mergeSql, type CopyTarget } from './copy-rows.ts';
 import type { PgConnection } from './connection.ts';
 import { isThere, readRelations, TYPE_SQL, type PgSchema } from './bookkeeping.ts';
 import { copyLine } from '../shared/copy-text.ts';
 
-/** A view of the replica, as a table of the target. */
+/** A view of the replica, as a table of the target under its name. */
 interface PublicTable {
   readonly name: string;
-  readonly view: Sql;
   readonly columns: Readonly<Record<string, PgType>>;
   /** Tell one line from another. */
   readonly key: readonly string[];
@@ -28,7 +27,6 @@ const MOMENT = 'moment';
 const PUBLIC: readonly PublicTable[] = [
   {
     name: STATUS,
-    view: sql`sync_status`,
     columns: {
       table: 'text',
       state: 'text',
@@ -45,7 +43,6 @@ const PUBLIC: readonly PublicTable[] = [
   },
   {
     name: 'sync_columns',
-    view: sql`sync_columns`,
     columns: {
       table: 'text',
       column: 'text',
@@ -63,7 +60,6 @@ const PUBLIC: readonly PublicTable[] = [
   },
   {
     name: 'sync_files',
-    view: sql`sync_files`,
     columns: {
       table: 'text',
       row_id: 'bigint',
@@ -142,7 +138,7 @@ export async function writeMoment(session: PgConnection, target: PgSchema, momen
   await session.query(text, [moment?.tables ?? [], moment?.at ?? null]);
 }
 
-function* linesOf(from: Connection, { view, columns, key }: PublicTable): Iterable<string> {
+function* linesOf(from: Connection, { name: view, columns, key }: PublicTable): Iterable<string> {
   const names = Object.keys(columns);
   const types: readonly PgType[] = [...Object.values(columns), 'text'];
   for (const row of readView(from, view, names)) {
@@ -190,8 +186,6 @@ const COLUMNS = {
 
 const NAMES = Object.keys(COLUMNS);
 const TYPES: readonly PgType[] = Object.values(COLUMNS).map(([type]) => type);
-const KIND = NAMES.indexOf('kind');
-const TABLE = NAMES.indexOf('table');
 
 /** Entries read at once. */
 const BLOCK = 1_000;
@@ -213,18 +207,10 @@ export async function sendHistory(
 ): Promise<number> {
   const definitions = Object.entries(COLUMNS).map(([name, [, type]]) => sql`${ident(name)} ${type}`);
   await session.query(sql`CREATE TABLE IF NOT EXISTS ${target.of('sync_history')} (${joinSql(definitions)})`);
-  const forgotten = new Set<string>();
-  const last = await copyEntries(session, target, from, {
-    after,
-    upTo,
-    table: null,
-    onEntry: (row) => {
-      if (row[KIND] === 'forgotten') forgotten.add(String(row[TABLE]));
-    },
-  });
-  for (const table of forgotten) {
+  const last = await copyEntries(session, target, from, { after, upTo, table: null });
+  for (const table of readForgotten(from, { after, upTo })) {
     await session.query(sql`DELETE FROM ${target.of('sync_history')} WHERE "table" = $1`, [table]);
-    await copyEntries(session, target, from, { after: 0, upTo, table, onEntry: () => undefined });
+    await copyEntries(session, target, from, { after: 0, upTo, table });
   }
   return last;
 }
@@ -233,20 +219,13 @@ async function copyEntries(
   session: PgConnection,
   target: PgSchema,
   from: Connection,
-  given: {
-    readonly after: number;
-    readonly upTo: number;
-    readonly table: string | null;
-    readonly onEntry: (row: readonly Stored[]) => void;
-  },
+  given: { readonly after: number; readonly upTo: number; readonly table: string | null },
 ): Promise<number> {
-  const { upTo, table, onEntry } = given;
   let { after } = given;
   // Ends with the last entry.
   for (;;) {
-    const rows = readHistory(from, NAMES, { after, upTo, limit: BLOCK, table });
+    const rows = readHistory(from, NAMES, { ...given, after, limit: BLOCK });
     if (rows.length === 0) return after;
-    for (const row of rows) onEntry(row);
     const lines = rows.map((row) => copyLine(row.map(withoutNul), TYPES, () => undefined));
     await session.copy(sql`COPY ${target.of('sync_history')} (${joinSql(NAMES.map(ident))}) FROM STDIN`, [
       lines.join(''),

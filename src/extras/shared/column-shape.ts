@@ -1,5 +1,5 @@
 /**
- * Plans the tables of another database: names, types, and the steps that give a table today's columns. A renamed
+ * Plans the tables of another database: names, types, and what gives a table today's columns. A renamed
  * column is recognised by its number in the bookkeeping; nothing is dropped.
  */
 import { TYPE_RULES, type ValueForm } from '../../wire/column-types.ts';
@@ -55,15 +55,15 @@ export interface PgColumn {
   readonly type: PgType;
 }
 
-/** One step; renames are made before additions. */
-export type PgStep =
-  | { readonly kind: 'rename'; readonly from: string; readonly to: string }
-  | { readonly kind: 'add'; readonly column: PgColumn };
-
-/** The steps, or the foreign column that has a needed name. */
+/** What is renamed and then added, or the foreign column that has a needed name. */
 export type PgPlan =
-  | { readonly kind: 'apply'; readonly steps: readonly PgStep[] }
+  | { readonly kind: 'apply'; readonly renames: readonly PgRename[]; readonly added: readonly PgColumn[] }
   | { readonly kind: 'hold'; readonly name: string };
+
+interface PgRename {
+  readonly from: string;
+  readonly to: string;
+}
 
 /** Plans one table: `known` are our columns there, and `standing` the names of all columns. */
 export function planPgTable(
@@ -91,18 +91,17 @@ export function planPgTable(
 
   const wantedNames = new Set(wanted.map(({ name }) => name));
   const taken = new Set([...standing, ...wantedNames]);
-  const steps: PgStep[] = [];
+  const renames: PgRename[] = [];
   for (const { name, seq } of left) {
     // It is no longer sent, and keeps its values under another name.
     if (!wantedNames.has(name)) continue;
     let aside = pgName(`${name} (old)`, seq, 'column');
     for (let number = 2; taken.has(aside); number += 1) aside = pgName(`${name} (old ${number})`, seq, 'column');
     taken.add(aside);
-    steps.push({ kind: 'rename', from: name, to: aside });
+    renames.push({ from: name, to: aside });
   }
   for (const [column, home] of homes) {
-    if (home.name !== column.name) steps.push({ kind: 'rename', from: home.name, to: column.name });
+    if (home.name !== column.name) renames.push({ from: home.name, to: column.name });
   }
-  for (const column of wanted) if (!homes.has(column)) steps.push({ kind: 'add', column });
-  return { kind: 'apply', steps };
+  return { kind: 'apply', renames, added: wanted.filter((column) => !homes.has(column)) };
 }

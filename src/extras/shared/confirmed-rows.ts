@@ -3,11 +3,11 @@
  * keeps the write-ahead log growing.
  */
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
-import { queryAll, queryNumber, queryRows } from '../../replica/query.ts';
+import { queryAll, queryNumber, queryRows, queryTexts } from '../../replica/query.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { type TableRecord, readSelection, readTables, type TableSelection } from '../../replica/bookkeeping/tables.ts';
 import { ALL_ROWS } from '../../replica/bookkeeping/changed-rows.ts';
-import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
+import { ident, joinSql, sql } from '../../base/sql.ts';
 import { baseName, columnList, hasBase, readPhysicalColumns } from '../../replica/user-tables.ts';
 import { readStored } from './sql-client.ts';
 
@@ -101,13 +101,22 @@ export function readAllRows(from: Connection, { source, columns }: SinkSource): 
   return readStored(from, text) as IterableIterator<readonly unknown[]> as IterableIterator<SourceRow>; // the columns just listed
 }
 
-export function readView(from: Connection, name: Sql, columns: readonly string[]): IterableIterator<readonly Stored[]> {
-  return readStored(from, sql`SELECT ${joinSql(columns.map(ident))} FROM ${name}`);
+export function readView(from: Connection, name: string, columns: readonly string[]): ReturnType<typeof readStored> {
+  return readStored(from, sql`SELECT ${joinSql(columns.map(ident))} FROM ${ident(name)}`);
 }
 
 /** The number of the last entry of the history; 0 without one. */
 export function readLastSeq(from: Connection): number {
   return queryNumber(from, sql`SELECT coalesce(max(seq), 0) FROM _rowsync_history`);
+}
+
+/** Tables of which values were forgotten in entries of the history behind one, up to another. */
+export function readForgotten(
+  from: Connection,
+  { after, upTo }: { readonly after: number; readonly upTo: number },
+): readonly string[] {
+  const text = sql`SELECT DISTINCT "table" FROM sync_history WHERE id > ? AND id <= ? AND kind = 'forgotten'`;
+  return queryTexts(from, text, [after, upTo]);
 }
 
 /** Entries of the history behind one, in order, of one table by its name here, or of all for null. */

@@ -185,7 +185,10 @@ async function askJson(config: Config, key: string, { path, msMax }: AskedPath, 
   asking.on('error', () => undefined); // said by what waits for it
   try {
     const response: AsyncIterable<string> = await new Promise((resolve, reject) => {
-      asking.once('error', reject).once('response', (answer) => resolve(answer.setEncoding('utf8'))).end(body);
+      asking
+        .once('error', reject)
+        .once('response', (answer) => resolve(answer.setEncoding('utf8')))
+        .end(body);
     });
     let text = '';
     for await (const chunk of response) {
