@@ -25,22 +25,13 @@ export async function proveMoment(around: PullContext, before: PullReport): Prom
   const context = { ...around, settings: { ...around.settings, compares: false } };
   const { tables, notCovered } = coverageOf(context);
   if (tables.length === 0) throw noMoment({ kind: 'moved', tables: [] });
-  let readUntilMs = clock.monotonicMs();
   let last = before;
   for (let round = 1; ; round += 1) {
     if (last.error !== null) throw last.error;
     const at = stampFromMs(clock.nowMs());
-    const beganMs = clock.monotonicMs();
     const names = tables.map(({ localName }) => localName);
     last = await pull(context, { tables: names, confirm: false, follow: true });
-    const judged = judgeMoment({
-      round,
-      beganMs,
-      readUntilMs,
-      tables: names,
-      found: last.tables.map(findingOf),
-    });
-    readUntilMs = clock.monotonicMs();
+    const judged = judgeMoment({ round, tables: names, found: last.tables.map(findingOf) });
     if (judged.kind === 'askAgain') continue; // ends: the decision gives up after some rounds
     if (judged.kind !== 'moment') throw noMoment(judged);
     const refiltered = readRefiltered(replica);

@@ -51,13 +51,10 @@ export function agesText(tables: readonly AgedTable[], nowMs: number): string {
   return tables.map((table) => `${table.localName} is ${age(table)}`).join(', ');
 }
 
-/** What asking every table again found, since a time. */
+/** What asking every table again found, which began when the reads before it had ended. */
 export interface AskingAgain {
   /** How often that was done, from 1 on. */
   readonly round: number;
-  readonly beganMs: number;
-  /** When the reads before it had ended. */
-  readonly readUntilMs: number;
   /** Tables that have to be the same. */
   readonly tables: readonly string[];
   /** What was found of each; `changeCount` is how many rows were other than here. */
@@ -78,13 +75,13 @@ const ASKING_ROUNDS_MAX = 5;
  * Judges what asking again found. Where nothing moved in any table, each was unchanged from its read to its check. Every read had ended when the asking
  * began, and every check lies behind that: at that moment all tables held what is here.
  */
-export function judgeMoment({ round, beganMs, readUntilMs, tables, found }: AskingAgain): MomentJudgement {
+export function judgeMoment({ round, tables, found }: AskingAgain): MomentJudgement {
   const findings = tables.map((table) => found.find((one) => one.table === table) ?? unasked(table));
   const failed = findings.filter(({ failure }) => failure !== null);
   if (failed.length > 0)
     return { kind: 'failed', tables: failed.map(({ table }) => table), why: failed[0]?.failure ?? '' };
   const moved = findings.filter(({ changeCount }) => changeCount > 0).map(({ table }) => table);
-  if (moved.length === 0 && beganMs >= readUntilMs) return { kind: 'moment' };
+  if (moved.length === 0) return { kind: 'moment' };
   return round < ASKING_ROUNDS_MAX ? { kind: 'askAgain' } : { kind: 'moved', tables: moved };
 }
 

@@ -57,8 +57,6 @@ test('an answer is as old as the oldest of its tables, and a refusal says how ol
 
 const asking = (change: Partial<AskingAgain>): AskingAgain => ({
   round: 1,
-  beganMs: 20,
-  readUntilMs: 10,
   tables: ['Order', 'Customer'],
   found: [found('Order', 0), found('Customer', 0)],
   ...change,
@@ -72,8 +70,6 @@ const MOVED = [found('Order', 0), found('Customer', 2)];
 
 test.each<[string, Partial<AskingAgain>, object]>([
   ['nothing moved', {}, { kind: 'moment' }],
-  ['the asking began as the reads ended', { beganMs: 10 }, { kind: 'moment' }],
-  ['the asking began before the reads had ended', { beganMs: 9 }, { kind: 'askAgain' }],
   ['a table moved', { found: MOVED }, { kind: 'askAgain' }],
   ['one row of a table moved', { found: [found('Order', 0), found('Customer', 1)] }, { kind: 'askAgain' }],
   ['a table moved in the last round', { found: MOVED, round: 5 }, { kind: 'moved', tables: ['Customer'] }],
