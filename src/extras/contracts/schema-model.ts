@@ -3,6 +3,7 @@
  * missing. That tells which ones a query reads, which SQLite says in no other way.
  */
 import Database from 'better-sqlite3';
+import { oncePerKey } from '../../base/memoize.ts';
 import { foldIdent, ident, sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { queryRows } from '../../replica/query.ts';
@@ -16,9 +17,10 @@ export class SchemaModel {
   readonly #db = new Database(':memory:');
   readonly #columns = new Map<string, readonly string[]>();
   readonly #views = new Map<string, string>();
-  readonly #compiled = new Map<string, CompiledQuery>();
-  /** What each query and the views below it say, folded. */
-  readonly #words = new Map<string, string>();
+  /** Compiles a query with everything there. */
+  readonly compile = oncePerKey((text: string) => this.#compileNow(text));
+  /** What a query and the views below it say, folded. */
+  readonly #wordsOf = oncePerKey((text: string) => this.#readWords(text));
 
   constructor(from: Connection) {
     const columns = sql`SELECT t.name, c.name FROM sqlite_schema t JOIN pragma_table_xinfo(t.name) c
@@ -37,15 +39,6 @@ export class SchemaModel {
 
   [Symbol.dispose](): void {
     this.#db.close();
-  }
-
-  /** Compiles a query with everything there. */
-  compile(text: string): CompiledQuery {
-    const known = this.#compiled.get(text);
-    if (known !== undefined) return known;
-    const compiled = this.#compileNow(text);
-    this.#compiled.set(text, compiled);
-    return compiled;
   }
 
   /** Whether a query names a table, or one of its columns, itself or by a view; not for one that does not compile as it is. */
@@ -90,9 +83,7 @@ export class SchemaModel {
     }
   }
 
-  #wordsOf(text: string): string {
-    const known = this.#words.get(text);
-    if (known !== undefined) return known;
+  #readWords(text: string): string {
     let words = spoken(text);
     const left = new Map(this.#views);
     for (;;) {
@@ -101,7 +92,6 @@ export class SchemaModel {
       left.delete(found[0]);
       words += ` ${spoken(found[1])}`;
     }
-    this.#words.set(text, words);
     return words;
   }
 

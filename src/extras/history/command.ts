@@ -3,11 +3,11 @@
  * copies still have it.
  */
 import type { Command } from 'commander';
-import { EXIT, type RowsyncError, usageError } from '../../base/errors.ts';
+import { EXIT, usageError } from '../../base/errors.ts';
 import { plural, printable, printableJson, wrapProse } from '../../base/text.ts';
 import { cellsOf } from './difference.ts';
 import { entryJson, readRowEntries, type HistoryEntry } from './entries.ts';
-import { findKnownTable, readKnownTables, type KnownTable } from './known-since.ts';
+import { findKnownTable, readKnownTables, unknown, type KnownTable } from './known-since.ts';
 import { openReader } from '../../replica/reader.ts';
 import { writeAll } from '../../cli/terminal/session.ts';
 import { cellLines, headText, listJson, whenText } from './history-text.ts';
@@ -137,10 +137,6 @@ function findRow(
   if (conflict === null) return row;
   const hint = `Decide it first: rowsync resolve ${conflict} --take local|remote|base.`;
   throw usageError(`Row ${rowId} of ${table.table} is in a conflict that waits for a person`, hint);
-}
-
-function unknown(message: string, hint: string): RowsyncError {
-  return usageError(message, hint, 'history.unknown');
 }
 
 interface ForgetOutcome {

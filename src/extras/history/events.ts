@@ -2,9 +2,8 @@
  * Entries of the history as events: CloudEvents 1.0 in its JSON format (github.com/cloudevents/spec). `id` is the
  * number of the entry, `source` the file that holds the history.
  */
-import { type RowsyncError, usageError } from '../../base/errors.ts';
 import { entryJson, iterateEntriesAfter, lastSeq, type HistoryEntry } from './entries.ts';
-import { requireHistory } from './known-since.ts';
+import { requireHistory, unknown } from './known-since.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 
 const ROW_TYPES: Readonly<Record<string, string>> = {
@@ -33,7 +32,11 @@ export function sequenceNumber(text: string): number | null {
 export function readEvents(reader: ReplicaReader, after: number, source: string): readonly Event[] {
   requireHistory(reader);
   const last = lastSeq(reader);
-  if (after > last) throw endsBefore(after, last);
+  if (after > last) {
+    const hint =
+      'It is the number of another replica. Read what this one has with `--after 0`, and begin again with it.';
+    throw unknown(`The history ends at ${last}, before ${after}`, hint);
+  }
   const events: Event[] = [];
   let chars = 0;
   for (const entry of iterateEntriesAfter(reader, after, EVENTS_MAX)) {
@@ -43,14 +46,6 @@ export function readEvents(reader: ReplicaReader, after: number, source: string)
     if (chars > CHARS_MAX) break;
   }
   return events;
-}
-
-function endsBefore(after: number, last: number): RowsyncError {
-  return usageError(
-    `The history ends at ${last}, before ${after}`,
-    'It is the number of another replica. Read what this one has with `--after 0`, and begin again with it.',
-    'history.unknown',
-  );
 }
 
 /** One line of JSON, without its end. */

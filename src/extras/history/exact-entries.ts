@@ -77,7 +77,7 @@ export function* readExactEntries(
 
 /** What a `forgotten` entry says: cells whose values are not known any more. */
 function forgottenCells(note: string, indexBySeq: ReadonlyMap<number, number>): readonly ExactCell[] {
-  const { columnSeq } = JSON.parse(note) as { columnSeq: number | null }; // written by extras/history/forget.ts
+  const { columnSeq } = JSON.parse(note) as { columnSeq: number | null }; // written by extras/history/command.ts
   return [...indexBySeq]
     .filter(([seq]) => columnSeq === null || seq === columnSeq)
     .map(([, index]) => ({ index, before: null, after: null }));

@@ -55,15 +55,12 @@ export function findKnownTable(known: readonly KnownTable[], name: string): Know
   const found =
     known.find(({ table }) => table === name) ?? known.find(({ table }) => table.toLowerCase() === name.toLowerCase());
   if (found !== undefined) return found;
-  throw usageError(
-    `No history is kept of a table "${name}"${guessText(
-      name,
-      known.map(({ table }) => table),
-    )}`,
+  const names = known.map(({ table }) => table);
+  throw unknown(
+    `No history is kept of a table "${name}"${guessText(name, names)}`,
     known.length === 0
       ? 'No table has history yet. Set `history: true` in the configuration, and pull; rowsync status lists the tables.'
-      : `There is one of: ${known.map(({ table }) => table).join(', ')}. For others, set \`history: true\`, and pull.`,
-    'history.unknown',
+      : `There is one of: ${names.join(', ')}. For others, set \`history: true\`, and pull.`,
   );
 }
 
@@ -103,6 +100,7 @@ export function checkKnown(
   throw unknown(message, `Take a time up to ${knownUntil}, or from ${at} on.`);
 }
 
-function unknown(message: string, hint: string): RowsyncError {
+/** What nothing is known of. */
+export function unknown(message: string, hint: string): RowsyncError {
   return usageError(message, hint, 'history.unknown');
 }

@@ -6,14 +6,13 @@
  *    temp._rowsync_then_N       those of them that existed, as they were
  *    temp."the table"           both, and the other rows of the table
  */
-import { usageError } from '../../base/errors.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import type { Exact, Version } from '../../replica/history-cells.ts';
-import { checkKnown, lastSeqAt, readKnownTables, type KnownTable } from './known-since.ts';
+import { checkKnown, lastSeqAt, readKnownTables, unknown, type KnownTable } from './known-since.ts';
 import { openKnownRows, type KnownRows } from '../../replica/history-writer.ts';
 import { findHistory } from '../../replica/bookkeeping/history.ts';
-import { BLOCK_ROWS, queryNumbers, queryRows, queryTexts } from '../../replica/query.ts';
+import { BLOCK_ROWS, blocksAbove, queryNumbers, queryRows, queryTexts } from '../../replica/query.ts';
 import type { QueryAnswer, ReplicaReader } from '../../replica/reader.ts';
 import { readExactEntries, type ExactCell, type ExactEntry } from './exact-entries.ts';
 
@@ -51,11 +50,7 @@ export function showTableAt(reader: ReplicaReader, { id, table }: Pick<KnownTabl
   const history = findHistory(reader, id);
   const rows = history === null ? null : openKnownRows(reader, history);
   if (rows === null) {
-    throw usageError(
-      `There is no table ${table} here now`,
-      'rowsync history and rowsync log tell what is known of it.',
-      'history.unknown',
-    );
+    throw unknown(`There is no table ${table} here now`, 'rowsync history and rowsync log tell what is known of it.');
   }
   const then = new ThenTable(reader, id, rows);
   const ids = ident(`_rowsync_then_${id}_ids`);
@@ -68,14 +63,12 @@ export function showTableAt(reader: ReplicaReader, { id, table }: Pick<KnownTabl
   // Edits that may not be in any entry yet.
   for (const source of [sql`_rowsync_rows`, sql`_rowsync_history_edits`])
     reader.prepare(sql`INSERT OR IGNORE INTO temp.${ids} SELECT row_id FROM ${source} WHERE table_id = ?`).run(id);
-  let after = Number.MIN_SAFE_INTEGER;
   const next = sql`SELECT _id FROM temp.${ids} WHERE _id > ? ORDER BY _id LIMIT ${BLOCK_ROWS}`;
-  for (;;) {
-    const block = queryNumbers(reader, next, [after]);
-    if (block.length === 0) break; // ends: every block lies above the last one
-    after = block.at(-1) ?? after;
-    then.fill(block, seq);
-  }
+  const blocks = blocksAbove(
+    (after) => queryNumbers(reader, next, [after]),
+    (last) => last,
+  );
+  for (const block of blocks) then.fill(block, seq);
   then.show(ids);
 }
 
@@ -83,7 +76,9 @@ class ThenTable {
   readonly #reader: ReplicaReader;
   readonly #id: number;
   readonly #rows: KnownRows;
-  readonly #names: readonly string[];
+  /** The table, its columns, and where its rows of that time are. */
+  readonly #here: Sql;
+  readonly #list: Sql;
   readonly #place: Sql;
   readonly #remove: ReturnType<Connection['prepare']>;
   readonly #store: ReturnType<Connection['prepare']>;
@@ -92,9 +87,11 @@ class ThenTable {
     this.#reader = reader;
     this.#id = id;
     this.#rows = rows;
-    this.#names = queryTexts(reader, sql`SELECT name FROM pragma_table_info(?, 'main')`, [rows.localName]);
+    this.#here = ident(rows.localName);
+    const columns = sql`SELECT name FROM pragma_table_info(?, 'main')`;
+    this.#list = joinSql(queryTexts(reader, columns, [rows.localName]).map(ident));
     this.#place = ident(`_rowsync_then_${id}`);
-    const empty = sql`SELECT ${joinSql(this.#names.map(ident))} FROM main.${ident(rows.localName)} WHERE 0`;
+    const empty = sql`SELECT ${this.#list} FROM main.${this.#here} WHERE 0`;
     reader.prepare(sql`CREATE TEMP TABLE ${this.#place} AS ${empty}`).run();
     reader.prepare(sql`CREATE UNIQUE INDEX temp.${ident(`_rowsync_then_${id}_id`)} ON ${this.#place} (_id)`).run();
     this.#remove = reader.prepare(sql`DELETE FROM temp.${this.#place} WHERE _id = ?`);
@@ -108,9 +105,7 @@ class ThenTable {
 
   /** Adds rows as they were after an entry, by ascending id. */
   fill(ids: readonly number[], seq: number): void {
-    const list = joinSql(this.#names.map((name) => ident(name)));
-    const here = ident(this.#rows.localName);
-    const copy = sql`INSERT INTO temp.${this.#place} (${list}) SELECT ${list} FROM main.${here}
+    const copy = sql`INSERT INTO temp.${this.#place} (${this.#list}) SELECT ${this.#list} FROM main.${this.#here}
         WHERE _id IN (SELECT value FROM json_each(?))`;
     this.#reader.prepare(copy).run(JSON.stringify(ids));
     const states = new Map<number, Version>(this.#rows.read(ids));
@@ -138,11 +133,9 @@ class ThenTable {
 
   /** From here on the connection takes this for the table. */
   show(ids: Sql): void {
-    const list = joinSql(this.#names.map((name) => ident(name)));
-    const here = ident(this.#rows.localName);
-    const text = sql`CREATE TEMP VIEW ${here} AS
-        SELECT ${list} FROM main.${here} WHERE _id NOT IN (SELECT _id FROM temp.${ids})
-        UNION ALL SELECT ${list} FROM temp.${this.#place}`;
+    const text = sql`CREATE TEMP VIEW ${this.#here} AS
+        SELECT ${this.#list} FROM main.${this.#here} WHERE _id NOT IN (SELECT _id FROM temp.${ids})
+        UNION ALL SELECT ${this.#list} FROM temp.${this.#place}`;
     this.#reader.prepare(text).run();
   }
 }

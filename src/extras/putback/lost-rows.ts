@@ -5,6 +5,7 @@
 import type { LostRow } from '../shared/linked-extra.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import { usageError } from '../../base/errors.ts';
+import { oncePerKey } from '../../base/memoize.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
 import { findTable, readTables, type TableRecord } from '../../replica/bookkeeping/tables.ts';
@@ -41,10 +42,24 @@ export class LostRows {
   /** Tables that were never read, or were dropped here: what was lost from them is not known. */
   readonly unread: readonly TableRecord[];
   readonly #source: LostSource;
-  readonly #lost = new Map<number, readonly LostRow[]>();
   readonly #live = new Map<number, ReadonlySet<string>>();
-  readonly #keys = new Map<number, ColumnRecord | null>();
-  readonly #ids = new Map<number, ReadonlyMap<string | null, number>>();
+
+  /** The key column of a table; null if it is not here. */
+  readonly keyOf = oncePerKey((tableId: number): ColumnRecord | null => {
+    const name = readTableDescriptor(this.main, tableId)?.descriptor.key;
+    const columns = readColumns(this.main, tableId).filter(({ state }) => state === 'live');
+    return columns.find((column) => column.name === name) ?? columns.find(({ kind }) => kind === 'Key') ?? null;
+  });
+
+  /** The lost rows of a table, the oldest first. @throws RowsyncError `history.unknown` for a moment that is not known. */
+  readonly rows = oncePerKey((tableId: number): readonly LostRow[] => {
+    const table = this.tables.find(({ id }) => id === tableId);
+    return table === undefined ? [] : this.#read(table);
+  });
+
+  readonly #idsOf = oncePerKey(
+    (tableId: number) => new Map(this.rows(tableId).map((row) => [this.keyName(row), row.oldId])),
+  );
 
   constructor(main: ReplicaReader, source: LostSource) {
     this.main = main;
@@ -82,27 +97,6 @@ export class LostRows {
     return this.#source.kind === 'backup' ? [this.#source.reader, this.main] : [this.main];
   }
 
-  /** The key column of a table; null if it is not here. */
-  keyOf(tableId: number): ColumnRecord | null {
-    const known = this.#keys.get(tableId);
-    if (known !== undefined) return known;
-    const name = readTableDescriptor(this.main, tableId)?.descriptor.key;
-    const columns = readColumns(this.main, tableId).filter(({ state }) => state === 'live');
-    const key = columns.find((column) => column.name === name) ?? columns.find(({ kind }) => kind === 'Key') ?? null;
-    this.#keys.set(tableId, key);
-    return key;
-  }
-
-  /** The lost rows of a table, the oldest first. @throws RowsyncError `history.unknown` for a moment that is not known. */
-  rows(tableId: number): readonly LostRow[] {
-    const known = this.#lost.get(tableId);
-    if (known !== undefined) return known;
-    const table = this.tables.find(({ id }) => id === tableId);
-    const rows = table === undefined ? [] : this.#read(table);
-    this.#lost.set(tableId, rows);
-    return rows;
-  }
-
   /** Values of a column in the rows that are here, each once, as text. */
   liveValues({ localName }: TableRecord, column: ColumnRecord): ReadonlySet<string> {
     const known = this.#live.get(column.seq);
@@ -128,12 +122,7 @@ export class LostRows {
 
   /** The id that a lost row with this key had; null for none. */
   idOf(tableId: number, key: string): number | null {
-    let ids = this.#ids.get(tableId);
-    if (ids === undefined) {
-      ids = new Map(this.rows(tableId).map((row) => [this.keyName(row), row.oldId]));
-      this.#ids.set(tableId, ids);
-    }
-    return ids.get(rowName(tableId, key)) ?? null;
+    return this.#idsOf(tableId).get(rowName(tableId, key)) ?? null;
   }
 
   /** Rows that are here with nothing in a column, the last value that they had in it, and the stamp of when it was emptied. Null where the source does not say. */
