@@ -3,6 +3,7 @@
  * parameter with the name of a column is a filter; ours begin with `_`. Every address can be sent to a colleague, and
  * holds no secret.
  */
+import { integerFromText } from '../../base/text.ts';
 import {
   isNumericColumn,
   missedForm,
@@ -35,8 +36,8 @@ export function queryFromAddress(query: URLSearchParams, table: BrowsedTable): T
   const isDescending = sort.startsWith('-') && !names.has(sort);
   const column = isDescending ? sort.slice(1) : sort;
   const start = (['after', 'before'] as const).flatMap((direction) => {
-    const id = query.get(`_${direction}`) ?? '';
-    return /^-?\d{1,15}$/.test(id) ? [{ direction, id: Number(id) }] : [];
+    const id = integerFromText(query.get(`_${direction}`) ?? '');
+    return id === null ? [] : [{ direction, id }];
   });
   return {
     filters,

@@ -36,6 +36,13 @@ export function unknownTable(desk: PageInput, name: string): AnswerChunks {
   return problem(desk, 404, `There is no table “${name}”`, hint);
 }
 
+/** The way back to a table, and what else is near. */
+export function crumbsHtml({ name }: Pick<BrowsedTable, 'name'>, near: HtmlPart = null): Html {
+  return html`<p class="crumbs">
+    <a href="/browse">Tables</a> <a href="/browse/${pathPart(name)}"><bdi>${name}</bdi></a> ${near}
+  </p>`;
+}
+
 /** Asks whether another name is meant; null where none is near. */
 export function meantHtml(name: string, names: readonly string[], link: (near: string) => Html): Html | null {
   const near = nearestName(name, names);

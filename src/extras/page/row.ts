@@ -26,7 +26,7 @@ import { readJournalled, changesHtml } from './history.ts';
 import { isRenumbering, readIdAtOrigin, readNewestEntries } from '../history/entries.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { takenVersion } from '../../replica/bookkeeping/conflicts.ts';
-import { framed, readReferences, redirect, type PageInput } from './context.ts';
+import { crumbsHtml, framed, readReferences, redirect, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 
 const LIFE_MAX = 200;
@@ -37,7 +37,7 @@ function rowPageHtml(view: RowView): Html {
   const { table, id, name, conflicts, failures, formToken, nowMs, life } = view;
   const open = conflicts.filter(({ state }) => state === 'open');
   const closed = conflicts.filter(({ state }) => state !== 'open');
-  return html`${crumbsHtml(view)}
+  return html`${crumbsHtml(table, neighboursHtml(view))}
     <h1>
       <bdi>${table.name}</bdi> · row
       ${id}${name !== '' && name !== String(id) && html` <small><bdi>${name}</bdi></small>`}
@@ -62,13 +62,10 @@ function rowPageHtml(view: RowView): Html {
     }`;
 }
 
-function crumbsHtml({ table, neighbours: { before, after } }: RowView): Html {
+function neighboursHtml({ table, neighbours: { before, after } }: RowView): Html {
   const path = pathPart(table.name);
-  return html`<p class="crumbs">
-    <a href="/browse">Tables</a> <a href="/browse/${path}"><bdi>${table.name}</bdi></a>
-    ${before !== null && html`<a href="/browse/${path}/${before}">‹ Row ${before}</a>`}
-    ${after !== null && html`<a href="/browse/${path}/${after}">Row ${after} ›</a>`}
-  </p>`;
+  return html`${before !== null && html`<a href="/browse/${path}/${before}">‹ Row ${before}</a>`}
+  ${after !== null && html`<a href="/browse/${path}/${after}">Row ${after} ›</a>`}`;
 }
 
 function deletedHtml(view: RowView): Html | null {

@@ -17,11 +17,8 @@ export interface Quarter {
 export function readQuarters(from: Connection): ReadonlyMap<string, readonly Quarter[]> {
   const text = sql`SELECT t.local_name AS "table", q.quarter, q.fare, q.went_well AS wentWell
           FROM _rowsync_quarters q JOIN _rowsync_tables t ON t.id = q.table_id ORDER BY q.table_id, q.quarter`;
-  const rows = queryAll(from, text) as { table: string; quarter: number; fare: Quarter['fare']; wentWell: number }[];
-  const byTable = Map.groupBy(rows, ({ table }) => table);
-  const quartersOf = (of: typeof rows): readonly Quarter[] =>
-    of.map(({ quarter, fare, wentWell }) => ({ quarter, fare, wentWell: wentWell === 1 }));
-  return new Map([...byTable].map(([table, of]) => [table, quartersOf(of)]));
+  const rows = queryAll(from, text).map((row) => withFlags(row, 'wentWell') as Quarter & { readonly table: string });
+  return Map.groupBy(rows, ({ table }) => table);
 }
 
 /** A pull or a follow that ended. Stamps are UTC text. */

@@ -2,7 +2,7 @@
  * The page of all edits of one table that wait, row by row. Each can be discarded, or all of them; where a guard holds the push, they are let
  * through here.
  */
-import { plural } from '../../base/text.ts';
+import { integerFromText, plural } from '../../base/text.ts';
 import { readHeldPush } from '../../replica/confirmation.ts';
 import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
 import { countEdits, countWaiting, editVersion } from '../../replica/bookkeeping/row-states.ts';
@@ -10,7 +10,7 @@ import type { BrowsedTable } from '../shared/rows-page.ts';
 import { readWaitingCells, readWaitingIds, type WaitingCell } from '../shared/browse-row.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { pathPart } from './address.ts';
-import { framed, type PageInput } from './context.ts';
+import { crumbsHtml, framed, type PageInput } from './context.ts';
 import { kindText } from '../history/history-text.ts';
 import { cellsHtml } from './history.ts';
 import { html, type Html } from './html.ts';
@@ -23,8 +23,7 @@ const CELLS_MAX = 12;
 
 export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks {
   const { reader, query } = desk;
-  const given = query.get('after') ?? '';
-  const after = /^-?\d{1,15}$/.test(given) ? Number(given) : Number.MIN_SAFE_INTEGER;
+  const after = integerFromText(query.get('after') ?? '') ?? Number.MIN_SAFE_INTEGER;
   const { ids, count } = readWaitingIds(reader, table, { after, limit: ROWS_MAX });
   const { waitingCount, parkedCount, openConflictCount } = countWaiting(reader, table.id);
   const counted = [
@@ -35,9 +34,7 @@ export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks 
   const cells = Map.groupBy(readWaitingCells(reader, table, ids), ({ rowId }) => rowId);
   const nameOf = rowNamer(reader);
   const last = ids.at(-1);
-  const body = html`<p class="crumbs">
-      <a href="/browse">Tables</a> <a href="/browse/${pathPart(table.name)}"><bdi>${table.name}</bdi></a>
-    </p>
+  const body = html`${crumbsHtml(table)}
     <h1>${counted.join(', ')} in <bdi>${table.name}</bdi></h1>
     ${count === 0 ? html`<p class="about">The origin has all that was edited here.</p>` : allHtml(desk, table, count)}
     <ol class="notes changes">
