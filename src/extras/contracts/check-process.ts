@@ -1,9 +1,10 @@
 /**
  * Runs the checks in a process of their own, so that a slow query holds up nothing, and ends after a while.
  */
+import { json } from 'node:stream/consumers';
 import { asRowsyncError } from '../../base/errors.ts';
 import { openReader } from '../../replica/reader.ts';
-import { serveQuestions, type AnswerChunks } from '../shared/child-process.ts';
+import { jsonAnswer, serveQuestions, type AnswerChunks } from '../shared/child-process.ts';
 import { ChildFailure, ChildPool } from '../shared/child-pool.ts';
 import { CHECK_PROCESS } from './extra.ts';
 
@@ -28,7 +29,7 @@ export function serveChecks(): void {
 }
 
 function answerCheck(request: CheckRequest): AnswerChunks {
-  return { status: 200, type: 'application/json', chunks: [JSON.stringify(runHere(request))] };
+  return jsonAnswer(200, runHere(request));
 }
 
 function runHere({ replicaPath, text }: CheckRequest): CheckRows {
@@ -64,10 +65,8 @@ export async function runChecks(
 async function ask(pool: ChildPool<CheckRequest>, request: CheckRequest, late: AbortSignal): Promise<CheckRows> {
   try {
     const { body } = await pool.ask(request, { msMax: CHECKS_MS_MAX, signal: late });
-    let answer = '';
-    for await (const chunk of body) answer += String(chunk);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own program sends nothing else
-    return JSON.parse(answer) as CheckRows;
+    return (await json(body)) as CheckRows;
   } catch (thrown) {
     if (!(thrown instanceof ChildFailure)) throw thrown;
     const problem = late.aborted ? `the checks took more than ${CHECKS_MS_MAX / 1000} seconds` : 'its process ended';

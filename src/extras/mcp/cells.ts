@@ -1,21 +1,8 @@
 /**
- * Converts the cells of proposed edits into what their columns would store, or gives the reason for a refusal.
+ * Which cells a proposed edit may have, and must.
  */
 import type { BrowsedColumn } from '../shared/rows-page.ts';
-import type { Stored } from '../../replica/connection.ts';
-import { storedFromValue } from '../../replica/rows.ts';
-import { TYPE_RULES } from '../../wire/column-types.ts';
 import { columnType } from '../../wire/schema.ts';
-
-export function exactOf(column: BrowsedColumn, value: string | number | boolean | null): Stored {
-  if (value === null || value === '') return null;
-  const type = columnType(column.type);
-  if (type === 'Checkbox' && /^(?:true|false|0|1)$/.test(String(value))) {
-    return BigInt(value === true || value === 'true' || String(value) === '1');
-  }
-  const stored = storedFromValue(TYPE_RULES[type].valueFromText(String(value)));
-  return typeof stored === 'number' && Number.isSafeInteger(stored) ? BigInt(stored) : stored;
-}
 
 /** Whether a new row needs a value in a column, because the origin gives none. */
 export function isNeeded({ isRequired, kind, ...column }: BrowsedColumn): boolean {

@@ -6,9 +6,9 @@ import { findBrowsedTable, type BrowsedColumn, type BrowsedTable } from '../shar
 import type { Connection } from '../../replica/connection.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { exactText } from '../../replica/history-cells.ts';
-import { reasonRefused } from '../shared/cell-refusals.ts';
+import { reasonRefused, storedFromText } from '../shared/cell-refusals.ts';
 import { readExactCells } from '../shared/sql-client.ts';
-import { exactOf, isNeeded, reasonNotWritten } from './cells.ts';
+import { isNeeded, reasonNotWritten } from './cells.ts';
 import type { ProposedEdit, StoredEdit } from './proposal.ts';
 
 /** The result of a check; the edits are complete only if there are no complaints. */
@@ -54,7 +54,7 @@ function lookAt(from: Connection, edit: ProposedEdit): Found {
     const column = table.columns.find((each) => each.name === name);
     const why = reasonNotWritten(column);
     if (column === undefined || why !== null) return { problem: `${name}: ${why}` };
-    const exact = exactOf(column, value);
+    const exact = storedFromText(column, String(value ?? ''));
     const refused = reasonRefused(from, table, { column: name, value: exact, action });
     if (refused !== null) return { problem: refused };
     wanted.push({ column, value: exactText(exact) });

@@ -5,10 +5,10 @@
  * same proposal, and one whose process died is not applied again (`interrupted`). NAME.applied.json is kept as a
  * record. A name is taken while any of these files exists.
  */
-import { chmodSync, linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { usageError } from '../../base/errors.ts';
-import { makeFolders } from '../../base/file-system.ts';
+import { makeFolders, readShortText } from '../../base/file-system.ts';
 import { guessText } from '../../reconcile/option-bindings.ts';
 import { withReplicaErrors } from '../../replica/sqlite-errors.ts';
 import { ENDINGS, proposalNames, type ProposalState } from './proposal-names.ts';
@@ -133,10 +133,8 @@ export function forgetInProposals(
 /** Null for a file that keepProposal did not write: other users may write to the folder of a shared replica. */
 function readProposal(path: string, name: string): Proposal | null {
   try {
-    const stat = statSync(path);
-    if (!stat.isFile() || stat.size > FILE_BYTES_MAX) return null;
-    const parsed = storedProposal.safeParse(JSON.parse(readFileSync(path, 'utf8')));
-    return parsed.success && parsed.data.name === name ? parsed.data : null;
+    const { data } = storedProposal.safeParse(JSON.parse(readShortText(path, FILE_BYTES_MAX)));
+    return data?.name === name ? data : null;
   } catch {
     return null;
   }

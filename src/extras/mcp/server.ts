@@ -6,7 +6,7 @@
  * effect before a person applies them.
  */
 import type { Readable, Writable } from 'node:stream';
-import { text } from 'node:stream/consumers';
+import { json } from 'node:stream/consumers';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -111,7 +111,7 @@ async function ask(question: ToolQuestion, { host, settings, signal }: AgentServ
   const answerTo = async (of: ToolQuestion): Promise<ToolAnswer> => {
     const request = { question: of, replicaPath: replica.path, nowMs: askedMs, problems: await readAccount() };
     const { status, body } = await host.ask(request, { msMax: ANSWER_MS_MAX, signal });
-    return { value: JSON.parse(await text(body)) as unknown, isError: status !== 200 };
+    return { value: await json(body), isError: status !== 200 };
   };
   if (question.tool !== 'query' || question.within === null) return answerTo(question);
   const looked = await answerTo({ tool: 'stale', sql: question.sql, within: question.within });
@@ -146,8 +146,8 @@ async function propose(
 
 /** An edit with its values as a query returns them, and no JSON in texts; digits that a double would lose stay a text. */
 function shownEdit({ cells, ...edit }: EditCheck['edits'][number]): object {
-  const shown = (json: string | null): unknown =>
-    json === null || /^-?\d{16,}$/.test(json) ? json : (JSON.parse(json) as unknown);
+  const shown = (text: string | null): unknown =>
+    text === null || /^-?\d{16,}$/.test(text) ? text : (JSON.parse(text) as unknown);
   return { ...edit, cells: cells.map(({ column, was, value }) => ({ column, was: shown(was), value: shown(value) })) };
 }
 

@@ -3,7 +3,7 @@
  * (extras/shared/child-pool.ts). A wrong question gets status 400.
  */
 import { asRowsyncError, usageError } from '../../base/errors.ts';
-import { serveQuestions, type AnswerChunks } from '../shared/child-process.ts';
+import { jsonAnswer, serveQuestions, type AnswerChunks } from '../shared/child-process.ts';
 import { boundMemory, findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../shared/rows-page.ts';
 import { guessText } from '../../reconcile/option-bindings.ts';
 import { openReader, type ReplicaReader, type TableStatus } from '../../replica/reader.ts';
@@ -23,18 +23,13 @@ export function serveTools(): void {
 }
 
 function answerRequest({ replicaPath, question, nowMs, problems }: ToolRequest): AnswerChunks {
-  const reply = (status: number, value: unknown): AnswerChunks => ({
-    status,
-    type: 'application/json',
-    chunks: [JSON.stringify(value)],
-  });
   try {
     using reader = openReader(replicaPath);
     boundMemory(reader, SQLITE_BYTES_MAX);
-    return reply(200, answerQuestion(reader, question, { nowMs, problems }));
+    return jsonAnswer(200, answerQuestion(reader, question, { nowMs, problems }));
   } catch (thrown) {
     const { message, hint, code } = asRowsyncError(thrown);
-    return reply(400, { error: message, hint, code });
+    return jsonAnswer(400, { error: message, hint, code });
   }
 }
 

@@ -3,7 +3,7 @@
  * unchanged.
  */
 import { createHash } from 'node:crypto';
-import { plural } from '../../base/text.ts';
+import { integerFromText, plural } from '../../base/text.ts';
 import {
   type BrowsedColumn,
   type BrowsedTable,
@@ -11,13 +11,11 @@ import {
   type CutCell,
   FACET_CHARS_MAX,
   findBrowsedTable,
-  stampOf,
 } from '../shared/rows-page.ts';
 import { type RowEdit, editRowAsClient } from '../shared/sql-client.ts';
-import { storedFromValue } from '../../replica/rows.ts';
 import type { Stored } from '../../replica/connection.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
-import { isTextType, TYPE_RULES } from '../../wire/column-types.ts';
+import { isTextType } from '../../wire/column-types.ts';
 import { columnType } from '../../wire/schema.ts';
 import { pathPart, nameOfPart } from './address.ts';
 import { readFewValues } from './browse.ts';
@@ -25,9 +23,9 @@ import { exact, html, type Html } from './html.ts';
 import { cutText } from './values.ts';
 import { hiddenHtml } from './layout.ts';
 import { readRowCells } from '../shared/browse-row.ts';
-import { reasonRefused } from '../shared/cell-refusals.ts';
+import { reasonRefused, storedFromText } from '../shared/cell-refusals.ts';
 import { readIdAtOrigin } from '../history/entries.ts';
-import { framed, problem, redirect, unknownTable, type PageInput } from './context.ts';
+import { crumbsHtml, framed, problem, redirect, unknownTable, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 
 /** Longer texts are edited with SQL: a form is sent whole. */
@@ -95,10 +93,7 @@ function editHtml({ table, id, cells, typed, trouble, mistakes, choices, formTok
       }),
     ];
   });
-  return html`<p class="crumbs">
-      <a href="/browse">Tables</a> <a href="/browse/${path}"><bdi>${table.name}</bdi></a>
-      ${id !== null && html`<a href="/browse/${path}/${id}">Row ${id}</a>`}
-    </p>
+  return html`${crumbsHtml(table, id !== null && html`<a href="/browse/${path}/${id}">Row ${id}</a>`)}
     <h1>${id === null ? 'New row in ' : 'Edit '}<bdi>${table.name}</bdi>${id !== null && html` · row ${id}`}</h1>
     ${trouble !== null && html`<p class="problem" role="alert">Nothing was changed: ${trouble}</p>`}
     <p class="about">
@@ -247,14 +242,13 @@ function editOf(
 } | null {
   const byName = new Map(fields);
   const kind = byName.get('kind');
-  const row = byName.get('row') ?? '';
-  const id = /^-?\d{1,15}$/.test(row) ? Number(row) : null;
+  const id = integerFromText(byName.get('row') ?? '');
   const typed = new Map<string, string>();
   const cells = table.columns.flatMap((column) => {
     const text = byName.get(`v:${column.name}`)?.replaceAll('\r\n', '\n');
     if (text === undefined) return [];
     typed.set(column.name, text);
-    return [{ column: column.name, value: storedOf(column, text), was: byName.get(`w:${column.name}`) ?? '' }];
+    return [{ column: column.name, value: storedFromText(column, text), was: byName.get(`w:${column.name}`) ?? '' }];
   });
   if (kind === 'insert') {
     return { edit: { kind, table: table.name, cells: cells.filter(({ value }) => value !== null) }, typed, cells };
@@ -266,14 +260,6 @@ function editOf(
     return was === undefined ? [] : [{ column: name, was }];
   });
   return kind === 'delete' ? { edit: { kind, table: table.name, id, cells: seen }, typed, cells } : null;
-}
-
-function storedOf(column: BrowsedColumn, text: string): Stored {
-  if (text === '') return null;
-  const type = columnType(column.type);
-  if (type === 'Checkbox') return /^[01]$/.test(text) ? Number(text) : text;
-  const value = type === 'Timestamp' ? (stampOf(text) ?? text) : text;
-  return storedFromValue(TYPE_RULES[type].valueFromText(value));
 }
 
 /** What is wrong with a field is said beside it; what no field explains, in the words of SQLite or of a trigger. */
@@ -313,7 +299,7 @@ export function answerEditForm(desk: PageInput, table: BrowsedTable, row: string
     if (!table.allowsAdd) return problem(desk, 403, `${table.name}: ${NO_INSERTS}`);
     return form(desk, { table, id: null, cells: null, typed: null, trouble: null });
   }
-  const id = /^-?\d{1,15}$/.test(row) ? Number(row) : null;
+  const id = integerFromText(row);
   const cells = id === null ? null : readRowCells(desk.reader, table, id);
   if (id === null || cells === null) {
     const idNow = id === null ? null : readIdAtOrigin(desk.reader, table.name, id);

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { answerAsCsv, answerAsJson } from '../../base/result-formats.ts';
 import { asRowsyncError, usageError } from '../../base/errors.ts';
-import { bytesText } from '../../base/text.ts';
+import { bytesText, integerFromText } from '../../base/text.ts';
 import {
   boundMemory,
   findBrowsedTable,
@@ -23,7 +23,7 @@ import { answerEdits } from './waiting-edits.ts';
 import { answerAsk, queryAt, SQLITE_BYTES_MAX } from './ask.ts';
 import { readTableView, rowsHtml, tablesHtml } from './browse.ts';
 import { framed, problem, redirect, saveAs, unknownTable, type PageInput } from './context.ts';
-import type { AnswerChunks } from '../shared/child-process.ts';
+import { jsonAnswer, type AnswerChunks } from '../shared/child-process.ts';
 import type { PageRequest } from './request.ts';
 import { answerRow } from './row.ts';
 import { answerSaving } from './saved-questions.ts';
@@ -88,10 +88,9 @@ function answer(desk: PageInput, [place = '', first = '', ...rest]: readonly str
   if (place === 'origin' && column === undefined) return answerOrigin(desk, table, row);
   if (place !== 'browse' || more.length > 0) return problem(desk, 404, 'There is no such page');
   if (row === '') return answerTable(desk, table);
-  if (!/^-?\d{1,15}$/.test(row)) return problem(desk, 404, 'There is no such row');
-  return column === undefined
-    ? answerRow(desk, table, Number(row))
-    : answerCell(desk, table, { id: Number(row), column });
+  const id = integerFromText(row);
+  if (id === null) return problem(desk, 404, 'There is no such row');
+  return column === undefined ? answerRow(desk, table, id) : answerCell(desk, table, { id, column });
 }
 
 function answerOrigin(desk: PageInput, { id: tableId, originName }: BrowsedTable, row: string): AnswerChunks {
@@ -142,7 +141,10 @@ function answerCell(
 function answerStale({ reader, query, request }: PageInput): AnswerChunks {
   const bound = ageBound(query.get('fresh') ?? '', request.nowMs);
   const stale = staleTables(reader, reader.tablesOf(query.get('sql') ?? ''), bound);
-  return { status: 200, type: 'application/json', chunks: [JSON.stringify(stale.map(({ name }) => name))] };
+  return jsonAnswer(
+    200,
+    stale.map(({ name }) => name),
+  );
 }
 
 /** `/export/csv/TABLE?…` has the rows that the page of the table shows, without an end; `/export/csv?sql=…` an answer. */

@@ -1,12 +1,15 @@
 /**
- * Says why a value cannot be an edit, before it is written: each cell by itself, where a trigger stops at the first.
+ * What a text becomes in a cell, and why a value cannot be an edit, before it is written: each cell by itself, where a trigger stops at the first.
  */
 import { ident, sql } from '../../base/sql.ts';
 import { missingRule, valueRules } from '../../capture/edit-triggers.ts';
 import { findTwoWayTable } from '../../capture/two-way-table.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { queryAny } from '../../replica/query.ts';
-import type { BrowsedTable } from './rows-page.ts';
+import { storedFromValue } from '../../replica/rows.ts';
+import { TYPE_RULES } from '../../wire/column-types.ts';
+import { columnType } from '../../wire/schema.ts';
+import { stampOf, type BrowsedColumn, type BrowsedTable } from './rows-page.ts';
 
 /** Why the triggers would refuse a value, judged by their own rules without a write; null where they would not. */
 export function reasonRefused(
@@ -28,4 +31,14 @@ export function reasonRefused(
     if (queryAny(from, text, [value])) return sentence;
   }
   return null;
+}
+
+/** What a column stores of a text that a person or an agent gave; nothing for an empty one. */
+export function storedFromText(column: BrowsedColumn, text: string): Stored {
+  if (text === '') return null;
+  const type = columnType(column.type);
+  if (type === 'Checkbox' && /^(?:true|false|[01])$/.test(text)) return BigInt(text === 'true' || text === '1');
+  const given = type === 'Timestamp' ? (stampOf(text) ?? text) : text;
+  const stored = storedFromValue(TYPE_RULES[type].valueFromText(given));
+  return typeof stored === 'number' && Number.isSafeInteger(stored) ? BigInt(stored) : stored;
 }

@@ -14,6 +14,10 @@ export interface AnswerChunks {
   readonly chunks: Iterable<string | Uint8Array>;
 }
 
+export function jsonAnswer(status: number, value: unknown): AnswerChunks {
+  return { status, type: 'application/json', chunks: [JSON.stringify(value)] };
+}
+
 /** The parent begins a question, or takes the next chunk of its answer. */
 export type ToChild<Request> = { readonly kind: 'ask'; readonly request: Request } | { readonly kind: 'more' };
 
