@@ -23,7 +23,7 @@ import { replicaError } from '../../replica/sqlite-errors.ts';
 import { isInFlight, type RowState } from '../../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../../replica/base-comparison.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
-import { queryNumbers } from '../../replica/query.ts';
+import { blocks, queryNumbers } from '../../replica/query.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
 import { storedFromValue } from '../../replica/rows.ts';
 import { allOf, ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
@@ -188,9 +188,6 @@ export function moveAsideWithScript(
   }
 }
 
-/** Rows read in one go. */
-const BLOCK_ROWS = 500;
-
 /** The edits of one table, a line each. `isCopy`: the file was put back and not opened for writing since. @throws errors of SQLite. */
 export function* scriptOfTable(
   from: Connection,
@@ -224,8 +221,8 @@ function* statementsOfAll(from: Connection, table: TwoWayTable, isCopy: boolean)
   // A row may equal its base again, while the sent values are at the origin.
   const marked = queryNumbers(from, MARKED, [table.id]);
   const ids = [...new Set([...readAllDifferingIds(from, table), ...marked])].toSorted((a, b) => a - b);
-  for (let start = 0; start < ids.length; start += BLOCK_ROWS) {
-    for (const change of diffRows(from, table, ids.slice(start, start + BLOCK_ROWS))) {
+  for (const block of blocks(ids)) {
+    for (const change of diffRows(from, table, block)) {
       const lines = statementsOf(from, table, change);
       const isDoubtful =
         mayBeThere(change.state) || (change.kind === 'insert' && isDoubtDue && !hasMatchValue(table, change.local));

@@ -4,6 +4,7 @@
  */
 import { usageError } from '../../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
+import { blocksAbove } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readPlace } from '../shared/sinks.ts';
 import { blockReader, readLines, type SourceRow } from '../shared/confirmed-rows.ts';
@@ -156,15 +157,12 @@ function differenceSql(target: PgSchema, table: SentTable, { deletes }: SinkSett
 
 /** Rows of a table that were touched since `after`, whose differences may be on their way. */
 function changedRowsSince(reader: ReplicaReader, tableId: number, start: number): ReadonlySet<number> {
-  const ids = new Set<number>();
-  let after = start;
-  // Ends with the last line.
-  for (;;) {
-    const lines = readLines(reader, after, BLOCK_ROWS);
-    for (const line of lines) if (line.tableId === tableId) ids.add(line.rowId);
-    after = lines.at(-1)?.seq ?? after;
-    if (lines.length < BLOCK_ROWS) return ids;
-  }
+  const blocks = blocksAbove(
+    (after) => readLines(reader, Math.max(after, start), BLOCK_ROWS),
+    ({ seq }) => seq,
+  );
+  const lines = [...blocks].flat().filter((line) => line.tableId === tableId);
+  return new Set(lines.map(({ rowId }) => rowId));
 }
 
 /** Drops tables of a sink, or all that rowsync made there; returns their names. @throws RowsyncError `sink.inTheWay` where views depend on one. */

@@ -168,15 +168,11 @@ function readChanges(
   const { tables, startById, after } = given;
   return inSnapshot(from, () => {
     const lines = readLines(from, after, LINES_MAX);
-    const idsByTable = new Map<number, number[]>();
-    for (const { tableId, rowId, seq } of lines) {
-      if (rowId === ALL_ROWS || seq <= (startById.get(tableId) ?? Infinity)) continue;
-      const ids = idsByTable.get(tableId);
-      if (ids === undefined) idsByTable.set(tableId, [rowId]);
-      else ids.push(rowId);
-    }
+    const isNew = ({ tableId, rowId, seq }: ChangedRowLine): boolean =>
+      rowId !== ALL_ROWS && seq > (startById.get(tableId) ?? Infinity);
+    const linesByTable = Map.groupBy(lines.filter(isNew), ({ tableId }) => tableId);
     const changes = tables.flatMap(({ table }): readonly TableChanges[] => {
-      const ids = idsByTable.get(table.id);
+      const ids = linesByTable.get(table.id)?.map(({ rowId }) => rowId);
       if (ids === undefined) return [];
       const rows = readSourceRows(from, table.source, ids);
       const here = new Set(rows.map(([id]) => Number(id)));

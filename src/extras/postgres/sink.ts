@@ -20,7 +20,7 @@ import {
   type SinkPlace,
   type SinkTableState,
 } from '../shared/sinks.ts';
-import { keepCacheSmall, readHead, readLastSeq, readTableChanges } from '../shared/confirmed-rows.ts';
+import { readHead, readLastSeq, readTableChanges } from '../shared/confirmed-rows.ts';
 import type { CopyTarget } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import { chosenSources } from './table-selection.ts';
@@ -438,9 +438,10 @@ function stoppedError(): RowsyncError {
   });
 }
 
+/** Reads through a table once need no large cache, which would only make the process grow. */
 function openSmall(path: string): ReplicaReader {
   const reader = openReader(path);
-  keepCacheSmall(reader);
+  reader.prepare(sql`PRAGMA cache_size = -2000`).run();
   return reader;
 }
 

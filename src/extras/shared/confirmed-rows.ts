@@ -40,11 +40,6 @@ export function inSnapshot<T>(from: Connection, read: () => T): T {
   }
 }
 
-/** Reads through a table once need no large cache, which would only make the process grow. */
-export function keepCacheSmall(connection: Connection): void {
-  connection.prepare(sql`PRAGMA cache_size = -2000`).run();
-}
-
 /** Every table in the file, by origin id. */
 export function readSources(from: Connection): readonly SinkSource[] {
   return readTables(from).flatMap((table): readonly SinkSource[] => {
