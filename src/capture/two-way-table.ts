@@ -65,16 +65,21 @@ function twoWayTable(from: Connection, table: TableRecord): TwoWayTable | null {
     name: table.name,
     localName: table.localName,
     ...editing,
-    columns: columns.filter(isLive).map((column) => ({
-      ...column,
-      required: hasOption(column.options.split(', '), 'Required'),
-      automatic: column.type === 'Autonumber' || column.kind === 'Key' || column.kind === 'RecordOwner',
-      locked: !column.writable && isWritable({ kind: column.kind, readOnly: null }),
-    })),
+    columns: columns.filter(isLive).map(twoWayColumn),
     keptColumns: kept.filter(({ localName }) => standing.has(localName)),
   };
   readKnown(from).set(now.id, { columns, facts, table: now });
   return now;
+}
+
+/** A live column, with what an edit has to know of it. */
+export function twoWayColumn(column: ColumnRecord): TwoWayColumn {
+  return {
+    ...column,
+    required: hasOption(column.options.split(', '), 'Required'),
+    automatic: column.type === 'Autonumber' || column.kind === 'Key' || column.kind === 'RecordOwner',
+    locked: !column.writable && isWritable({ kind: column.kind, readOnly: null }),
+  };
 }
 
 /** What to do about a table that is here and not two-way. */

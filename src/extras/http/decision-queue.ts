@@ -39,9 +39,8 @@ export class DecisionQueue {
     if (this.#waiting.length >= WAITING_MAX) return { kind: 'busy', words: BUSY };
     const given = new AbortController();
     const answered = new AbortController();
-    const answer = new Promise<DecisionAnswer>((settle) => {
-      this.#waiting.push({ decision, signal: given.signal, settle });
-    });
+    const { promise: answer, resolve: settle } = Promise.withResolvers<DecisionAnswer>();
+    this.#waiting.push({ decision, signal: given.signal, settle });
     this.#onAsked();
     const late = this.#clock.sleep(WAIT_MS_MAX, answered.signal).then((): DecisionAnswer | null => null);
     const first = await Promise.race([answer, late]);

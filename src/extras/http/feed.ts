@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { sequenceNumber } from '../history/events.ts';
 import { ChildFailure } from '../shared/child-pool.ts';
 import type { PageAuth } from './page-key.ts';
@@ -92,30 +93,24 @@ export class Feeds {
   }
 
   /** Waits until work begins, advances or ends; false after a time-out. Throws once the feed has to end. */
-  #hasNews(signal: AbortSignal): Promise<boolean> {
-    const silence = AbortSignal.timeout(this.#heartbeatMs);
-    return new Promise((resolve, reject) => {
-      const end = (settle: () => void): void => {
-        forget();
-        signal.removeEventListener('abort', onAbort);
-        settle();
-      };
-      const onAbort = (): void => end(() => reject(new Error('the feed ends')));
-      const forget = this.#view.onWork(() => end(() => resolve(true)));
-      silence.addEventListener('abort', () => end(() => resolve(false)), { once: true });
-      signal.addEventListener('abort', onAbort);
-      if (signal.aborted) onAbort();
-    });
+  async #hasNews(signal: AbortSignal): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const end = AbortSignal.any([signal, AbortSignal.timeout(this.#heartbeatMs)]);
+    end.addEventListener('abort', () => resolve(false), { once: true });
+    const forget = this.#view.onWork(() => resolve(true));
+    const hasNews = end.aborted ? false : await promise;
+    forget();
+    signal.throwIfAborted();
+    return hasNews;
   }
 
   /** The events after a number as they are sent, or an error. */
   async #block(after: number, signal: AbortSignal): Promise<string | Reply> {
     try {
       const asked = { path: '/changes', query: `after=${after}`, msMax: BLOCK_MS_MAX, signal };
-      const reply = await this.#view.document(asked);
-      const parts: string[] = [];
-      for await (const part of reply.body) parts.push(String(part));
-      return reply.status === 200 ? parts.join('') : plain(reply.status, parts.join(''));
+      const { status, body } = await this.#view.document(asked);
+      const block = typeof body === 'string' ? body : await text(body);
+      return status === 200 ? block : plain(status, block);
     } catch (thrown) {
       if (!(thrown instanceof ChildFailure)) throw thrown;
       return plain(503, 'the page process has no answer\n');

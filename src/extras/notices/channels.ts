@@ -12,6 +12,7 @@ import { plural, printable } from '../../base/text.ts';
 import type { DaemonPart } from '../../daemon/context.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
+import { basicHeader } from '../../wire/headers.ts';
 import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT, type Notice, type SentNotices } from './notices.ts';
 import type { NotifySettings } from './settings.ts';
 
@@ -202,8 +203,10 @@ function withoutCredentials(address: string): { readonly url: URL; readonly auth
   if (username === '' && password === '') return { url, authorization: {} };
   url.username = '';
   url.password = '';
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { url, authorization: { Authorization: `Basic ${Buffer.from(pair).toString('base64')}` } };
+  return {
+    url,
+    authorization: { Authorization: basicHeader(decodeURIComponent(username), decodeURIComponent(password)) },
+  };
 }
 
 const WORDS: Readonly<Record<Notice['kind'], string>> = {

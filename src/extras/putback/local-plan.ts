@@ -1,10 +1,10 @@
 /**
  * Plans how one deleted row comes back with all lost rows that refer to it, from what is here alone. The origin is not asked, and nothing is written.
  */
+import { twoWayColumn } from '../../capture/two-way-table.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
-import { hasOption } from '../../wire/schema.ts';
 import { fileFinder } from './attached-files.ts';
 import { LostRows } from './lost-rows.ts';
 import { findOrphans } from './orphans.ts';
@@ -45,11 +45,7 @@ export function planLocally(
       matchId: null,
       columns: readColumns(reader, id)
         .filter(({ state }) => state === 'live')
-        .map((column) => ({
-          ...column,
-          required: hasOption(column.options.split(', '), 'Required'),
-          automatic: column.type === 'Autonumber' || column.kind === 'Key' || column.kind === 'RecordOwner',
-        })),
+        .map(twoWayColumn),
     },
   ]);
   const planned = planPutback(rows, {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
-import { plural, printable } from '../../base/text.ts';
+import { plural } from '../../base/text.ts';
 import { pushExitCode, pushJson, pushText } from '../../cli/report/push-report.ts';
 import { loadNamedConfig, printResult, withOrigin } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
@@ -25,7 +25,7 @@ import type { Connection } from '../../replica/connection.ts';
 import { openReplica } from '../../replica/database.ts';
 import { type FailureLine, openReader } from '../../replica/reader.ts';
 import { backUp } from '../backup/replica-copy.ts';
-import { limitsText, startSandbox, type RunningSandbox } from '../shared/sandbox.ts';
+import { limitsText, startSandbox, titledText, type RunningSandbox } from '../shared/sandbox.ts';
 
 const EXAMPLES = `
 The sandbox knows of your database what the replica knows, and lists what it does not. Rows that a colleague changed since the
@@ -163,8 +163,6 @@ const OWN_KINDS: ReadonlySet<string> = new Set([
 ]);
 
 function reportText({ push: report, refused, sideEffects }: RehearsalReport, width: number | null): string {
-  const list = (title: string, lines: readonly string[]): string =>
-    lines.length === 0 ? '' : `\n${title}\n${lines.map((line) => `  ${printable(line)}\n`).join('')}`;
   const words = refused.map(({ table, rowId, column, reason }) => {
     return `${table}, row ${rowId}${column === null ? '' : `, ${column}`}: ${reason}`;
   });
@@ -173,7 +171,7 @@ function reportText({ push: report, refused, sideEffects }: RehearsalReport, wid
   );
   return (
     `This was a rehearsal on a copy: neither the replica nor the origin was touched.\n\n${pushText(report, width)}` +
-    list('Refused:', words) +
-    list('Set by the database itself:', effects)
+    titledText('Refused:', words) +
+    titledText('Set by the database itself:', effects)
   );
 }

@@ -267,7 +267,7 @@ async function showStatus({ extras, session: { stdout, clock } }: Invocation, na
   const asking = ['status', '--no-pager', '--lines=5', ...report.units];
   const { stdout: text } = spawnSync('systemctl', asking, { encoding: 'utf8' });
   await stdout.write(text === '' ? '' : `\n${printableLines(text)}`);
-  return isUp(report.units[0] ?? '') ? EXIT.done : EXIT.failed;
+  return report.isUp ? EXIT.done : EXIT.failed;
 }
 
 /** The account of the replica of a service; of a configuration that cannot be loaded, that the next start would fail. */
@@ -284,8 +284,4 @@ export async function accountOfService(
     const { message, hint } = asRowsyncError(thrown);
     return `\n${printableLines(message)}\n  the next start would fail, unless only this user may not read it\n  what to do: ${printable(hint)}\n`;
   }
-}
-
-function isUp(unit: string): boolean {
-  return spawnSync('systemctl', ['is-active', '--quiet', unit]).status === 0;
 }

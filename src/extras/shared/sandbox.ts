@@ -18,14 +18,16 @@ export async function startSandbox(options: Parameters<Start>[0]): Promise<Runni
   return sandbox.startSandbox(options);
 }
 
+/** A title with its lines below it; nothing for no line. */
+export function titledText(title: string, lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `\n${title}\n${lines.map((line) => `  ${printable(line)}\n`).join('')}`;
+}
+
 /** What a rehearsal on a replica cannot show, and what is known of the rules of its origin. */
 export function limitsText({ unknown, rules }: Pick<RunningSandbox, 'unknown' | 'rules'>): string {
-  const list = (title: string, lines: readonly string[]): string =>
-    lines.length === 0 ? '' : `\n${title}\n${lines.map((line) => `  ${printable(line)}\n`).join('')}`;
+  const always = 'defaults, formulas, validation, workflow rules, filters and order of views, rights of other users';
   return (
-    list('Not known here, and so not as at the origin:', [
-      'defaults, formulas, validation, workflow rules, filters and order of views, rights of other users',
-      ...unknown,
-    ]) + list('Refusals that were seen:', rules)
+    titledText('Not known here, and so not as at the origin:', [always, ...unknown]) +
+    titledText('Refusals that were seen:', rules)
   );
 }

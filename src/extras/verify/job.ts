@@ -1,21 +1,15 @@
 /**
  * The work of `schedule.verify`. A table that differs waits for a person: waiting does not help, and the next pull includes the table.
  */
-import { asRowsyncError } from '../../base/errors.ts';
 import { isEnd, outcomeOfTables, type ExtraWork, type WorkOutcome } from '../../daemon/work-kinds.ts';
 import { finishPushes } from '../../push/push.ts';
 import { differenceOf, verify } from './verify.ts';
 
 export const verifyOnSchedule: ExtraWork = async ({ pull: context, push: pushing }): Promise<WorkOutcome> => {
-  try {
-    await finishPushes(pushing);
-    const { error, requestCount, tables: reports } = await verify(context, { tables: [] });
-    const tables = reports.map((table) => ({ ...table, held: differenceOf(table) ?? table.held }));
-    const rowCount = reports.reduce((sum, { comparedCount }) => sum + comparedCount, 0);
-    const facts = { requestCount, tableCount: tables.length, rowCount };
-    return { ...outcomeOfTables(context, error, tables, facts), isOver: isEnd(error) };
-  } catch (thrown) {
-    // The replica cannot be used, which concerns all work.
-    return { error: asRowsyncError(thrown), isOver: true, own: null, held: null, tables: [], facts: {} };
-  }
+  await finishPushes(pushing);
+  const { error, requestCount, tables: reports } = await verify(context, { tables: [] });
+  const tables = reports.map((table) => ({ ...table, held: differenceOf(table) ?? table.held }));
+  const rowCount = reports.reduce((sum, { comparedCount }) => sum + comparedCount, 0);
+  const facts = { requestCount, tableCount: tables.length, rowCount };
+  return { ...outcomeOfTables(context, error, tables, facts), isOver: isEnd(error) };
 };
