@@ -3,7 +3,7 @@
  * a real configuration file, and asks a question in SQL. Then colleagues work, their changes are followed, and everything is
  * compared. The replica stays in a temporary folder for the reader to open.
  */
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -145,7 +145,6 @@ function makeFolder({ url, database, token }: RunningSandbox, port: number): str
   try {
     const folder = mkdtempSync(join(tmpdir(), 'rowsync-demo-'));
     writeFileSync(join(folder, 'token'), `${token}\n`, { mode: 0o600 });
-    chmodSync(join(folder, 'token'), 0o600);
     const lines = [
       'origin:',
       `  url: ${url}`,
@@ -167,12 +166,12 @@ function makeFolder({ url, database, token }: RunningSandbox, port: number): str
   }
 }
 
-/** The answer to a question, without the number of its rows: a table, or plain lines where its only column is a text to be read whole. */
 /** The demo shows what a terminal would, also in a pipe. */
 function widthOf(stdout: Output): number {
   return stdout.width() ?? Infinity;
 }
 
+/** The answer to a question, without the number of its rows: a table, or plain lines where its only column is a text to be read whole. */
 function answerText(path: string, query: string, width: number): string {
   using reader = openReader(path);
   const answer = reader.query(query);

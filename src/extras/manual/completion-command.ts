@@ -19,53 +19,38 @@ export function addCompletionCommand(program: Command, runner: Runner): void {
     .addHelpText('after', EXAMPLES)
     .action(
       runner(async ({ session }, shell: Shell) => {
-        await session.stdout.write(SCRIPTS[shell](nodeOf(program)));
+        await session.stdout.write(SCRIPTS[shell](program));
         return EXIT.done;
       }),
     );
-}
-
-function nodeOf(command: Command): CommandNode {
-  return {
-    name: command.name(),
-    description: command.description(),
-    options: command.options.flatMap(({ long, description }) => (long ? [{ flag: long, description }] : [])),
-    commands: command.commands.map(nodeOf),
-  };
 }
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 type Shell = (typeof SHELLS)[number];
 
-interface CommandNode {
-  readonly name: string;
-  readonly description: string;
-  /** With their dashes, such as `--json`. */
-  readonly options: readonly { readonly flag: string; readonly description: string }[];
-  readonly commands: readonly CommandNode[];
-}
+const SCRIPTS: Readonly<Record<Shell, (root: Command) => string>> = { bash, zsh, fish };
 
-const SCRIPTS: Readonly<Record<Shell, (root: CommandNode) => string>> = { bash, zsh, fish };
+/** The options of a command, with their dashes, such as `--json`. */
+function flagsOf({ options }: Command): readonly { readonly flag: string; readonly description: string }[] {
+  return options.flatMap(({ long, description }) => (long ? [{ flag: long, description }] : []));
+}
 
 /** What may follow each path of commands: `''`, `pull`, `schema prune`, …. */
-function wordsByPath(root: CommandNode): readonly { readonly path: string; readonly node: CommandNode }[] {
-  const below = (node: CommandNode, path: string): readonly { path: string; node: CommandNode }[] => [
-    { path, node },
-    ...node.commands.flatMap((child) => below(child, path === '' ? child.name : `${path} ${child.name}`)),
-  ];
-  return below(root, '');
+function commandsByPath(node: Command, path = ''): readonly { readonly path: string; readonly node: Command }[] {
+  return [{ path, node }, ...node.commands.flatMap((child) => commandsByPath(child, `${path} ${child.name()}`.trim()))];
 }
 
-function words(node: CommandNode, root: CommandNode): readonly string[] {
-  const globals = node === root ? [] : root.options.map(({ flag }) => flag);
-  return [...new Set([...node.commands.map(({ name }) => name), ...node.options.map(({ flag }) => flag), ...globals])];
+function words(node: Command, root: Command): readonly string[] {
+  const flags = [node, root].flatMap(flagsOf).map(({ flag }) => flag);
+  return [...new Set([...node.commands.map((child) => child.name()), ...flags])];
 }
 
 /** The path is the words before the cursor that are no options, as long as they name commands. */
-function bash(root: CommandNode): string {
-  const cases = wordsByPath(root).map(({ path, node }) => `    '${path}') words='${words(node, root).join(' ')}' ;;`);
-  const paths = wordsByPath(root).map(({ path }) => `'${path}'`);
+function bash(root: Command): string {
+  const commands = commandsByPath(root);
+  const cases = commands.map(({ path, node }) => `    '${path}') words='${words(node, root).join(' ')}' ;;`);
+  const paths = commands.map(({ path }) => `'${path}'`);
   return `# bash completion for rowsync: source <(rowsync completion bash)
 _rowsync() {
   local word path='' next words i
@@ -84,30 +69,25 @@ complete -o default -F _rowsync rowsync
 `;
 }
 
-function zsh(root: CommandNode): string {
+function zsh(root: Command): string {
   return `#compdef rowsync
 # zsh completion for rowsync: source <(rowsync completion zsh)
 autoload -U +X bashcompinit && bashcompinit
 ${bash(root)}`;
 }
 
-function fish(root: CommandNode): string {
+function fish(root: Command): string {
   const quote = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-  const top = root.commands.map(
-    ({ name, description }) => `complete -c rowsync -n __fish_use_subcommand -f -a ${name} -d ${quote(description)}`,
-  );
-  const options = root.options.map(
-    ({ flag, description }) => `complete -c rowsync -l ${flag.replace(/^--/, '')} -d ${quote(description)}`,
-  );
-  const inner = root.commands.flatMap((node) => [
-    ...node.options.map(
-      ({ flag, description }) =>
-        `complete -c rowsync -n ${quote(`__fish_seen_subcommand_from ${node.name}`)} -l ${flag.replace(/^--/, '')} -d ${quote(description)}`,
-    ),
-    ...node.commands.map(
-      ({ name, description }) =>
-        `complete -c rowsync -n ${quote(`__fish_seen_subcommand_from ${node.name}`)} -f -a ${name} -d ${quote(description)}`,
-    ),
-  ]);
-  return `# fish completion for rowsync: rowsync completion fish | source\n${[...options, ...top, ...inner].join('\n')}\n`;
+  const options = (node: Command, when: string): readonly string[] =>
+    flagsOf(node).map(
+      ({ flag, description }) => `complete -c rowsync${when} -l ${flag.replace(/^--/, '')} -d ${quote(description)}`,
+    );
+  const commands = (node: Command, when: string): readonly string[] =>
+    node.commands.map((child) => `complete -c rowsync${when} -f -a ${child.name()} -d ${quote(child.description())}`);
+  const inner = root.commands.flatMap((node) => {
+    const when = ` -n ${quote(`__fish_seen_subcommand_from ${node.name()}`)}`;
+    return [...options(node, when), ...commands(node, when)];
+  });
+  const lines = [...options(root, ''), ...commands(root, ' -n __fish_use_subcommand'), ...inner];
+  return `# fish completion for rowsync: rowsync completion fish | source\n${lines.join('\n')}\n`;
 }

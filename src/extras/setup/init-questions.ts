@@ -279,17 +279,16 @@ async function proposeMatches(asked: InitTables, given: readonly PushedTable[]):
 
 async function askPushed(asked: InitTables): Promise<readonly PushedTable[]> {
   const { prompter, tables } = asked;
-  const find = (name: string): TableSummary | undefined => tableNamed(tables, name);
   const text = await prompter.ask('Tables to edit here with SQL, separated by commas (empty: none)', {
     complain: (given) => {
-      const unknown = splitNames(given).filter((name) => find(name) === undefined);
+      const unknown = splitNames(given).filter((name) => tableNamed(tables, name) === undefined);
       return unknown.length === 0 ? null : `There is no table ${guessed(unknown, tables)}.`;
     },
   });
-  const chosen = splitNames(text).flatMap((name) => find(name) ?? []);
-  const pushed: PushedTable[] = [];
-  for (const table of chosen) pushed.push(await askTable(asked, table));
-  return pushed;
+  return await proposeMatches(
+    asked,
+    splitNames(text).map((table) => ({ table, match: null })),
+  );
 }
 
 async function askTable(
