@@ -4,7 +4,7 @@
  */
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { exactFromText, type Exact } from '../../replica/history-cells.ts';
+import { exactFromText, type CellChange } from '../../replica/history-cells.ts';
 import type { Column } from '../../replica/history-writer.ts';
 
 export interface ExactEntry {
@@ -12,14 +12,8 @@ export interface ExactEntry {
   readonly kind: 'insert' | 'update' | 'delete' | 'forgotten';
   /** The `_id` that a new row had before; null for none. */
   readonly wasId: number | null;
-  readonly cells: readonly ExactCell[];
-}
-
-/** Of an entry `forgotten`, both are null: what they were is not known any more. */
-export interface ExactCell {
-  readonly index: number;
-  readonly before: Exact;
-  readonly after: Exact;
+  /** Of an entry `forgotten`, both values are null: what they were is not known any more. */
+  readonly cells: readonly CellChange[];
 }
 
 /** Where entries are read: a table, its columns now, and the order of the entries of a row. */
@@ -59,7 +53,7 @@ export function* readExactEntries(
     .raw()
     .iterate({ ...values, tableId }) as IterableIterator<Line>; // the columns just listed
   let seq: bigint | null = null;
-  let entry: { rowId: number; kind: ExactEntry['kind']; wasId: number | null; cells: ExactCell[] } | null = null;
+  let entry: { rowId: number; kind: ExactEntry['kind']; wasId: number | null; cells: CellChange[] } | null = null;
   for (const [lineSeq, rowId, kind, wasId, column, before, after, note] of lines) {
     if (entry === null || seq !== lineSeq) {
       if (entry !== null) yield entry;
@@ -76,7 +70,7 @@ export function* readExactEntries(
 }
 
 /** What a `forgotten` entry says: cells whose values are not known any more. */
-function forgottenCells(note: string, indexBySeq: ReadonlyMap<number, number>): readonly ExactCell[] {
+function forgottenCells(note: string, indexBySeq: ReadonlyMap<number, number>): readonly CellChange[] {
   const { columnSeq } = JSON.parse(note) as { columnSeq: number | null }; // written by extras/history/command.ts
   return [...indexBySeq]
     .filter(([seq]) => columnSeq === null || seq === columnSeq)

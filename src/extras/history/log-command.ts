@@ -47,12 +47,7 @@ Examples:
 
 type LogOptions = Flags<'since' | 'until' | 'table'> & { readonly run?: number };
 
-interface LoggedRun {
-  readonly runId: number | null;
-  /** The kind of the run; null where none is recorded. */
-  readonly work: string | null;
-  readonly from: string;
-  readonly to: string;
+interface LoggedRun extends Pick<RunCount, 'runId' | 'work' | 'from' | 'to'> {
   readonly changes: readonly (Pick<RunCount, 'table' | 'kind' | 'cause' | 'count'> & {
     /** The origin took edits, which are listed where they were made. */
     readonly isAnswer: boolean;

@@ -8,13 +8,13 @@
  */
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
-import type { Exact, Version } from '../../replica/history-cells.ts';
+import type { CellChange, Exact, Version } from '../../replica/history-cells.ts';
 import { checkKnown, lastSeqAt, readKnownTables, unknown, type KnownTable } from './known-since.ts';
 import { openKnownRows, type KnownRows } from '../../replica/history-writer.ts';
 import { findHistory } from '../../replica/bookkeeping/history.ts';
 import { BLOCK_ROWS, blocksAbove, queryNumbers, queryRows, queryTexts } from '../../replica/query.ts';
 import type { QueryAnswer, ReplicaReader } from '../../replica/reader.ts';
-import { readExactEntries, type ExactCell, type ExactEntry } from './exact-entries.ts';
+import { readExactEntries, type ExactEntry } from './exact-entries.ts';
 
 /** Queries the tables as of a moment, in seconds since 1970; once for a connection. @throws RowsyncError `history.unknown`, and as a query. */
 export function queryPast(
@@ -150,7 +150,7 @@ function isRaw(value: Exact): value is { readonly raw: string } {
  */
 export function reverseEntry(
   after: Version,
-  { kind, cells }: Pick<ExactEntry, 'kind'> & { readonly cells: readonly Omit<ExactCell, 'after'>[] },
+  { kind, cells }: Pick<ExactEntry, 'kind'> & { readonly cells: readonly Omit<CellChange, 'after'>[] },
   width: number,
 ): Version {
   if (kind === 'insert') return null;

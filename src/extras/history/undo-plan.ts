@@ -2,11 +2,11 @@
  * Plans how changes are taken back: their net effect on a row, and the edit that undoes it. Cells that changed since
  * are refused, never overwritten.
  */
-import { isSameExact, type Exact, type Version } from '../../replica/history-cells.ts';
-import type { ExactCell, ExactEntry } from './exact-entries.ts';
+import { isSameExact, type CellChange, type Exact, type Version } from '../../replica/history-cells.ts';
+import type { ExactEntry } from './exact-entries.ts';
 import { netOf, type Net } from './net-effect.ts';
 
-export interface NetChange extends Net<ExactCell> {
+export interface NetChange extends Net<CellChange> {
   readonly rowId: number;
 }
 
@@ -51,28 +51,19 @@ export interface Inverse {
  * id is no change. Rows that came and went, or are unchanged, are left out.
  */
 export function netChanges(entries: Iterable<ExactEntry>, idNow: ReadonlyMap<number, number>): readonly NetChange[] {
-  const byRow = new Map<number, ExactEntry[]>();
-  for (const entry of entries) {
-    const rowId = idNow.get(entry.rowId) ?? entry.rowId;
-    const isMove = entry.kind === 'delete' && rowId !== entry.rowId;
-    const own = byRow.get(rowId) ?? [];
-    if (!isMove) own.push({ ...entry, rowId });
-    byRow.set(rowId, own);
-  }
+  // That a row left its former id is no change of it.
+  const changes = Iterator.from(entries).filter(({ kind, rowId }) => kind !== 'delete' || !idNow.has(rowId));
+  const byRow = Map.groupBy(changes, ({ rowId }) => idNow.get(rowId) ?? rowId);
   return [...byRow].flatMap(([rowId, own]) => {
     // For a row that was there already, the entry about its new id holds no change. Otherwise it holds what the origin made of the new row.
     const isNew = own[0]?.kind === 'insert' && own[0].wasId === null;
-    return netChange(rowId, isNew ? own : own.filter(({ wasId }) => wasId === null));
+    const net = netOf(isNew ? own : own.filter(({ wasId }) => wasId === null), {
+      cellsOf: ({ cells }) => cells,
+      keyOf: ({ index }) => index,
+      differs: ({ before, after }) => !isSameExact(before, after),
+    });
+    return net === null ? [] : [{ rowId, ...net }];
   });
-}
-
-function netChange(rowId: number, entries: readonly ExactEntry[]): readonly NetChange[] {
-  const net = netOf(entries, {
-    cellsOf: ({ cells }) => cells,
-    keyOf: ({ index }) => index,
-    differs: ({ before, after }) => !isSameExact(before, after),
-  });
-  return net === null ? [] : [{ rowId, ...net }];
 }
 
 export interface InverseFacts {
@@ -99,10 +90,9 @@ function inverseOfUpdate({ rowId, cells }: NetChange, { columns, today }: Invers
     const { name: column = '', isFile = false } = writable.get(index) ?? {};
     const here = today[index] ?? null;
     if (isSameExact(here, before)) continue;
-    if (!isSameExact(here, after)) refusals.push({ rowId, column, why: 'changed since' });
-    else if (isFile) refusals.push({ rowId, column, why: 'a file has to be attached again' });
-    else if (isRaw(before)) refusals.push({ rowId, column, why: 'the value was no text' });
-    else edited.push({ column, today: here, edited: before });
+    const why = isSameExact(here, after) ? lossOf(before, isFile) : 'changed since';
+    if (why === null) edited.push({ column, today: here, edited: before });
+    else refusals.push({ rowId, column, why });
   }
   return { edit: edited.length === 0 ? null : { rowId, kind: 'update', cells: edited }, refusals };
 }
@@ -126,16 +116,15 @@ function inverseOfDelete({ rowId, cells }: NetChange, { columns, today, isForgot
   if (isForgotten) return refused(rowId, 'values of it were forgotten');
   if (twinId !== null) return { edit: null, refusals: [] };
   const was = new Map(cells.map(({ index, before }) => [index, before]));
-  const wanted = columns.filter(({ index, given }) => given !== 'always' && (was.get(index) ?? null) !== null);
-  const lost = wanted.filter(({ index, isFile }) => isFile || isRaw(was.get(index) ?? null));
-  const made = wanted
-    .filter((column) => !lost.includes(column))
-    .map(({ index, name }) => ({ column: name, today: null, edited: was.get(index) ?? null }));
-  const refusals = lost.map(({ name, isFile }) => ({
-    rowId,
-    column: name,
-    why: isFile ? 'a file has to be attached again' : 'the value was no text',
-  }));
+  const made: InverseCell[] = [];
+  const refusals: UndoRefusal[] = [];
+  for (const { index, name: column, isFile, given } of columns) {
+    const value = was.get(index) ?? null;
+    if (given === 'always' || value === null) continue;
+    const why = lossOf(value, isFile);
+    if (why === null) made.push({ column, today: null, edited: value });
+    else refusals.push({ rowId, column, why });
+  }
   return { edit: { rowId, kind: 'insert', cells: made }, refusals };
 }
 
@@ -143,6 +132,8 @@ function refused(rowId: number, why: string): Inverse {
   return { edit: null, refusals: [{ rowId, column: null, why }] };
 }
 
-function isRaw(value: Exact): boolean {
-  return value !== null && typeof value === 'object';
+/** Why a former value cannot be written again; null where it can. */
+function lossOf(value: Exact, isFile: boolean): string | null {
+  if (isFile) return 'a file has to be attached again';
+  return value !== null && typeof value === 'object' ? 'the value was no text' : null;
 }

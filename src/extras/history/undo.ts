@@ -242,7 +242,8 @@ function findTwin(
   { record, columns }: { readonly record: TableRecord; readonly columns: readonly WritableColumn[] },
 ): number | null {
   const was = new Map(cells.map(({ index, before }) => [index, before]));
-  const match = columns.find(({ name }) => name === matchName(from, record));
+  const identifying = matchName(from, record);
+  const match = columns.find(({ name }) => name === identifying);
   const matched = match === undefined ? null : (was.get(match.index) ?? null);
   const compared =
     match !== undefined && matched !== null

@@ -17,7 +17,7 @@ import { publicStateOf, type PublicState } from './public-state.ts';
 import { durationText, integerFromText } from '../../base/text.ts';
 import { documentHtml, sentenceHtml, topHtml, type Bar } from '../page/layout.ts';
 import { html } from '../page/html.ts';
-import type { RefusedDecision } from '../page/request.ts';
+import type { PageRequest } from '../page/request.ts';
 
 /** A reply; a streamed body is made as it is read. */
 export interface Reply {
@@ -27,12 +27,8 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface DocumentRequest {
+export interface DocumentRequest extends Partial<Pick<PageRequest, 'query' | 'form' | 'said' | 'refused'>> {
   readonly path: string;
-  readonly query?: string;
-  readonly form?: readonly (readonly [string, string])[];
-  readonly said?: string | null;
-  readonly refused?: RefusedDecision;
   /** Whether the reader sets the pace. */
   readonly isStream?: boolean;
   readonly msMax: number;

@@ -178,17 +178,11 @@ function parentOf(
   return lostId === null ? 'gone' : { toId, oldId: lostId, later: true };
 }
 
-export interface WaitingPutback {
-  readonly tableId: number;
-  readonly oldId: number;
-  readonly links: readonly KeyLink[];
-}
-
 /**
  * The rows that can be created now: those whose links lead to rows that are there. If there are none, rows wait for each other in a circle. Those that
  * others wait for, and whose open links may be empty, are created without them.
  */
-export function readyRows<T extends WaitingPutback>(
+export function readyRows<T extends Pick<PlannedPutback, 'tableId' | 'oldId' | 'links'>>(
   waiting: readonly T[],
   isThere: (link: KeyLink) => boolean,
   isRequired: (tableId: number, columnId: number) => boolean,
