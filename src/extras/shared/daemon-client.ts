@@ -162,19 +162,19 @@ export async function askDaemonForWork(config: Config, work: string): Promise<bo
 }
 
 /** A path of the daemon, and how long its answer may take. */
-interface AskedPath {
+interface DaemonPath {
   readonly path: string;
   readonly msMax: number;
 }
 
 /** Posts what the key beside the replica allows; null without an answer, or for who may not read the key. */
-async function post(config: Config, asked: AskedPath, body: object): Promise<unknown> {
+async function post(config: Config, asked: DaemonPath, body: object): Promise<unknown> {
   const key = readPageKey(config.replica.path);
   return key === null ? null : askJson(config, key, asked, JSON.stringify(body));
 }
 
 /** Null without an answer: no daemon, or one that is just stopping. A body is posted. */
-async function askJson(config: Config, key: string, { path, msMax }: AskedPath, body = ''): Promise<unknown> {
+async function askJson(config: Config, key: string, { path, msMax }: DaemonPath, body = ''): Promise<unknown> {
   const { listen } = httpOf(config);
   if (listen === null) return null;
   const where = listen.kind === 'socket' ? { socketPath: listen.path } : { host: listen.host, port: listen.port };

@@ -7,9 +7,9 @@ import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { runAll } from '../../base/concurrency.ts';
 import { sql } from '../../base/sql.ts';
 import { readFileColumns, type FileColumn } from '../../replica/bookkeeping/file-cells.ts';
-import { readContents, storeContentLost } from '../../replica/bookkeeping/files.ts';
+import { readContents, storeContentLost, storeFileVanished } from '../../replica/bookkeeping/files.ts';
 import { inspectContent, readFilesHere, type FileHere } from '../shared/stored-content.ts';
-import type { Connection, Tx } from '../../replica/connection.ts';
+import type { Connection } from '../../replica/connection.ts';
 import { queryRows } from '../../replica/query.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
 import type { FilesContext, FilesReport } from '../../files/context.ts';
@@ -172,7 +172,7 @@ async function askFor(
       return null;
     }
     const at = stampFromMs(clock.nowMs());
-    const isNew = await replica.write('Marking a file that is gone', (tx) => markVanished(tx, file.id, at));
+    const isNew = await replica.write('Marking a file that is gone', (tx) => storeFileVanished(tx, file.id, at));
     tally.vanishedCount += isNew ? 1 : 0;
     return null;
   }
@@ -190,12 +190,6 @@ function placesNotHere(from: Connection, ids: readonly number[]): readonly strin
       revision: Number(revision),
     }),
   );
-}
-
-/** Marks a file that the origin does not have any more; returns whether it was not known before. */
-function markVanished(tx: Tx, id: number, at: string): boolean {
-  const text = sql`UPDATE _rowsync_files SET vanished_at = ? WHERE id = ? AND vanished_at IS NULL`;
-  return tx.prepare(text).run(at, id).changes > 0;
 }
 
 /** Where a file belongs, for people; its name is not said. */

@@ -248,3 +248,9 @@ export function forgetFilesOfColumn(tx: Tx, tableId: number, columnId: number): 
 }
 
 export const FILE_TABLES = [FILE_STORE, FILE_CELLS, FILES, FILES_BY_GUID, FILES_BY_CONTENT, FILES_NOT_HERE];
+
+/** Marks a file that the origin does not have any more; returns whether it was not known before. */
+export function storeFileVanished(tx: Tx, id: number, at: string): boolean {
+  const text = sql`UPDATE _rowsync_files SET vanished_at = ? WHERE id = ? AND vanished_at IS NULL`;
+  return tx.prepare(text).run(at, id).changes > 0;
+}
