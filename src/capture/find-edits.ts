@@ -38,7 +38,7 @@ import type { TwoWayColumn, TwoWayTable } from './two-way-table.ts';
 import { captureTriggers, cellName, missingRule, valueRules, type CellRule } from './edit-triggers.ts';
 import { applyOutcome, applyEvent, readRowFacts, renumberStrays } from './writer/apply-outcome.ts';
 import { readOvertakenRefusals } from '../replica/bookkeeping/refusals.ts';
-import { storeFacts, readCaptureState } from '../replica/bookkeeping/tables.ts';
+import { storeFacts, readTable } from '../replica/bookkeeping/tables.ts';
 
 export interface RowChange extends ComparedRow {
   /** Only `edited` rows may be sent. */
@@ -49,7 +49,7 @@ export interface RowChange extends ComparedRow {
 export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   requireShape(tx, table);
   requireHarmlessTriggers(tx, table);
-  const { compareDue } = readCaptureState(tx, table.id);
+  const { compareDue } = readTable(tx, table.id);
   // An edit that was made around our triggers has no mark.
   const haveAllMarks = areMarksReliable(tx, table) && hasTriggers(tx, table.id, captureTriggers(table));
   if (compareDue || !haveAllMarks) {

@@ -12,7 +12,7 @@ import type { Replica } from '../replica/database.ts';
 import { queryNumbers } from '../replica/query.ts';
 import type { TwoWayTable } from './two-way-table.ts';
 import { applyOutcome, readRowFacts } from './writer/apply-outcome.ts';
-import { storeFacts, readCaptureState, storeCreatesDoubted } from '../replica/bookkeeping/tables.ts';
+import { storeFacts, storeCreatesDoubted, readTable } from '../replica/bookkeeping/tables.ts';
 
 const REASON =
   'this replica is an older copy that was put back; whether the row was created at the origin since then is not known; look ' +
@@ -20,7 +20,7 @@ const REASON =
 
 /** Puts creates of a copy in doubt, also those that just got other ids, and forgets the copy once none of its edits is left. */
 export function captureOlderCopy(tx: Tx, table: TwoWayTable, at: string, renumbered: readonly number[] = []): void {
-  const { olderCopy, lastIdOfCopy: from } = readCaptureState(tx, table.id);
+  const { olderCopy, lastIdOfCopy: from } = readTable(tx, table.id);
   if (olderCopy === null) return;
   if (olderCopy === 'creates') doubtCreates(tx, table, { from, renumbered, at });
   storeCreatesDoubted(tx, table.id);
@@ -52,7 +52,7 @@ export function judgeOlderCopy(
   { id, localName }: TwoWayTable,
   rowCount: number,
 ): RowsyncError | null {
-  if (readCaptureState(from, id).olderCopy === null) return null;
+  if (readTable(from, id).olderCopy === null) return null;
   const name = shellWord(localName);
   return new RowsyncError('needsPerson', 'guard.olderCopy', {
     message: `${localName}: an older copy was put back, whose edits may be outdated; nothing of ${plural(rowCount, 'edited row')} was sent`,
@@ -61,7 +61,7 @@ export function judgeOlderCopy(
 }
 
 export async function letOlderCopyGo(replica: Replica, { id }: TwoWayTable): Promise<void> {
-  if (readCaptureState(replica, id).olderCopy === null) return;
+  if (readTable(replica, id).olderCopy === null) return;
   await replica.write('Letting edits of an older copy go', (tx) => {
     storeFacts(tx, id, { older_copy: null });
   });

@@ -11,7 +11,7 @@ import { storePushProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
 import { forgetDroppedFiles } from '../replica/bookkeeping/files.ts';
 import { renameInKeptRows } from '../replica/rows-as-json.ts';
-import { type TableRecord, readSelection, readTable, readTables, storeFacts } from '../replica/bookkeeping/tables.ts';
+import { type TableRecord, readTable, readTables, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { hasTable } from '../replica/schema-objects.ts';
 import { forgetEtags, readPages, distrustRows } from '../replica/bookkeeping/pages.ts';
 import { blocks } from '../replica/query.ts';
@@ -26,7 +26,6 @@ import { captureTriggers } from './edit-triggers.ts';
 import { ensureChangesView } from './changes-view.ts';
 import { forgetRowStates, startLocalIds } from '../replica/bookkeeping/row-states.ts';
 import { applyOutcome, readRowFacts, retryRefused } from './writer/apply-outcome.ts';
-import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readSent } from '../replica/bookkeeping/refusals.ts';
 
 /** Makes sure that a table has the triggers of its mode and columns. Returns whether they were wrong: then the caller renews the view of changes. */
@@ -68,7 +67,7 @@ export function switchMode(
   const record = readTable(tx, tableId);
   if (options.push) {
     if (record.push === 'off') startWaiting(tx, tableId);
-    const isProven = record.state === 'steady' && !readSweep(tx, tableId).isDistrusted;
+    const isProven = record.state === 'steady' && !record.isDistrusted;
     if (record.push !== 'on' && isProven && areAllPagesProven(tx, tableId)) switchOn(tx, record);
     return;
   }
@@ -171,8 +170,7 @@ export function prune(opened: Tx, at: string): readonly string[] {
     const table = isGone ? findTwoWayTable(tx, record.id) : null;
     if (table !== null) endCapture(tx, table, { discard: true, at });
   }
-  for (const { id } of readTables(tx)) {
-    const { missingColumns } = readSelection(tx, id);
+  for (const { id, missingColumns } of readTables(tx)) {
     if (missingColumns.length > 0) pruneMissing(tx, id, missingColumns, at);
     // A later column of that name is another one.
     const pruned = readColumns(tx, id).filter(({ state }) => state !== 'live');

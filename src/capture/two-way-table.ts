@@ -4,7 +4,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import { readColumns, type ColumnRecord } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';
-import { findTable, type TableRecord, readEditing, readTables } from '../replica/bookkeeping/tables.ts';
+import { findTable, type TableRecord, readTables } from '../replica/bookkeeping/tables.ts';
 import { hasTable, oncePerSchema } from '../replica/schema-objects.ts';
 import type { RowTarget } from '../replica/rows.ts';
 import { COLOR_COLUMN, hasBase, readStanding } from '../replica/user-tables.ts';
@@ -51,8 +51,8 @@ const readKnown = oncePerSchema(
 function twoWayTable(from: Connection, table: TableRecord): TwoWayTable | null {
   if (table.push !== 'on' || !hasBase(from, table.id) || !hasTable(from, table.localName)) return null;
   const columns = readColumns(from, table.id);
-  const editing = readEditing(from, table.id);
-  const facts = JSON.stringify([table.name, table.localName, table.rowColors, editing]);
+  const { name, rowColors, matchColumn, allowsAdd } = table;
+  const facts = JSON.stringify([name, table.localName, rowColors, matchColumn, allowsAdd]);
   const before = readKnown(from).get(table.id);
   if (before?.columns === columns && before.facts === facts) return before.table;
   const isLive = ({ state }: ColumnRecord): boolean => state === 'live';
@@ -62,9 +62,10 @@ function twoWayTable(from: Connection, table: TableRecord): TwoWayTable | null {
   const standing = new Set(readStanding(from, table.localName, keptNames));
   const now: TwoWayTable = {
     id: table.id,
-    name: table.name,
+    name,
     localName: table.localName,
-    ...editing,
+    matchColumn,
+    allowsAdd,
     columns: columns.filter(isLive).map(twoWayColumn),
     keptColumns: kept.filter(({ localName }) => standing.has(localName)),
   };

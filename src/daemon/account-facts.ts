@@ -20,7 +20,7 @@ import { boundNameOf, readDescribed } from '../replica/bookkeeping/described-tab
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { readFilesByTable } from '../replica/bookkeeping/files.ts';
-import { readSelection, readTables, type TableRecord } from '../replica/bookkeeping/tables.ts';
+import { readTables, type TableRecord } from '../replica/bookkeeping/tables.ts';
 import { countUnseen, shownSince } from '../replica/bookkeeping/conflicts.ts';
 import { readOldestPending } from '../replica/bookkeeping/row-states.ts';
 import { readPutBack } from '../replica/older-copy.ts';
@@ -29,7 +29,6 @@ import { readRemade } from '../replica/bookkeeping/schema-changes.ts';
 import { checkAfterDamage } from '../replica/integrity-check.ts';
 import { jobsOf, lateness } from './jobs.ts';
 import type { DaemonState } from './state.ts';
-import { readFollowable } from '../replica/bookkeeping/following.ts';
 
 /** What is known of the daemon: whether one keeps the tables, and what it says is wrong. */
 export type DaemonFacts = Pick<AccountFacts, 'keeper' | 'complaints'>;
@@ -195,9 +194,7 @@ export function readKeptTables(from: Connection, bound: Config, nowMs: number): 
   const named = (isSo: (name: string) => boolean): ReadonlySet<string> =>
     new Set(tables.filter(({ name }) => isSo(name)).map(({ localName }) => localName));
   return {
-    lateAfterMs: agesOf((table) =>
-      twoTicks(table.name, 'pull', ...(mayFollow(readFollowable(from, table)) ? (['follow'] as const) : [])),
-    ),
+    lateAfterMs: agesOf((table) => twoTicks(table.name, 'pull', ...(mayFollow(table) ? (['follow'] as const) : []))),
     editsLateAfterMs: agesOf(({ name }) => twoTicks(name, 'push')),
     withoutFiles: named((name) => rule(name)?.mode === 'none'),
     leftOut: named((name) => bound.tables.find(name) === null),
@@ -216,7 +213,6 @@ function readMisnamedColumns(from: Connection, table: TableRecord, bound: Config
     return [];
   const described = readTableDescriptor(from, table.id)?.descriptor;
   if (described === undefined) return [];
-  const { leftOut } = readSelection(from, table.id);
-  const found = misnamedColumns(described, { exclude: choice.exclude, leftOut });
+  const found = misnamedColumns(described, { exclude: choice.exclude, leftOut: table.leftOut });
   return found.map(({ kind, words }) => ({ kind, sentence: `tables.${rule.pattern}.columns.exclude: ${words}` }));
 }

@@ -12,18 +12,17 @@ import { LARGE_PAGES, mayFollow, RUNG_REST_MS, stampColumn } from '../reconcile/
 import type { Connection } from '../replica/connection.ts';
 import { withReplicaErrors } from '../replica/sqlite-errors.ts';
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
-import { readTables } from '../replica/bookkeeping/tables.ts';
+import { readTables, type TableRecord } from '../replica/bookkeeping/tables.ts';
 import { countPages } from '../replica/bookkeeping/pages.ts';
 import type { Jobs } from './jobs.ts';
 import type { Resources } from './resources.ts';
-import { type FollowableTable, readFollowable } from '../replica/bookkeeping/following.ts';
 
 export interface RefreshFacts {
   /** When it is followed, and swept, as cron expressions; null for never. */
   readonly follow: string | null;
   readonly sweep: string | null;
   readonly follows: PullSettings['follows'];
-  readonly table: FollowableTable;
+  readonly table: TableRecord;
   /** Whether following leaves it out while rings bring its changes. */
   readonly waitsForRings: boolean;
   /** Called only if they decide. */
@@ -69,10 +68,7 @@ function readRefreshTexts(replica: Connection, config: Config, jobs: Jobs): Read
     const [follow, sweep] = [jobs.find('follow', table.name), jobs.find('pull', table.name)];
     const times = { follow: follow?.schedule.text ?? null, sweep: sweep?.schedule.text ?? null };
     const waitsForRings = follow?.waitsForRings === true;
-    ways.set(
-      table.localName,
-      freshnessText({ ...times, follows, waitsForRings, table: readFollowable(replica, table), hasStamp, isLarge }),
-    );
+    ways.set(table.localName, freshnessText({ ...times, follows, waitsForRings, table, hasStamp, isLarge }));
   }
   return ways;
 }

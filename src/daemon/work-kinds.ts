@@ -24,7 +24,6 @@ import { readTables } from '../replica/bookkeeping/tables.ts';
 import { pullFilesAfter } from './cycle.ts';
 import { isCoreWork, type CoreWork, type WorkKind } from './jobs.ts';
 import type { Resources, DamageWatch } from './resources.ts';
-import { readFollowable } from '../replica/bookkeeping/following.ts';
 
 type ChangeCounts = Readonly<Record<'insertedCount' | 'updatedCount' | 'deletedCount', number>>;
 
@@ -158,7 +157,7 @@ const WORK: Readonly<Record<CoreWork, Work>> = {
 /** Whether a table whose turn it is can be followed, or is to be read whatever it is. */
 export function isAnyFollowed({ pull: { replica, settings }, isRefresh }: WorkContext): boolean {
   return readTables(replica).some(
-    (table) => (isRefresh || mayFollow(readFollowable(replica, table))) && settings.tableOptions(table.name) !== null,
+    (table) => (isRefresh || mayFollow(table)) && settings.tableOptions(table.name) !== null,
   );
 }
 

@@ -8,7 +8,6 @@ import { stampFromMs } from '../base/clock.ts';
 import { type RowsyncError, asRowsyncError } from '../base/errors.ts';
 import { runAll, shareNext } from '../base/concurrency.ts';
 import { columnMode, downloadProblem, judgeFile } from '../reconcile/files.ts';
-import { readTableProblems } from '../replica/bookkeeping/table-errors.ts';
 import { readFileColumns, forgetLook, type FileColumn } from '../replica/bookkeeping/file-cells.ts';
 import {
   countFilesNotHere,
@@ -107,10 +106,10 @@ function emptyTally(): FilesTally {
 }
 
 function chooseFileColumns({ replica, settings }: FilesContext, names: readonly string[]): readonly WantedColumn[] {
-  return chooseTables(replica, names).flatMap(({ id, name }) => {
+  return chooseTables(replica, names).flatMap(({ id, name, problemCode }) => {
     const rule = settings.rule(name);
     // Columns of a held table may be left out by now.
-    if (readTableProblems(replica, id).problemCode === 'guard.schema') return [];
+    if (problemCode === 'guard.schema') return [];
     if (rule === null || rule.mode === 'none') return [];
     return readFileColumns(replica, id).map((column) => {
       return { column, rule: { ...rule, mode: columnMode(rule.mode, column.options) } };

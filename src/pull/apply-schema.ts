@@ -28,14 +28,7 @@ import {
   type ColumnRecord,
 } from '../replica/bookkeeping/columns.ts';
 import type { Tx, WrittenTable } from '../replica/connection.ts';
-import {
-  findTable,
-  readSelection,
-  readTable,
-  storeEditing,
-  type TableEditing,
-  storeFacts,
-} from '../replica/bookkeeping/tables.ts';
+import { findTable, readTable, storeEditing, type TableRecord, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { readNameStyle } from '../replica/bookkeeping/identity.ts';
 import { configureHistory } from '../replica/bookkeeping/history.ts';
 import { renameInKeptRows } from '../replica/rows-as-json.ts';
@@ -61,7 +54,6 @@ import type { PreparedTable, PullContext, TableSettings } from './context.ts';
 import { movingError } from './table-description.ts';
 import { keepPlace } from './place-tables.ts';
 import { changeOf, columnChanges } from './schema-changes.ts';
-import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { watchShape } from '../origin/renamed-columns.ts';
 
 /** Prepares a described table. @throws RowsyncError as `applySelection`, `guard.columns`, `guard.schema`, `config.invalid` for an unknown column. */
@@ -79,8 +71,6 @@ export async function applySchema(
   const allowsAdd = descriptor.allowAdd && options.editing?.inserts !== false;
   const at = stampFromMs(context.clock.nowMs());
   const known = findTable(context.replica, descriptor.id);
-  const filterBefore = known === null ? null : readSelection(context.replica, known.id).rowsFilter;
-  const pageRowsBefore = known === null ? null : readSweep(context.replica, known.id).pageRows;
   await requireColumns(context, descriptor);
   await keepPlace(context, descriptor);
   const { target, twoWay } = await context.replica.write(`Preparing the table ${descriptor.recordName}`, (tx) => {
@@ -121,7 +111,7 @@ export async function applySchema(
   const address = { name: descriptor.recordName, alias: descriptor.alias, rows };
   return {
     address,
-    mayEnter: rows !== null || filterBefore !== null,
+    mayEnter: rows !== null || (known?.rowsFilter ?? null) !== null,
     descriptor,
     requireShape: watchShape(context, address, (now) =>
       isSameShape(described, now) ? null : movingError(target.localName),
@@ -129,7 +119,7 @@ export async function applySchema(
     target: twoWay ?? target,
     shapes: target.columns,
     selection,
-    pageRows: Math.min(context.settings.pageRows, pageRowsBefore ?? Infinity),
+    pageRows: Math.min(context.settings.pageRows, known?.pageRows ?? Infinity),
     problem: match.problem,
     twoWay: twoWay === null ? null : { table: twoWay, policy: options.editing?.conflict ?? 'origin' },
   };
@@ -139,7 +129,7 @@ export async function applySchema(
 function settleEditing(
   tx: Tx,
   before: TwoWayTable | null,
-  { id, at, ...editing }: TableEditing & { readonly id: number; readonly at: string },
+  { id, at, ...editing }: Pick<TableRecord, 'matchColumn' | 'allowsAdd'> & { readonly id: number; readonly at: string },
 ): void {
   const isAsBefore = before?.matchColumn === editing.matchColumn && (before.allowsAdd || !editing.allowsAdd);
   if (before !== null && !isAsBefore) retryRefused(tx, id, at);
@@ -184,7 +174,7 @@ async function requireColumns({ replica }: PullContext, { id, columns }: TableDe
   const known = readColumns(replica, id).filter(({ state }) => state === 'live');
   const missing = missingColumns(known, columns);
   const seqs = missing.map(({ seq }) => seq);
-  if (!isDeepStrictEqual(seqs, readSelection(replica, id).missingColumns)) {
+  if (!isDeepStrictEqual(seqs, readTable(replica, id).missingColumns)) {
     await replica.write('Noting columns that vanished', (tx) => storeFacts(tx, id, { missing_columns: seqs }));
   }
   if (missing.length > 0) throw missingColumnsError(table, missing);

@@ -16,7 +16,7 @@ import { forgetColumn } from '../history/prune.ts';
 import { selectPulledColumns, overtakenColumns, type Chosen, type Choosing } from '../reconcile/column-selection.ts';
 import { readColumns, type ColumnRecord } from '../replica/bookkeeping/columns.ts';
 import type { Connection } from '../replica/connection.ts';
-import { findTable, type TableRecord, readSelection, storeFacts } from '../replica/bookkeeping/tables.ts';
+import { findTable, type TableRecord, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { hasTable, schemaWatch } from '../replica/schema-objects.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import { dropColumn } from '../replica/user-tables.ts';
@@ -42,7 +42,7 @@ export async function applySelection(
   const { replica, origin } = context;
   const record = findTable(replica, described.id);
   const known = record === null ? [] : readColumns(replica, described.id);
-  const leftOut = record === null ? [] : readSelection(replica, described.id).leftOut;
+  const leftOut = record?.leftOut ?? [];
   const choosing: Choosing = {
     choice: columns ?? null,
     leftOut,

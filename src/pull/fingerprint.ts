@@ -18,7 +18,6 @@ import {
 } from '../reconcile/fingerprint.ts';
 import type { AggregatePage } from '../origin/rows.ts';
 import { readIdentity } from '../replica/bookkeeping/identity.ts';
-import { readFollowing } from '../replica/bookkeeping/following.ts';
 import { readMeasured } from '../replica/rows.ts';
 import { readPagedWindows } from '../replica/bookkeeping/pages.ts';
 import { TOP_MAX } from '../wire/request-paths.ts';
@@ -27,7 +26,7 @@ import type { PreparedTable, PullContext } from './context.ts';
 import type { SweepCounts } from './report.ts';
 import { sweepWindows } from './sweep.ts';
 import { confirmedRows } from '../capture/writer/store-origin-rows.ts';
-import { storeFacts } from '../replica/bookkeeping/tables.ts';
+import { storeFacts, readTable } from '../replica/bookkeeping/tables.ts';
 
 /** Rows that are summed at once, in some milliseconds; other work is done in between. */
 const BLOCK_ROWS = 5_000;
@@ -66,7 +65,7 @@ export async function findChangedWindows(context: PullContext, table: PreparedTa
   const there = await readDays(context, table, plan);
   if (there === null) return null;
   const here = await addUpRows(context, table, { plan, zone });
-  const { ignoredMeasures } = readFollowing(replica, table.target.id);
+  const { ignoredMeasures } = readTable(replica, table.target.id);
   const differing = compareDays(plan.measures, { there, here }, ignoredMeasures).map(({ day }) => day);
   return { windows: windowsOfDays(differing, windows, zone), plan, zone, there, here };
 }
@@ -80,7 +79,7 @@ export async function noteUselessMeasures(
   const { replica } = context;
   const { id, localName } = table.target;
   const here = await addUpRows(context, table, { plan, zone });
-  const known = readFollowing(replica, id).ignoredMeasures;
+  const known = readTable(replica, id).ignoredMeasures;
   const ignored = [...new Set([...known, ...uselessMeasures(plan.measures, { there, before, here })])];
   if (ignored.length > known.length)
     await replica.write(`Noting measures of ${localName}`, (tx) => storeFacts(tx, id, { ignored_measures: ignored }));

@@ -33,8 +33,8 @@ import {
 } from '../reconcile/follow.ts';
 import { createdColumn, NO_STAMP_WINDOW, windowFilter, secondOf } from '../reconcile/windows.ts';
 import { isSameShape } from '../reconcile/renamed-columns.ts';
-import { findTable, readTable, readSelection } from '../replica/bookkeeping/tables.ts';
-import { storeFollowed, readFollowable } from '../replica/bookkeeping/following.ts';
+import { findTable, readTable } from '../replica/bookkeeping/tables.ts';
+import { storeFollowed } from '../replica/bookkeeping/sweeps.ts';
 import {
   countBySecond,
   countExpected,
@@ -55,7 +55,6 @@ import { applySchema } from './apply-schema.ts';
 import { proveDeletes } from './suspected-deletes.ts';
 import { sweepWindows } from './sweep.ts';
 import type { SweepCounts } from './report.ts';
-import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { unlikeRows } from '../reconcile/merge.ts';
 import { confirmedRows, storeAnswer } from '../capture/writer/store-origin-rows.ts';
 import { shrinkPages } from './windows.ts';
@@ -102,8 +101,7 @@ export async function followKnown(
   const { replica } = context;
   const stored = storedDescription(context, summary.id);
   const none = { why: 'begin', deletedCount: 0 } as const;
-  if (stored === null || findTable(replica, summary.id) === null || readSweep(replica, summary.id).sweptAt === null)
-    return none;
+  if (stored === null || (findTable(replica, summary.id)?.sweptAt ?? null) === null) return none;
   const table = await applySchema(context, stored, { ...tableOptions, confirmed: false, discard });
   const readBefore = counts.pagesReadCount;
   let followed: Followed;
@@ -147,11 +145,11 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   const { origin, replica, clock, signal, settings } = context;
   const { id, localName } = table.target;
   const stamps = stampsOf(table);
-  const record = readFollowable(replica, readTable(replica, id));
+  const record = readTable(replica, id);
   const before = record.watermark;
   if (stamps === null || before === null || !mayFollow(record)) return { why: 'begin', deletedCount: 0 };
   const at = stampFromMs(clock.nowMs());
-  if (readSelection(replica, id).rowsFilter !== (table.address.rows ?? null)) return { why: 'filter', deletedCount: 0 };
+  if (record.rowsFilter !== (table.address.rows ?? null)) return { why: 'filter', deletedCount: 0 };
   const from = { stamps, watermark: before, counts, isLarge: record.hasLargeTail, readAt: record.readAt };
   let read: Changes | { readonly why: WhySwept } = { newest: null, isLarge: false };
   let deletedCount = 0;

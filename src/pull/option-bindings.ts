@@ -22,7 +22,6 @@ import { isAgreedPull } from '../replica/bookkeeping/runs.ts';
 import type { DatabaseDescriptor } from '../wire/schema.ts';
 import type { PullContext, PullOptions, PullSettings } from './context.ts';
 import { tableChanges } from './schema-changes.ts';
-import { readTableProblems } from '../replica/bookkeeping/table-errors.ts';
 
 /** What came of binding. */
 export interface Bound {
@@ -103,9 +102,8 @@ function confirmedBy(
   const known = readTables(replica);
   const meant = new Set(tablesNamed(known, tables));
   const confirmed = known.flatMap((table) => {
-    const { pullConsent, problemCode } = readTableProblems(replica, table.id);
-    const isConsented = pullConsent !== null || (confirm && meant.has(table));
-    return problemCode === 'guard.names' && isConsented ? [table.name] : [];
+    const isConsented = table.pullConsent !== null || (confirm && meant.has(table));
+    return table.problemCode === 'guard.names' && isConsented ? [table.name] : [];
   });
   return (name) => confirmed.includes(name);
 }

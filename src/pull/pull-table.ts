@@ -7,7 +7,7 @@ import { LARGE_PAGES, watermarkAfter } from '../reconcile/follow.ts';
 import { discrepancyOf, type PullAccount } from '../reconcile/account/pull-account.ts';
 import { isSameShape } from '../reconcile/renamed-columns.ts';
 import { findTable, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
-import { storeProblem, readTableProblems } from '../replica/bookkeeping/table-errors.ts';
+import { storeProblem } from '../replica/bookkeeping/table-errors.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { countPages, readLatestStamp, readPullAccount } from '../replica/bookkeeping/pages.ts';
 import { baseName, hasBase } from '../replica/user-tables.ts';
@@ -20,7 +20,6 @@ import { applySchema, requireSettled } from './apply-schema.ts';
 import type { RowsOutcome, SuspectsOutcome, SweepCounts, TablePullReport } from './report.ts';
 import { settleSuspects } from './suspected-deletes.ts';
 import { finishSweep, sweepPages } from './sweep.ts';
-import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { confirmedRows } from '../capture/writer/store-origin-rows.ts';
 import { readOtherwise } from './windows.ts';
 
@@ -88,13 +87,12 @@ async function pullRows(
   requireSettled(context, summary.id);
   const tableOptions = context.settings.tableOptions(summary.recordName) ?? { sort: null };
   // Rows that may be lost because a person agrees now, or agreed while another process worked.
-  const known = findTable(context.replica, summary.id);
   // Read now, since the end of a sweep forgets the problem.
-  const problems = known === null ? null : readTableProblems(context.replica, known.id);
-  const given = problems?.pullConsent ?? null;
+  const known = findTable(context.replica, summary.id);
+  const given = known?.pullConsent ?? null;
   const consent = options.confirm ? Infinity : given;
   // A consent to deletes is no consent to drop columns.
-  const confirmed = options.confirm || (given !== null && problems?.problemCode === 'guard.schema');
+  const confirmed = options.confirm || (given !== null && known?.problemCode === 'guard.schema');
   let deletedCount = 0;
   if (options.follow !== undefined && options.follow !== false && !confirmed) {
     const followed = await followKnown(context, summary, { discard: options.discard, tableOptions, counts });
@@ -107,7 +105,7 @@ async function pullRows(
   }
   // No "not modified" opens a table to edits. A right that an answer seemed to take away is asked for again.
   const inFull =
-    problems?.problemCode === 'guard.pending' || ((tableOptions.editing ?? null) !== null && known?.push !== 'on');
+    known?.problemCode === 'guard.pending' || ((tableOptions.editing ?? null) !== null && known?.push !== 'on');
   let described = await describeTable(context, summary, { inFull });
   for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
     const before = described;
@@ -177,7 +175,7 @@ async function sweepTable(
 ): Promise<SuspectsOutcome> {
   let deletedCount = 0;
   for (let current = table; ; current = await prepare()) {
-    const isResumed = readSweep(context.replica, current.target.id).sweepOpen;
+    const isResumed = readTable(context.replica, current.target.id).sweepOpen;
     try {
       const { held, ...swept } = await sweepOnce(context, current, { counts, consent, isResumed });
       deletedCount += swept.deletedCount;

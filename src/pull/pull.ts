@@ -39,7 +39,6 @@ import { placeTables, refreshChangesView } from './place-tables.ts';
 import type { PullReport, TablePullReport } from './report.ts';
 import { isOfOrigin, schemaChangeText } from './schema-changes.ts';
 import { noteProblem, pullTable } from './pull-table.ts';
-import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readRequestTables } from '../replica/bookkeeping/conflicts.ts';
 
 const IDENTITY_NOTE = {
@@ -160,7 +159,7 @@ async function pullTables(
   await placeTables(context, [...wanted, ...standingTables(context, database, wanted)]);
   const expected = readTables(context.replica).filter(({ id }) => wanted.some((table) => table.id === id));
   // Tables that were never read whole come first: pulls that are cut off again and again must not starve the last ones.
-  const loaded = new Set(expected.flatMap(({ id }) => (readSweep(context.replica, id).sweptAt === null ? [] : [id])));
+  const loaded = new Set(expected.flatMap(({ id, sweptAt }) => (sweptAt === null ? [] : [id])));
   const inOrder = wanted.toSorted((a, b) => Number(loaded.has(a.id)) - Number(loaded.has(b.id)));
   context.onProgress?.({
     kind: 'start',

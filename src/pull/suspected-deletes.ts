@@ -9,10 +9,9 @@ import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
 import { isNarrowed, judgeDeletion, type DeletionFacts, type DeletionHold, identityOf } from '../reconcile/guards.ts';
 import { isOtherCaller } from '../replica/bookkeeping/identity.ts';
-import { readSelection, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
-import { readTableProblems, storeHold } from '../replica/bookkeeping/table-errors.ts';
+import { readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
+import { storeHold } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
-import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { clearSeenSuspects } from '../replica/bookkeeping/pages.ts';
 import { countSuspects, readSuspects } from '../replica/bookkeeping/suspects.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
@@ -138,11 +137,10 @@ async function judgeSuspects(
 
 /** What decides, besides counts, whether rows of a table may be removed. */
 function readGuarded(from: Connection, { target: { id }, address: { rows: filter = null } }: PreparedTable) {
-  const { identityChecked, sweptAt } = readSweep(from, id);
-  const { rowsFilter } = readSelection(from, id);
+  const { rowCount, heldCode, identityChecked, rowsFilter, sweptAt } = readTable(from, id);
   return {
-    rowCount: readTable(from, id).rowCount,
-    isHeld: readTableProblems(from, id).heldCode !== null,
+    rowCount,
+    isHeld: heldCode !== null,
     identityChanged: !identityChecked,
     isOtherFilter: rowsFilter !== filter,
     isNarrowed: isNarrowed({ filter, settledBy: rowsFilter, wasRead: sweptAt !== null }),

@@ -25,7 +25,7 @@ import {
   planRepair,
   type PageEdges,
 } from '../reconcile/windows.ts';
-import { closeSweep, openSweep, readSweep } from '../replica/bookkeeping/sweeps.ts';
+import { closeSweep, openSweep } from '../replica/bookkeeping/sweeps.ts';
 import {
   clearSeenSuspects,
   notePage,
@@ -40,6 +40,7 @@ import {
 import { suspectsCreated } from '../replica/bookkeeping/suspects.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { RowChanges } from '../replica/rows.ts';
+import { readTable } from '../replica/bookkeeping/tables.ts';
 import type { SelectParameters } from '../wire/request-paths.ts';
 import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
@@ -76,7 +77,7 @@ export async function sweepWindows(
   const { replica } = context;
   const { localName } = table.target;
   const created = createdColumn(table.descriptor.columns)?.name ?? null;
-  const { sweep } = readSweep(replica, table.target.id);
+  const { sweep } = readTable(replica, table.target.id);
   const before = readPagedWindows(replica, table.target.id);
   const pass: Pass = { context, table, sweep, counts, proofs: [], created };
   try {
@@ -425,7 +426,7 @@ interface RowsBehind {
 /** Asks once for rows after the only page of a table: a page cut short would look like its end. Several pages prove that they are full. */
 async function findRowsBehind(pass: Pass, last: KnownPage): Promise<RowsBehind | null> {
   const { context, table } = pass;
-  if (last.rowCount === 0 || readSweep(context.replica, table.target.id).endProven) return null;
+  if (last.rowCount === 0 || readTable(context.replica, table.target.id).endProven) return null;
   const skip = pageSkip(last.page, table.pageRows) + last.rowCount;
   const request = { table: table.address, columns: table.shapes, query: { ...pageQuery(pass, last), skip } };
   const { ids } = (await context.origin.select(request, { signal: context.signal })).value;

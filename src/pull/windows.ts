@@ -14,10 +14,10 @@ import {
   smallerPage,
 } from '../reconcile/windows.ts';
 import type { Tx } from '../replica/connection.ts';
-import { readSweep, restartSweep } from '../replica/bookkeeping/sweeps.ts';
+import { restartSweep } from '../replica/bookkeeping/sweeps.ts';
 import { dropPagesFrom, readPagedWindows, readWindowSizes, forgetEtags } from '../replica/bookkeeping/pages.ts';
 import type { PreparedTable, PullContext } from './context.ts';
-import { storeFacts } from '../replica/bookkeeping/tables.ts';
+import { storeFacts, readTable } from '../replica/bookkeeping/tables.ts';
 
 /** The origin's code for a column that does not exist (origin facts 4.2). */
 const NO_COLUMN_CODE = 3100;
@@ -34,7 +34,7 @@ export interface WindowPlan {
 export function planWindows({ replica, settings }: PullContext, table: PreparedTable): WindowPlan {
   const { id } = table.target;
   const created = createdColumn(table.descriptor.columns);
-  const why = whyOneWindow(created, table.selection.sort) ?? lieOf(readSweep(replica, id).oneWindow);
+  const why = whyOneWindow(created, table.selection.sort) ?? lieOf(readTable(replica, id).oneWindow);
   if (why !== null || created === null) return oneWindow(replica, id, why);
   const joined = planJoins(readWindowSizes(replica, id), settings.windowPages ?? WINDOW_PAGES);
   return { created: created.name, why: null, joined };
@@ -47,7 +47,7 @@ function oneWindow(replica: PullContext['replica'], tableId: number, why: OneWin
 
 /** Notes how a table is read; rows of windows that join another are suspects until they are seen there. */
 export function storeWindows(tx: Tx, tableId: number, { why, joined }: WindowPlan): void {
-  if (readSweep(tx, tableId).oneWindow !== why) storeFacts(tx, tableId, { one_window: why });
+  if (readTable(tx, tableId).oneWindow !== why) storeFacts(tx, tableId, { one_window: why });
   for (const window of joined) dropPagesFrom(tx, tableId, { window, page: 0 });
 }
 

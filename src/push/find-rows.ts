@@ -8,9 +8,9 @@ import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { identityOf } from '../reconcile/guards.ts';
 import { isOtherCaller } from '../replica/bookkeeping/identity.ts';
-import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { baseTarget } from '../replica/base-comparison.ts';
 import { readHighestId, readRowsById } from '../replica/rows.ts';
+import { readTable } from '../replica/bookkeeping/tables.ts';
 import { TOP_MAX } from '../wire/request-paths.ts';
 import type { ColumnType, Row, UnreadableRow, UserDescriptor, Value } from '../wire/schema.ts';
 import { type PushContext, type TablePush, step, type IdBlock } from './context.ts';
@@ -193,7 +193,7 @@ export async function readCallingUser({ origin, replica, signal }: PushContext):
 /** Whether missing rows are gone and not hidden: the caller is the one that read the table. @throws RowsyncError `push.identity` if it changed now. */
 export async function isSameCaller({ context, table }: TablePush): Promise<boolean> {
   await readCallingUser(context);
-  return readSweep(context.replica, table.id).identityChecked;
+  return readTable(context.replica, table.id).identityChecked;
 }
 
 /** The same before anything is sent. @throws RowsyncError `push.identity`, `guard.deletes`. */

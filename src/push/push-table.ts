@@ -11,10 +11,10 @@ import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/two-way-table.ts';
 import { applyEvent, retryDue } from '../capture/writer/apply-outcome.ts';
 import { judgePush } from '../reconcile/guards.ts';
-import { readTableProblems, isPushProblemStored, storePushProblem } from '../replica/bookkeeping/table-errors.ts';
+import { isPushProblemStored, storePushProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
-import { readSelection, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
+import { readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { countEdits } from '../replica/bookkeeping/row-states.ts';
 import { type UserDescriptor, hasOption } from '../wire/schema.ts';
 import { step, type PushContext, type PushSettings, type TablePush } from './context.ts';
@@ -25,7 +25,6 @@ import { NO_NEWS, readBackBatch, settleBatch } from './settle.ts';
 import { judgeMatch, matchError } from '../reconcile/match-column.ts';
 import { columnNames } from '../reconcile/column-selection.ts';
 import { describeForPush, watchColumns } from './renamed-columns.ts';
-import { readSweep } from '../replica/bookkeeping/sweeps.ts';
 import { readBatches } from '../replica/bookkeeping/batches.ts';
 import { pushTable } from './record-batch.ts';
 
@@ -60,7 +59,7 @@ export async function pushOneTable(context: PushContext, table: TwoWayTable, ord
       requireWorkflowRight(table, order.options, await order.caller());
       await settleEarlier(run, { asks: true });
       if (choiceProblem !== null) throw choiceProblem;
-      const { pushConsent } = readTableProblems(replica, table.id);
+      const { pushConsent } = readTable(replica, table.id);
       error = await pushRounds(run, order.confirm);
       // A consent that a person gave beforehand is used up.
       if (!order.confirm && pushConsent !== null)
@@ -77,7 +76,7 @@ export async function pushOneTable(context: PushContext, table: TwoWayTable, ord
 
 /** @throws RowsyncError `guard.columns` if a pull found that columns vanished. */
 function requireColumns({ replica }: PushContext, table: TwoWayTable): void {
-  const { missingColumns } = readSelection(replica, table.id);
+  const { missingColumns } = readTable(replica, table.id);
   const missing = table.columns.filter(({ seq }) => missingColumns.includes(seq));
   if (missing.length > 0) throw missingColumnsError(table, missing);
 }
@@ -170,7 +169,7 @@ export function judgeEdits(
 ): { readonly changeCount: number; readonly confirmed: boolean; readonly held: RowsyncError | null } {
   const { edits } = judged;
   const changeCount = edits.insert + edits.update + edits.delete;
-  const confirmed = confirm || changeCount <= (readTableProblems(from, table.id).pushConsent ?? 0);
+  const confirmed = confirm || changeCount <= (readTable(from, table.id).pushConsent ?? 0);
   return { changeCount, confirmed, held: confirmed ? null : holdOf(from, table, judged, changeCount) };
 }
 
@@ -230,7 +229,7 @@ export function openUnasked(
     table,
     address,
     names: table.columns.map((column) => column.name),
-    pageRows: readSweep(context.replica, table.id).pageRows ?? undefined,
+    pageRows: readTable(context.replica, table.id).pageRows ?? undefined,
     planned: pushTable(table),
     options,
     zone: 'UTC',

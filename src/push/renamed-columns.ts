@@ -13,7 +13,6 @@ import type { RowNews } from '../reconcile/push-settle.ts';
 import { changedColumns, isAsAccepted, isAsExpected } from '../reconcile/renamed-columns.ts';
 import { readColumns } from '../replica/bookkeeping/columns.ts';
 import { baseTarget } from '../replica/base-comparison.ts';
-import { readSelection } from '../replica/bookkeeping/tables.ts';
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { readRowsById } from '../replica/rows.ts';
 import { etagFor } from '../wire/headers.ts';
@@ -21,6 +20,7 @@ import { withRights } from '../wire/write-rights.ts';
 import type { Row, TableDescriptor } from '../wire/schema.ts';
 import type { PushContext, TablePush } from './context.ts';
 import type { Batch } from '../replica/bookkeeping/batches.ts';
+import { readTable } from '../replica/bookkeeping/tables.ts';
 import { watchShape, type RequireShape } from '../origin/renamed-columns.ts';
 
 /** Describes a table, conditionally, and makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
@@ -43,7 +43,7 @@ export async function describeForPush(
 
 /** Columns are left out and masked as when the table was read, even if the configuration changed: rows that were sent then are settled so. */
 function asRead({ replica }: PushContext, { id }: TwoWayTable, described: TableDescriptor): TableDescriptor {
-  return chosenAsRead(described, { leftOut: readSelection(replica, id).leftOut, known: readColumns(replica, id) });
+  return chosenAsRead(described, { leftOut: readTable(replica, id).leftOut, known: readColumns(replica, id) });
 }
 
 /** Why no new edits are sent: the configuration now chooses or masks columns in another way. Null if it does not. */
@@ -53,7 +53,7 @@ function choiceProblem(
   described: TableDescriptor,
 ): RowsyncError | null {
   const known = readColumns(replica, id);
-  const { leftOut } = readSelection(replica, id);
+  const { leftOut } = readTable(replica, id);
   const keyDigest = (): string => origin.maskKeyDigest();
   const choosing = { choice: settings.columns?.(name) ?? null, leftOut, known, keyDigest };
   const chosen = selectPulledColumns(described, choosing);

@@ -4,28 +4,27 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { freshnessText, type RefreshFacts } from '../../src/daemon/freshness-text.ts';
-import { readTables } from '../../src/replica/bookkeeping/tables.ts';
+import { readTables, type TableRecord } from '../../src/replica/bookkeeping/tables.ts';
 import { must } from '../../src/base/assert.ts';
 import { openReader } from '../../src/replica/reader.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { startFixture } from '../support/replica.ts';
 import { startTestSandbox } from '../support/sandbox.ts';
-import { readFollowable, type FollowableTable } from '../../src/replica/bookkeeping/following.ts';
 import { readAges } from '../../src/extras/shared/fresh-tables.ts';
 
 const columns = [{ name: 'Title', type: 'Text' }];
 const note = { name: 'Note', columns, rows: [{ Title: 'a' }, { Title: 'b' }] };
 
 /** The ledger of a table that can be followed. */
-async function followedTable(): Promise<FollowableTable> {
+async function followedTable(): Promise<TableRecord> {
   await using fixture = await startFixture({ tables: [note] }, { settings: { follows: 'all' } });
   await fixture.pull();
-  return readFollowable(fixture.replica, must(readTables(fixture.replica)[0], 'it was pulled'));
+  return must(readTables(fixture.replica)[0], 'it was pulled');
 }
 
 test('a sentence says when a table is followed and swept, or why it is only swept', async () => {
   const table = await followedTable();
-  const text = (facts: Partial<RefreshFacts>, ledger: Partial<FollowableTable> = {}): string =>
+  const text = (facts: Partial<RefreshFacts>, ledger: Partial<TableRecord> = {}): string =>
     freshnessText({
       follow: '* * * * *',
       sweep: '0 * * * *',

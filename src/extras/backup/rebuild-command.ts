@@ -26,10 +26,10 @@ import type { Connection, Stored } from '../../replica/connection.ts';
 import { blocks, queryNumbers } from '../../replica/query.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
 import { storedFromValue } from '../../replica/rows.ts';
+import { readTable } from '../../replica/bookkeeping/tables.ts';
 import { allOf, ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import { diffRows, readRawTexts, type RowChange } from '../../capture/find-edits.ts';
-import { readCaptureState } from '../../replica/bookkeeping/tables.ts';
 
 const HELP = `
 For a replica that is damaged (exit code 78). Nothing is changed unless every edit can be read: then they go into
@@ -217,7 +217,7 @@ const STAND_INS = [
 
 function* statementsOfAll(from: Connection, table: TwoWayTable, isCopy: boolean): Generator<string> {
   // Before the first capture of a copy, its creates are not in doubt yet (older-copy.ts).
-  const isDoubtDue = isCopy || readCaptureState(from, table.id).olderCopy === 'creates';
+  const isDoubtDue = isCopy || readTable(from, table.id).olderCopy === 'creates';
   // A row may equal its base again, while the sent values are at the origin.
   const marked = queryNumbers(from, MARKED, [table.id]);
   const ids = [...new Set([...readAllDifferingIds(from, table), ...marked])].toSorted((a, b) => a - b);

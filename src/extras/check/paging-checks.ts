@@ -20,7 +20,6 @@ import { hasBase } from '../../replica/user-tables.ts';
 import { columnType, type ColumnShape, type RowPage, type TableDescriptor } from '../../wire/schema.ts';
 import { fail, failed, ok, warn, ofSome, type CheckResult } from '../shared/linked-extra.ts';
 import { plural, shellWord, someOf, printable, bytesText, countText } from '../../base/text.ts';
-import { readSweep } from '../../replica/bookkeeping/sweeps.ts';
 import type { Config } from '../../config/load.ts';
 import type { Address } from '../../origin/address.ts';
 import type { Origin } from '../../origin/client.ts';
@@ -32,7 +31,6 @@ import type { Schedule } from '../../config/cron-times.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
 import { stampColumn } from '../../reconcile/follow.ts';
 import { createdColumn, pageSkip } from '../../reconcile/windows.ts';
-import { readFollowing } from '../../replica/bookkeeping/following.ts';
 import { unlikeRows } from '../../reconcile/merge.ts';
 
 /** Tables whose first page is asked for three times. */
@@ -153,7 +151,7 @@ async function checkStoredPages(
 /** The pages of a table that would be asked for with an ETag, as the replica has them. */
 function storedPages(parts: AnswerParts, reader: ReplicaReader, table: TableDescriptor): readonly StoredPage[] {
   const known = readTables(reader).find(({ id }) => id === table.id);
-  if (known === undefined || readSweep(reader, known.id).isDistrusted) return [];
+  if (known === undefined || known.isDistrusted) return [];
   const live = readColumns(reader, known.id).filter(({ state }) => state === 'live');
   if (live.length !== table.columns.length) return []; // the next pull changes its shape
   const target = { id: known.id, localName: known.localName, columns: live };
@@ -367,8 +365,7 @@ function costsText({ config, clock, reader }: AnswerParts): string {
   };
   const costs = readTables(reader)
     .filter(({ state }) => state !== 'gone')
-    .map(({ id, name, localName }) => {
-      const { watermark } = readFollowing(reader, id);
+    .map(({ id, name, localName, watermark }) => {
       const following = watermark === null ? 0 : perHour('follow', name) * FOLLOW_REQUESTS;
       return { localName, following, sweeping: perHour('pull', name) * countPages(reader, id) };
     })

@@ -12,7 +12,7 @@ import { type TableDescriptor, hasOption } from '../../wire/schema.ts';
 import { fail, ok, warn, ofSome, type CheckResult } from '../shared/linked-extra.ts';
 import type { Config } from '../../config/load.ts';
 import { pullSettings, filesSettings, columnChoice } from '../../config/settings.ts';
-import { findTable, readTables, readSelection } from '../../replica/bookkeeping/tables.ts';
+import { findTable, readTables } from '../../replica/bookkeeping/tables.ts';
 import { readHistories } from '../../replica/bookkeeping/history.ts';
 import { type ReplicaReader, openReader } from '../../replica/reader.ts';
 import { columnMode } from '../../reconcile/files.ts';
@@ -136,9 +136,7 @@ export function readDescribedTables({ replica: { path } }: Config): {
     using reader = openReader(path);
     if (reader.isOlder()) return none;
     const tables = readTables(reader);
-    const choices = new Map(
-      tables.map(({ id }) => [id, { leftOut: readSelection(reader, id).leftOut, known: readColumns(reader, id) }]),
-    );
+    const choices = new Map(tables.map(({ id, leftOut }) => [id, { leftOut, known: readColumns(reader, id) }]));
     return { choices, described: readDescribed(reader) };
   } catch {
     return none; // the check of the replica says what is wrong with it

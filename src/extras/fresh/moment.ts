@@ -13,7 +13,7 @@ import { movesUnstamped, stampColumn } from '../../reconcile/follow.ts';
 import { judgeMoment, type AskingAgain } from '../shared/freshness.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
-import { readSelection, readTables } from '../../replica/bookkeeping/tables.ts';
+import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { readRefiltered } from '../shared/fresh-tables.ts';
 import { type ProvenMoment, storeMoment } from '../../replica/bookkeeping/changed-rows.ts';
 import { readLastMoment } from '../shared/fresh-tables.ts';
@@ -98,7 +98,7 @@ function coverageOf({ replica, settings }: PullContext): {
     ({ state, name }) => state !== 'gone' && settings.tableOptions(name) !== null,
   );
   const coverages = known.map((table) => {
-    const leftOut = new Set(readSelection(replica, table.id).leftOut.map(({ id }) => id));
+    const leftOut = new Set(table.leftOut.map(({ id }) => id));
     const all = readTableDescriptor(replica, table.id)?.descriptor.columns ?? [];
     const columns = all.filter(({ id }) => !leftOut.has(id));
     const live = readColumns(replica, table.id).filter(({ state }) => state === 'live');

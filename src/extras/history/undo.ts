@@ -10,7 +10,7 @@ import type { Connection, Stored } from '../../replica/connection.ts';
 import { isSameExact, type Exact } from '../../replica/history-cells.ts';
 import { openKnownRows, type KnownRows } from '../../replica/history-writer.ts';
 import { findHistory } from '../../replica/bookkeeping/history.ts';
-import { readTable, type TableRecord, readEditing } from '../../replica/bookkeeping/tables.ts';
+import { readTable, type TableRecord } from '../../replica/bookkeeping/tables.ts';
 import { queryAny, queryRows, queryText } from '../../replica/query.ts';
 import { baseName, hasBase } from '../../replica/user-tables.ts';
 import { clientRefusal, type ClientConnection, readExactCells, writeCells } from '../shared/sql-client.ts';
@@ -91,7 +91,7 @@ export function undoTable(
     const edit =
       found.edit === null ? null : withoutGoneKeys(found.edit, { tableId: id, columnIds, goneKeys, refusals });
     if (edit === null) continue;
-    if (edit.kind === 'insert' && !readEditing(from, id).allowsAdd) {
+    if (edit.kind === 'insert' && !record.allowsAdd) {
       refusals.push({ rowId, column: null, why: NO_INSERTS });
       continue;
     }
@@ -259,8 +259,7 @@ function findTwin(
 }
 
 /** The column that identifies rows, as it is called here. */
-function matchName(from: Connection, { id }: TableRecord): string | null {
-  const { matchColumn } = readEditing(from, id);
+function matchName(from: Connection, { id, matchColumn }: TableRecord): string | null {
   return readColumns(from, id).find(({ name, state }) => name === matchColumn && state === 'live')?.localName ?? null;
 }
 

@@ -195,7 +195,7 @@ async function followColumns(
 /** Whether the configuration leaves out a column that was sent before, or masks its replacement. */
 function isTakenOut({ source }: SentTable, { originId }: PgColumn): boolean {
   return (
-    source.leftOut.some(({ id }) => id === originId) ||
+    source.table.leftOut.some(({ id }) => id === originId) ||
     source.columns.some(({ id, mask }) => id === originId && mask !== null)
   );
 }

@@ -19,7 +19,7 @@ import { finishPushes, push } from '../../push/push.ts';
 import type { PushReport } from '../../push/report.ts';
 import { boundNameOf } from '../../replica/bookkeeping/described-tables.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
-import { findTable, readEditing, readTables } from '../../replica/bookkeeping/tables.ts';
+import { findTable, readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { hasOption } from '../../wire/schema.ts';
 import { changeRecords, createRecords, keyOf, lacksKey, noteSent, readRecords } from './putback-records.ts';
@@ -97,8 +97,7 @@ export async function makePlace(
 
 /** The column by which rows of a table of the file are found again, by the name of the table at the origin; null for none. */
 export function matchColumnOf(file: Connection, name: string): string | null {
-  const table = readTables(file).find((known) => known.name === name);
-  return table === undefined ? null : readEditing(file, table.id).matchColumn;
+  return readTables(file).find((known) => known.name === name)?.matchColumn ?? null;
 }
 
 /** Brings the tables of the rows that were begun to the origin's present shape. @throws RowsyncError `usage.invalid` if there are none. */
@@ -107,7 +106,7 @@ export async function describeAgain(place: PutbackPlace): Promise<void> {
   const ids = new Set(readRecords(replica).map(({ tableId }) => tableId));
   if (ids.size === 0) throw usageError('Nothing was begun', 'rowsync putback --help has examples.');
   const tables = readTables(replica).filter(({ id, state }) => ids.has(id) && state !== 'gone');
-  const described = tables.map(({ id, name }) => ({ name, match: readEditing(replica, id).matchColumn }));
+  const described = tables.map(({ name, matchColumn }) => ({ name, match: matchColumn }));
   await describeTables(place, described);
 }
 

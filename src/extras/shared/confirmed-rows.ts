@@ -5,7 +5,7 @@
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
 import { queryAll, queryNumber, queryRows, queryTexts } from '../../replica/query.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
-import { type TableRecord, readSelection, readTables, type TableSelection } from '../../replica/bookkeeping/tables.ts';
+import { type TableRecord, readTables } from '../../replica/bookkeeping/tables.ts';
 import { ALL_ROWS } from '../../replica/bookkeeping/changed-rows.ts';
 import { ident, joinSql, sql } from '../../base/sql.ts';
 import { baseName, columnList, hasBase, readPhysicalColumns } from '../../replica/user-tables.ts';
@@ -17,8 +17,6 @@ export interface SinkSource {
   /** The table that holds what the origin confirmed. */
   readonly source: string;
   readonly columns: readonly ColumnRecord[];
-  /** Columns that the configuration leaves out. */
-  readonly leftOut: TableSelection['leftOut'];
 }
 
 export interface ChangedRowLine {
@@ -47,7 +45,7 @@ export function readSources(from: Connection): readonly SinkSource[] {
     const standing = new Set(readPhysicalColumns(from, source).map((name) => name.toLowerCase()));
     if (!standing.has('_id') || !standing.has('_allow')) return [];
     const columns = readColumns(from, table.id).filter(({ localName }) => standing.has(localName.toLowerCase()));
-    return [{ table, source, columns, leftOut: readSelection(from, table.id).leftOut }];
+    return [{ table, source, columns }];
   });
 }
 

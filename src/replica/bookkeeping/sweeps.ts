@@ -1,42 +1,18 @@
 /**
- * How far each table was read: its sweep, what the last answers proved, and what keeps it from being read by windows. Columns of `_rowsync_tables`
+ * How far each table was read: its sweep, what the last answers proved, and up to when only its changes were read. Columns of `_rowsync_tables`
  * (tables.ts).
  */
 import { sql } from '../../base/sql.ts';
 import { proveHistory } from './history.ts';
-import { readTableProblems, storePushProblem } from './table-errors.ts';
+import { storePushProblem } from './table-errors.ts';
 import { touchTable } from './changed-rows.ts';
-import { queryNumber, withFlags } from '../query.ts';
-import { readTable, readPart } from './tables.ts';
-import type { Tx, Connection } from '../connection.ts';
-
-/** How far a table was read. */
-export interface SweepState {
-  /** Number of the current or last sweep; 0 before the first. */
-  readonly sweep: number;
-  readonly sweepOpen: boolean;
-  readonly endProven: boolean;
-  readonly identityChecked: boolean;
-  readonly sweptAt: string | null;
-  /** Another client may have changed rows that no sweep has proven since. */
-  readonly isDistrusted: boolean;
-  /** Why the table is read as one window; null where it is read by windows. */
-  readonly oneWindow: string | null;
-  /** Rows of a page, since larger ones did not fit; null if those of the configuration do. */
-  readonly pageRows: number | null;
-}
-
-/** How far a table was read; it must exist. */
-export function readSweep(from: Connection, tableId: number): SweepState {
-  const columns = sql`sweep, sweep_open AS sweepOpen, end_proven AS endProven, identity_checked AS identityChecked, swept_at AS sweptAt,
-    doubted <> 0 AS isDistrusted, one_window AS oneWindow, page_rows AS pageRows`;
-  const flags: readonly (keyof SweepState)[] = ['sweepOpen', 'endProven', 'identityChecked', 'isDistrusted'];
-  return withFlags(readPart(from, tableId, columns), ...flags) as SweepState; // as selected
-}
+import { queryNumber } from '../query.ts';
+import { readTable } from './tables.ts';
+import type { Tx } from '../connection.ts';
 
 /** Begins a sweep, or continues with an unfinished one; returns its number. */
 export function openSweep(tx: Tx, tableId: number, at: string): number {
-  const { sweep, sweepOpen } = readSweep(tx, tableId);
+  const { sweep, sweepOpen } = readTable(tx, tableId);
   if (sweepOpen) return sweep;
   const text = sql`UPDATE _rowsync_tables SET sweep = sweep + 1, sweep_open = 1, sweep_started_at = ? WHERE id = ?`;
   tx.prepare(text).run(at, tableId);
@@ -49,15 +25,36 @@ export function closeSweep(
   tableId: number,
   { at, watermark, filter }: { readonly at: string; readonly watermark: string | null; readonly filter: string | null },
 ): void {
-  if (readTable(tx, tableId).state === 'loading') touchTable(tx, tableId);
+  const { state, pushCode } = readTable(tx, tableId);
+  if (state === 'loading') touchTable(tx, tableId);
   tx.prepare(
     sql`UPDATE _rowsync_tables SET state = 'steady', sweep_open = 0, swept_at = @at, end_proven = 1,
           rows_filter = iif(swept_at IS NULL, @filter, rows_filter), rows_wanted = iif(swept_at IS NULL, @filter, rows_wanted),
           watermark = coalesce(@watermark, watermark), ignored_measures = NULL, compared_at = @at, doubted = 0,
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
   ).run({ at, watermark, filter, tableId });
-  if (readTableProblems(tx, tableId).pushCode === 'push.shape') storePushProblem(tx, tableId, null);
+  if (pushCode === 'push.shape') storePushProblem(tx, tableId, null);
   proveHistory(tx, tableId, at);
+}
+
+/** Stores what a follow learned; `at` is null where deletes could not be seen, `comparedAt` where days were not asked for. */
+export function storeFollowed(
+  tx: Tx,
+  tableId: number,
+  {
+    isLarge,
+    ...followed
+  }: {
+    readonly watermark: string;
+    readonly at: string | null;
+    readonly isLarge: boolean;
+    readonly comparedAt: string | null;
+  },
+): void {
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET watermark = @watermark, followed_at = coalesce(@at, followed_at), large_tail = @isLarge, compared_at = coalesce(@comparedAt, compared_at), problem_code = NULL, problem_message = NULL, problem_hint = NULL
+        WHERE id = @tableId`,
+  ).run({ ...followed, isLarge: Number(isLarge), tableId });
 }
 
 /** Deletes of every table wait once after a change of identity, and no sweep continues. */

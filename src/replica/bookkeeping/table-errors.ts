@@ -4,23 +4,7 @@
 import { sql } from '../../base/sql.ts';
 import type { Complaint } from '../../reconcile/account/facts.ts';
 import type { Connection, Tx } from '../connection.ts';
-import { readPart } from './tables.ts';
 import { queryAll, queryAny } from '../query.ts';
-
-export interface TableProblems {
-  readonly heldCode: string | null;
-  readonly problemCode: string | null;
-  /** What stopped the last push. */
-  readonly pushCode: string | null;
-  /** Rows that a person let the guards of a pull, or of a push, pass the next time; null for none. */
-  readonly pullConsent: number | null;
-  readonly pushConsent: number | null;
-}
-
-export function readTableProblems(from: Connection, tableId: number): TableProblems {
-  const columns = sql`held_code AS heldCode, problem_code AS problemCode, push_code AS pushCode, pull_consent AS pullConsent, push_consent AS pushConsent`;
-  return readPart(from, tableId, columns) as TableProblems; // as selected
-}
 
 /** What is bound to store an error, or that there is none. */
 export function complaintParameters(problem: Complaint | null): Readonly<Record<keyof Complaint, string | null>> {

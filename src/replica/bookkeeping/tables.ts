@@ -3,7 +3,7 @@
  */
 import { must } from '../../base/assert.ts';
 import { usageError } from '../../base/errors.ts';
-import { ident, sql, type Sql, joinSql } from '../../base/sql.ts';
+import { ident, sql, joinSql } from '../../base/sql.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
 import { queryAll, queryFirst, withFlags } from '../query.ts';
 import { guessText } from '../../reconcile/option-bindings.ts';
@@ -97,7 +97,7 @@ export const STATUS_VIEW = sql`
          coalesce(t.problem_hint, t.held_hint, t.push_hint) AS hint
   FROM _rowsync_tables t`;
 
-/** A replicated table: what nearly everything that works on it needs. */
+/** A replicated table, as it was when it was read. */
 export interface TableRecord {
   readonly id: number;
   readonly name: string;
@@ -109,13 +109,94 @@ export interface TableRecord {
   readonly push: 'off' | 'waiting' | 'on';
   /** seen: rows came with colors · kept: their colors are kept in `_color`. Null where none came. */
   readonly rowColors: 'seen' | 'kept' | null;
+
+  /** Number of the current or last sweep; 0 before the first. */
+  readonly sweep: number;
+  readonly sweepOpen: boolean;
+  readonly sweptAt: string | null;
+  readonly endProven: boolean;
+  readonly identityChecked: boolean;
+  /** Another client may have changed rows that no sweep has proven since. */
+  readonly isDistrusted: boolean;
+  /** Why the table is read as one window; null where it is read by windows. */
+  readonly oneWindow: string | null;
+  /** Rows of a page, since larger ones did not fit; null if those of the configuration do. */
+  readonly pageRows: number | null;
+
+  /** The origin's stamp up to which changed rows are here; null where none was asked for. */
+  readonly watermark: string | null;
+  /** Whether the rows that were changed last are more than a page. */
+  readonly hasLargeTail: boolean;
+  /** When changed rows were last asked for, or the last sweep began where that is later; null for neither. In seconds since 1970. */
+  readonly readAt: number | null;
+  /** Measures of a fingerprint that say nothing until the next whole sweep. */
+  readonly ignoredMeasures: readonly string[];
+  /** When what days add up to was last asked for, or the end of the last finished sweep where that is later. */
+  readonly comparedAt: string | null;
+
+  readonly heldCode: string | null;
+  readonly problemCode: string | null;
+  /** What stopped the last push. */
+  readonly pushCode: string | null;
+  /** Rows that a person let the guards of a pull, or of a push, pass the next time; null for none. */
+  readonly pullConsent: number | null;
+  readonly pushConsent: number | null;
+
+  /** The filter of the configuration by which the rows here were chosen; null for all rows. */
+  readonly rowsFilter: string | null;
+  /** The filter that the configuration had in the last pull. */
+  readonly rowsWanted: string | null;
+  /** Columns that the configuration leaves out, by origin id, and by which pattern; null where none included them. */
+  readonly leftOut: readonly { readonly id: number; readonly pattern: string | null }[];
+  /** Numbers (`seq`) of writable columns that vanished at the origin: nothing of the table is read or sent; empty for none. */
+  readonly missingColumns: readonly number[];
+
+  readonly matchColumn: string | null;
+  readonly allowsAdd: boolean;
+  /** Marks of edited rows may miss some. */
+  readonly compareDue: boolean;
+  /** What of an older copy that was put back is still to be doubted: its creates, or only its other edits. Null for no such copy. */
+  readonly olderCopy: 'creates' | 'edits' | null;
+  /** The last id that was given here when the copy was noticed: later rows are not of the copy. */
+  readonly lastIdOfCopy: number;
 }
 
-const TABLE_COLUMNS = sql`id, name, alias, local_name AS localName, state, row_count AS rowCount, push, row_colors AS rowColors`;
+const SELECT_TABLES = sql`SELECT id, name, alias, local_name AS localName, state, row_count AS rowCount, push, row_colors AS rowColors,
+    sweep, sweep_open AS sweepOpen, swept_at AS sweptAt, end_proven AS endProven, identity_checked AS identityChecked,
+    doubted AS isDistrusted, one_window AS oneWindow, page_rows AS pageRows, watermark, large_tail AS hasLargeTail,
+    unixepoch(max(coalesce(followed_at, sweep_started_at), coalesce(sweep_started_at, followed_at))) AS readAt,
+    ignored_measures AS ignoredMeasures, compared_at AS comparedAt, held_code AS heldCode, problem_code AS problemCode,
+    push_code AS pushCode, pull_consent AS pullConsent, push_consent AS pushConsent, rows_filter AS rowsFilter,
+    rows_wanted AS rowsWanted, left_out AS leftOut, missing_columns AS missingColumns, match_column AS matchColumn,
+    allow_add AS allowsAdd, compare_due AS compareDue, older_copy AS olderCopy, coalesce(doubt_creates_from, 0) AS lastIdOfCopy
+  FROM _rowsync_tables`;
+
+const FLAGS = [
+  'sweepOpen',
+  'endProven',
+  'identityChecked',
+  'isDistrusted',
+  'hasLargeTail',
+  'allowsAdd',
+  'compareDue',
+] as const;
+
+type Lists = 'ignoredMeasures' | 'leftOut' | 'missingColumns';
+
+function recordOf(row: unknown): TableRecord {
+  const facts = withFlags(row, ...FLAGS) as Omit<TableRecord, Lists> & Record<Lists, string | null>; // as selected
+  const listOf = (json: string | null): unknown => JSON.parse(json ?? '[]');
+  return {
+    ...facts,
+    ignoredMeasures: listOf(facts.ignoredMeasures) as string[], // all are written as such lists
+    leftOut: listOf(facts.leftOut) as TableRecord['leftOut'],
+    missingColumns: listOf(facts.missingColumns) as number[],
+  };
+}
 
 /** Every table that was ever replicated and not pruned, by origin id. */
 export function readTables(from: Connection): readonly TableRecord[] {
-  return queryAll(from, sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables ORDER BY id`) as TableRecord[];
+  return queryAll(from, sql`${SELECT_TABLES} ORDER BY id`).map(recordOf);
 }
 
 /** The table that people mean by a name: the name here wins over the one at the origin, and an exact name over another case. */
@@ -158,50 +239,13 @@ export function chooseTables(from: Connection, names: readonly string[]): readon
 
 /** One table, or null where it is not known. */
 export function findTable(from: Connection, tableId: number): TableRecord | null {
-  return queryFirst(from, sql`SELECT ${TABLE_COLUMNS} FROM _rowsync_tables WHERE id = ?`, [
-    tableId,
-  ]) as TableRecord | null;
+  const row = queryFirst(from, sql`${SELECT_TABLES} WHERE id = ?`, [tableId]);
+  return row === null ? null : recordOf(row);
 }
 
 /** One table; it must exist. */
 export function readTable(from: Connection, tableId: number): TableRecord {
   return must(findTable(from, tableId), 'a table that is worked on is in the bookkeeping');
-}
-
-/** One row of the columns that `columns` selects; the table must exist. */
-export function readPart(from: Connection, tableId: number, columns: Sql): unknown {
-  const row = from.prepare(sql`SELECT ${columns} FROM _rowsync_tables WHERE id = ?`).get(tableId);
-  return must(row, 'a table that is worked on is in the bookkeeping');
-}
-
-export interface TableSelection {
-  /** The filter of the configuration by which the rows here were chosen; null for all rows. */
-  readonly rowsFilter: string | null;
-  /** Columns that the configuration leaves out, by origin id, and by which pattern; null where none included them. */
-  readonly leftOut: readonly { readonly id: number; readonly pattern: string | null }[];
-  /** Numbers (`seq`) of writable columns that vanished at the origin: nothing of the table is read or sent; empty for none. */
-  readonly missingColumns: readonly number[];
-}
-
-export function readSelection(from: Connection, tableId: number): TableSelection {
-  const columns = sql`rows_filter AS rowsFilter, left_out AS leftOut, missing_columns AS missingColumns`;
-  const row = readPart(from, tableId, columns) as Record<keyof TableSelection, string | null>; // as selected
-  return {
-    rowsFilter: row.rowsFilter,
-    leftOut: JSON.parse(row.leftOut ?? '[]') as TableSelection['leftOut'], // both are written as such lists
-    missingColumns: JSON.parse(row.missingColumns ?? '[]') as number[],
-  };
-}
-
-export interface TableEditing {
-  readonly matchColumn: string | null;
-  readonly allowsAdd: boolean;
-}
-
-/** What decides on edits of a table; it must exist. */
-export function readEditing(from: Connection, tableId: number): TableEditing {
-  const row = readPart(from, tableId, sql`match_column AS matchColumn, allow_add AS allowsAdd`);
-  return withFlags(row, 'allowsAdd') as TableEditing; // as selected
 }
 
 /** Facts of a table that are stored one by one, each in the column that `TABLES` explains; a list as JSON, null for an empty one. */
@@ -216,7 +260,7 @@ type StoredFacts = Partial<{
   rows_filter: string | null;
   rows_wanted: string | null;
   missing_columns: readonly number[];
-  left_out: TableSelection['leftOut'];
+  left_out: TableRecord['leftOut'];
   one_window: string | null;
   page_rows: number | null;
   ignored_measures: readonly string[];
@@ -241,15 +285,9 @@ export function changedFilters(
   from: Connection,
   filterOf: (name: string) => string | null | undefined,
 ): readonly { readonly id: number; readonly filter: string | null }[] {
-  const text = sql`SELECT id, name, rows_wanted AS wanted FROM _rowsync_tables WHERE swept_at IS NOT NULL`;
-  const tables = queryAll(from, text) as {
-    readonly id: number;
-    readonly name: string;
-    readonly wanted: string | null;
-  }[]; // as selected
-  return tables.flatMap(({ id, name, wanted }) => {
-    const filter = filterOf(name);
-    return filter === undefined || filter === wanted ? [] : [{ id, filter }];
+  return readTables(from).flatMap(({ id, name, rowsWanted, sweptAt }) => {
+    const filter = sweptAt === null ? undefined : filterOf(name);
+    return filter === undefined || filter === rowsWanted ? [] : [{ id, filter }];
   });
 }
 
@@ -260,7 +298,7 @@ export function storeRowsWanted(tx: Tx, tableId: number, filter: string | null):
 }
 
 /** Stores what decides on edits of a table beside its columns: the match column, and whether rows may be added. */
-export function storeEditing(tx: Tx, tableId: number, editing: TableEditing): void {
+export function storeEditing(tx: Tx, tableId: number, editing: Pick<TableRecord, 'matchColumn' | 'allowsAdd'>): void {
   tx.prepare(
     sql`UPDATE _rowsync_tables SET match_column = @match, allow_add = @add
         WHERE id = @tableId AND (match_column, allow_add) IS NOT (@match, @add)`,
@@ -291,22 +329,6 @@ export function storeNewTable(tx: Tx, { id, name, alias, localName }: TableNames
 
 export function forgetTable(tx: Tx, tableId: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_tables WHERE id = ?`).run(tableId);
-}
-
-/** What the next capture of a table has to do. */
-export interface CaptureState {
-  /** Marks of edited rows may miss some. */
-  readonly compareDue: boolean;
-  /** What of an older copy that was put back is still to be doubted: its creates, or only its other edits. Null for no such copy. */
-  readonly olderCopy: 'creates' | 'edits' | null;
-  /** The last id that was given here when the copy was noticed: later rows are not of the copy. */
-  readonly lastIdOfCopy: number;
-}
-
-/** What the next capture of a table has to do; it must exist. */
-export function readCaptureState(from: Connection, tableId: number): CaptureState {
-  const columns = sql`compare_due AS compareDue, older_copy AS olderCopy, coalesce(doubt_creates_from, 0) AS lastIdOfCopy`;
-  return withFlags(readPart(from, tableId, columns), 'compareDue') as CaptureState; // as selected
 }
 
 /** Lets the next capture of every two-way table compare all rows: edits may have gone unseen. */

@@ -476,8 +476,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'capture/older-copy.ts',
-        find: 'if (readCaptureState(from, id).olderCopy === null) return null;',
-        replace: "if (readCaptureState(from, id).olderCopy !== 'creates') return null;",
+        find: 'if (readTable(from, id).olderCopy === null) return null;',
+        replace: "if (readTable(from, id).olderCopy !== 'creates') return null;",
       },
     ],
   },
