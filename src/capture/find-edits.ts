@@ -14,7 +14,7 @@ import {
   type RowOutcome,
 } from '../reconcile/row-outcome.ts';
 import type { ChangeKind, ComparedRow } from '../reconcile/push-plan.ts';
-import { isInFlight, nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
+import { nextRowState, ROW_STATES, type RowState } from '../reconcile/row-state.ts';
 import {
   areMarksReliable,
   dropEqualMarks,
@@ -72,7 +72,7 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
 }
 
 /** States of rows whose mark is removed if they equal their base; rows in flight are settled by their answer. */
-const SETTLING = ROW_STATES.filter((state) => !isInFlight(state) && nextRowState(state, 'settled') === 'clean');
+const SETTLING = ROW_STATES.filter((state) => state !== 'sending' && nextRowState(state, 'settled') === 'clean');
 
 /** Marked rows with an edit that cannot be pushed, or with a value that only has another spelling. */
 function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly number[] {
@@ -84,7 +84,7 @@ function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly num
   });
   const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
       JOIN ${ident(baseName(table.id))} b ON b._id = r.row_id
-      WHERE r.table_id = ? AND r.state NOT IN ('sending', 'unknown')
+      WHERE r.table_id = ? AND r.state <> 'sending'
         AND ${anyOf([sql`l._allow IS NOT b._allow`, ...differing])}`;
   return queryNumbers(from, text, [table.id]);
 }

@@ -13,7 +13,6 @@ import {
   type RowFacts,
   type RowOutcome,
 } from '../reconcile/row-outcome.ts';
-import { isInFlight } from '../reconcile/row-state.ts';
 import { sql } from '../base/sql.ts';
 import { refusalWords } from '../replica/sqlite-errors.ts';
 import { readVersions } from '../replica/base-comparison.ts';
@@ -67,8 +66,7 @@ export function resolveConflict(tx: Tx, id: number, { take, value }: Decision, a
   if (conflict === null) return `there is no conflict ${id}`;
   const table = findTwoWayTable(tx, conflict.tableId);
   if (table === null) return whyNot(tx, conflict.tableId);
-  if (isInFlight(readRowStates(tx, table.id, [conflict.rowId]).get(conflict.rowId) ?? 'clean'))
-    return `the row ${WAITS}`;
+  if (readRowStates(tx, table.id, [conflict.rowId]).get(conflict.rowId) === 'sending') return `the row ${WAITS}`;
   // While a question is open, the row in the table is the local version, also if it was edited or deleted since.
   const isAsItStands = take === 'local' && conflict.state === 'open';
   const carryOut = conflict.kind === 'cell' ? takeCell : takeRow;
@@ -109,7 +107,7 @@ export function discardAll(
 
 /** Discards changes that wait for no answer; returns them. */
 function discard(tx: Tx, table: TwoWayTable, changes: readonly RowChange[], at: string): readonly RowChange[] {
-  const discarded = changes.filter(({ state }) => !isInFlight(state));
+  const discarded = changes.filter(({ state }) => state !== 'sending');
   discardChanges(tx, table, discarded, at);
   captureOlderCopy(tx, table, at);
   settleQuestions(tx, table, at);

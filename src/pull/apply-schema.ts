@@ -10,7 +10,6 @@ import { retryRefused } from '../capture/writer/apply-outcome.ts';
 import { judgeMatch, matchError } from '../reconcile/match-column.ts';
 import { ADDS_OFF } from '../reconcile/push-plan.ts';
 import { foldName, newNames, type Naming } from '../reconcile/naming.ts';
-import { isInFlight } from '../reconcile/row-state.ts';
 import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema-plan.ts';
 import { planSelection } from '../reconcile/column-selection.ts';
 import { isSameShape } from '../reconcile/renamed-columns.ts';
@@ -198,7 +197,7 @@ function keepLockedEdits(
   const locked = new Set(now.columns.flatMap((column, index) => (isLocked(column) ? [index] : [])));
   const edits = [...readAllChanges(tx, unlocked)].filter(
     ({ kind, state, columns: changed }) =>
-      changed.some((index) => locked.has(index)) && (kind === 'update' || (kind === 'insert' && !isInFlight(state))),
+      changed.some((index) => locked.has(index)) && (kind === 'update' || (kind === 'insert' && state !== 'sending')),
   );
   if (edits.length === 0) return;
   if (discard) {

@@ -145,7 +145,6 @@ function fateOf(
     case 'inDoubt':
       return 'inDoubt';
     case 'sending':
-    case 'unknown':
       return 'unknown';
     default:
       return isUnsendable ? 'unsendable' : 'sent';

@@ -9,7 +9,7 @@ import { captureChanges } from '../capture/find-edits.ts';
 import { judgeOlderCopy, letOlderCopyGo } from '../capture/older-copy.ts';
 import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/two-way-table.ts';
-import { applyEvent, retryDue } from '../capture/writer/apply-outcome.ts';
+import { retryDue } from '../capture/writer/apply-outcome.ts';
 import { judgePush } from '../reconcile/guards.ts';
 import { isPushProblemStored, storePushProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection } from '../replica/connection.ts';
@@ -104,11 +104,8 @@ async function settleEarlier(run: TablePush, { asks }: { readonly asks: boolean 
   const batches = readBatches(context.replica, table);
   if (batches.length === 0) return;
   await step(run, 'lookUp');
-  const ids = batches.flatMap(({ rows }) => rows.map(({ id }) => id));
-  context.log.info('push.lookUp', { table: table.localName, rowCount: ids.length });
-  await context.replica.write(`Taking up the batches of ${table.localName}`, (tx) => {
-    applyEvent(tx, table.id, ids, { event: 'restarted', at: stampFromMs(context.clock.nowMs()) });
-  });
+  const rowCount = batches.reduce((sum, { rows }) => sum + rows.length, 0);
+  context.log.info('push.lookUp', { table: table.localName, rowCount });
   for (const batch of batches)
     await settleBatch(run, batch, asks ? await readBackBatch(run, batch, { isAtOnce: false }) : NO_NEWS);
 }

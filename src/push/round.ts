@@ -10,8 +10,6 @@ import { type IdBlock, type Round, type TablePush, step } from './context.ts';
 import { recordBatch } from './record-batch.ts';
 import { sendBatch, withEnds } from './send.ts';
 import { readBackBatch, settleBatch } from './settle.ts';
-import { stampFromMs } from '../base/clock.ts';
-import { applyEvent } from '../capture/writer/apply-outcome.ts';
 import { readBlock } from './find-rows.ts';
 import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
 
@@ -123,14 +121,10 @@ async function settle(run: TablePush, batch: Batch, turn: PushTurn): Promise<voi
   await turn.enter('settle', () => settleBatch(run, batch, findings));
 }
 
-/** Stores the ids of new rows, and which rows have no answer. What else came need not be stored: after a crash, rows are looked up by id. */
+/** Stores the ids of new rows. What else came need not be stored: after a crash, rows are looked up by id. */
 async function storeAnswers({ context, table }: TablePush, { id: batchId, rows }: Batch): Promise<void> {
-  const lost = rows.filter(({ answer }) => answer === null).map(({ id }) => id);
-  const isAnyNew = rows.some(({ kind, answer }) => kind === 'insert' && (answer?.id ?? null) !== null);
-  if (lost.length === 0 && !isAnyNew) return;
-  const at = stampFromMs(context.clock.nowMs());
-  await context.replica.write(`Storing the answer to a batch of ${table.localName}`, (tx) => {
-    applyEvent(tx, table.id, lost, { event: 'replyLost', at });
-    updateBatch(tx, table, batchId, rows);
-  });
+  if (!rows.some(({ kind, answer }) => kind === 'insert' && (answer?.id ?? null) !== null)) return;
+  await context.replica.write(`Storing the answer to a batch of ${table.localName}`, (tx) =>
+    updateBatch(tx, table, batchId, rows),
+  );
 }

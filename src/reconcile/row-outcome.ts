@@ -20,7 +20,7 @@ import {
 } from './merge.ts';
 import type { OriginWords, RetryHope } from './push-answer.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
-import { isInFlight, nextRowState, type RowEvent, type RowState } from './row-state.ts';
+import { nextRowState, type RowEvent, type RowState } from './row-state.ts';
 
 /** A question about a row that a person has not answered. */
 export interface OpenQuestion {
@@ -160,7 +160,7 @@ export function decideDiscarded(
   return {
     ...unchanged(facts),
     local: base === null ? null : 'base',
-    state: isInFlight(state) ? state : nextRowState(state, 'discarded'),
+    state: state === 'sending' ? state : nextRowState(state, 'discarded'),
     conflicts: discardedLines(facts, columns, sent),
     closed: questions.map(({ id }) => id),
   };

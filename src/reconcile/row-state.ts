@@ -8,15 +8,14 @@
  * A clean row has no mark. States do not say what changed: comparing the row with its base does.
  *    clean     local = base                          refused      the origin said no; waits for an edit or a retry
  *    edited    may be pushed                         conflicted   waits for a person's decision
- *    sending   recorded and sent, no answer yet      inDoubt      it may have happened or not; waits for a person
- *    unknown   the answer was lost: it is looked up before anything of the table is pulled or sent
+ *    sending   recorded, sent, and not settled yet   inDoubt      it may have happened or not; waits for a person
  *
  * 'impossible' cells assert: the code that raises such an event has lost track of the row. Pure.
  */
 import { assert } from '../base/assert.ts';
 import type { ChangeKind } from './push-plan.ts';
 
-export const ROW_STATES = ['clean', 'edited', 'sending', 'unknown', 'refused', 'conflicted', 'inDoubt'] as const;
+export const ROW_STATES = ['clean', 'edited', 'sending', 'refused', 'conflicted', 'inDoubt'] as const;
 
 export type RowState = (typeof ROW_STATES)[number];
 
@@ -27,7 +26,6 @@ export type RowState = (typeof ROW_STATES)[number];
  *    changed      a merge left something to push            conflicted   a merge left a question for a person
  *    sendStarted  its values were recorded and are sent     accepted     the origin took it, and local is what was sent
  *    acceptedEdited  ... but was edited since               refused      the origin, or a check before it, said no
- *    replyLost    no answer, or one that proves nothing     restarted    the process began anew
  *    notApplied   the origin never got it                   doubted      it may have happened or not
  *    retried      a person or a timer wants another try     resolved     no question is left about the row
  *    discarded    a person put the row back to its base     restored     the file is an older copy, and the create may have happened
@@ -41,8 +39,6 @@ export const ROW_EVENTS = [
   'accepted',
   'acceptedEdited',
   'refused',
-  'replyLost',
-  'restarted',
   'notApplied',
   'doubted',
   'retried',
@@ -60,27 +56,8 @@ type Next = Readonly<Record<RowEvent, RowState | 'impossible'>>;
 const NOT_SENT = {
   accepted: 'impossible',
   acceptedEdited: 'impossible',
-  replyLost: 'impossible',
   notApplied: 'impossible',
   doubted: 'impossible',
-} as const;
-
-/** A pull and a person leave a row alone until its answer is known. */
-const SENT = {
-  restored: 'impossible', // it is looked up anyway
-  settled: 'impossible',
-  changed: 'impossible',
-  resolved: 'impossible',
-  discarded: 'impossible',
-  sendStarted: 'impossible',
-  restarted: 'unknown',
-  replyLost: 'unknown',
-  accepted: 'clean',
-  acceptedEdited: 'edited',
-  conflicted: 'conflicted',
-  refused: 'refused',
-  doubted: 'inDoubt',
-  notApplied: 'edited',
 } as const;
 
 const TRANSITIONS: Readonly<Record<RowState, Next>> = {
@@ -93,7 +70,6 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
     conflicted: 'conflicted',
     sendStarted: 'impossible',
     refused: 'impossible',
-    restarted: 'clean',
     retried: 'clean',
     resolved: 'edited',
     discarded: 'clean',
@@ -107,20 +83,26 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
     conflicted: 'conflicted',
     sendStarted: 'sending',
     refused: 'refused',
-    restarted: 'edited',
     retried: 'edited',
     resolved: 'edited',
     discarded: 'clean',
   },
+  // A pull and a person leave a row alone until its answer is known.
   sending: {
-    ...SENT,
+    restored: 'impossible', // it is looked up anyway
     localEdit: 'sending', // what was sent is recorded, so acceptance settles only cells that still hold it
+    settled: 'impossible',
+    changed: 'impossible',
+    conflicted: 'conflicted',
+    sendStarted: 'impossible',
+    accepted: 'clean',
+    acceptedEdited: 'edited',
+    refused: 'refused',
+    doubted: 'inDoubt',
+    notApplied: 'edited',
     retried: 'sending',
-  },
-  unknown: {
-    ...SENT,
-    localEdit: 'unknown',
-    retried: 'unknown',
+    resolved: 'impossible',
+    discarded: 'impossible',
   },
   refused: {
     ...NOT_SENT,
@@ -131,7 +113,6 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
     conflicted: 'conflicted',
     sendStarted: 'impossible',
     refused: 'refused',
-    restarted: 'refused',
     retried: 'edited',
     resolved: 'edited',
     discarded: 'clean',
@@ -145,7 +126,6 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
     conflicted: 'conflicted',
     sendStarted: 'impossible',
     refused: 'impossible',
-    restarted: 'conflicted',
     retried: 'conflicted',
     resolved: 'edited',
     discarded: 'clean',
@@ -159,7 +139,6 @@ const TRANSITIONS: Readonly<Record<RowState, Next>> = {
     conflicted: 'inDoubt', // its question waits as well; it is asked once the doubt is gone
     sendStarted: 'impossible',
     refused: 'impossible',
-    restarted: 'inDoubt',
     retried: 'edited',
     resolved: 'inDoubt', // what became of the create is another question than which version is right
     discarded: 'clean',
@@ -171,11 +150,6 @@ export function nextRowState(state: RowState, event: RowEvent): RowState {
   const next = TRANSITIONS[state][event];
   assert(next !== 'impossible', `a row that is ${state} cannot be ${event}`);
   return next;
-}
-
-/** Whether an answer for the row is awaited, so that only the settling of its batch may touch it. */
-export function isInFlight(state: RowState): boolean {
-  return state === 'sending' || state === 'unknown';
 }
 
 /**

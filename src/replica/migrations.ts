@@ -53,6 +53,7 @@ export const MIGRATIONS: Readonly<Record<number, readonly Sql[]>> = {
         SELECT table_id, '', page, row_ids FROM temp.page_rows_before`,
     sql`DROP TABLE temp.pages_before`,
     sql`DROP TABLE temp.page_rows_before`,
+    sql`UPDATE _rowsync_rows SET state = 'sending' WHERE state = 'unknown'`,
     ...HISTORY_PARTS,
     SCHEMA_CHANGES,
     MOMENTS,

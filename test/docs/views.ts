@@ -186,7 +186,7 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       column: 'Name of the column; NULL in the one line of an inserted or deleted row.',
       base: 'What the origin last confirmed.',
       local: 'The value here.',
-      state: '`edited`, `sending`, `unknown` (no answer came), `refused`, `conflicted` or `inDoubt`.',
+      state: '`edited`, `sending` (sent, and not settled yet), `refused`, `conflicted` or `inDoubt`.',
       since: 'Since when the row is in that state.',
     },
   },

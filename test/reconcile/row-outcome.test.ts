@@ -215,7 +215,7 @@ describe('edits that are given up', () => {
   test.each(ROW_STATES)('of a row that is %s', (state) => {
     const outcome = decideDiscarded(facts({ state }), { columns: [0], sent: null });
 
-    expect(outcome.state).toBe(state === 'sending' || state === 'unknown' ? state : 'clean');
+    expect(outcome.state).toBe(state === 'sending' ? state : 'clean');
   });
 });
 

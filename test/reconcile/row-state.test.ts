@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { CHANGE_KINDS, type ChangeKind } from '../../src/reconcile/push-plan.ts';
 import {
-  isInFlight,
   nextRowState,
   ROW_ANSWERS,
   ROW_EVENTS,
@@ -17,7 +16,6 @@ import {
 const C = 'clean';
 const E = 'edited';
 const S = 'sending';
-const U = 'unknown';
 const R = 'refused';
 const K = 'conflicted';
 const D = 'inDoubt';
@@ -25,23 +23,21 @@ const X = 'impossible';
 
 /** The whole machine, written down a second time: one line per event, one column per state in the order of ROW_STATES. */
 const EXPECTED: Readonly<Record<RowEvent, readonly (RowState | 'impossible')[]>> = {
-  //              clean edited sending unknown refused conflicted inDoubt
-  localEdit: [E, E, S, U, E, K, D],
-  settled: [C, C, X, X, C, C, D],
-  changed: [E, E, X, X, R, K, D],
-  conflicted: [K, K, K, K, K, K, D],
-  sendStarted: [X, S, X, X, X, X, X],
-  accepted: [X, X, C, C, X, X, X],
-  acceptedEdited: [X, X, E, E, X, X, X],
-  refused: [X, R, R, R, R, X, X],
-  replyLost: [X, X, U, U, X, X, X],
-  restarted: [C, E, U, U, R, K, D],
-  notApplied: [X, X, E, E, X, X, X],
-  doubted: [X, X, D, D, X, X, X],
-  retried: [C, E, S, U, E, K, E],
-  resolved: [E, E, X, X, E, E, D],
-  discarded: [C, C, X, X, C, C, C],
-  restored: [X, D, X, X, D, X, X],
+  //              clean edited sending refused conflicted inDoubt
+  localEdit: [E, E, S, E, K, D],
+  settled: [C, C, X, C, C, D],
+  changed: [E, E, X, R, K, D],
+  conflicted: [K, K, K, K, K, D],
+  sendStarted: [X, S, X, X, X, X],
+  accepted: [X, X, C, X, X, X],
+  acceptedEdited: [X, X, E, X, X, X],
+  refused: [X, R, R, R, X, X],
+  notApplied: [X, X, E, X, X, X],
+  doubted: [X, X, D, X, X, X],
+  retried: [C, E, S, E, K, E],
+  resolved: [E, E, X, E, E, D],
+  discarded: [C, C, X, C, C, C],
+  restored: [X, D, X, D, X, X],
 };
 
 const CELLS = ROW_EVENTS.flatMap((event) =>
@@ -54,10 +50,6 @@ test.each(CELLS.filter(({ next }) => next !== X))('$state + $event = $next', ({ 
 
 test.each(CELLS.filter(({ next }) => next === X))('$state + $event is impossible', ({ event, state }) => {
   expect(() => nextRowState(state, event)).toThrow(`a row that is ${state} cannot be ${event}`);
-});
-
-test('only rows that were sent are in flight', () => {
-  expect(ROW_STATES.filter(isInFlight)).toEqual(['sending', 'unknown']);
 });
 
 /** The other table, written down a second time: one line per answer, one column per finding in the order of ROW_FINDINGS. */

@@ -20,7 +20,7 @@ import { moveAside, freeName } from './replica-copy.ts';
 import { PARTIAL, takeName } from '../../replica/copy-file.ts';
 import { takeLock } from '../../replica/lock.ts';
 import { replicaError } from '../../replica/sqlite-errors.ts';
-import { isInFlight, type RowState } from '../../reconcile/row-state.ts';
+import type { RowState } from '../../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../../replica/base-comparison.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { blocks, queryNumbers } from '../../replica/query.ts';
@@ -253,7 +253,7 @@ function hasMatchValue({ columns, matchColumn }: TwoWayTable, row: Row | null): 
 }
 
 function mayBeThere(state: RowState): boolean {
-  return state === 'inDoubt' || isInFlight(state);
+  return state === 'inDoubt' || state === 'sending';
 }
 
 function asComment(line: string): string {

@@ -109,7 +109,7 @@ function isInBase(from: Connection, tableId: number, rowId: number): boolean {
 
 /** Whether a change of a row was sent, and no answer has settled it. */
 function wasSent(from: Connection, tableId: number, rowId: number): boolean {
-  const text = sql`SELECT 1 FROM _rowsync_rows WHERE table_id = ? AND row_id = ? AND state IN ('sending', 'unknown', 'inDoubt')`;
+  const text = sql`SELECT 1 FROM _rowsync_rows WHERE table_id = ? AND row_id = ? AND state IN ('sending', 'inDoubt')`;
   return queryAny(from, text, [tableId, rowId]);
 }
 

@@ -12,7 +12,6 @@ import type { TwoWayTable } from '../../capture/two-way-table.ts';
 import { storeRemoteRows } from '../../capture/writer/store-origin-rows.ts';
 import type { RowOutcome } from '../../reconcile/row-outcome.ts';
 import { decideCell, decideMadeAgain } from '../../reconcile/row-outcome.ts';
-import { isInFlight } from '../../reconcile/row-state.ts';
 import { findById, findByMatch } from '../../push/find-rows.ts';
 import { readReasons } from '../../replica/bookkeeping/refusals.ts';
 import { readRowStates, takeLocalId } from '../../replica/bookkeeping/row-states.ts';
@@ -244,7 +243,7 @@ async function finishRows(place: PutbackPlace): Promise<void> {
       const ids = own.flatMap(({ newId }) => newId ?? []);
       const states = readRowStates(place.push.replica, tableId, ids);
       // A later push settles what is on its way.
-      const free = ids.filter((id) => !isInFlight(states.get(id) ?? 'clean'));
+      const free = ids.filter((id) => states.get(id) !== 'sending');
       const { byId } = await findById(lookAt(place, tableId), free);
       await stageCells(place, { records: own, rows: [...byId.values()], done });
     }
@@ -335,7 +334,7 @@ async function noteCells(
         const [left] = openCells(table, { record, row, done });
         const name = left === undefined ? undefined : table.columns[left.column]?.localName;
         if (waits !== 'clean' || name !== undefined) {
-          const isLost = isInFlight(waits);
+          const isLost = waits === 'sending';
           const why = isLost ? 'the answer was lost' : `the origin did not take ${name ?? 'its reference'}`;
           const reason = reasons.get(row.id)?.reason ?? why;
           const isInDoubt = waits === 'inDoubt';

@@ -48,7 +48,6 @@ export function fateOf({ state, status, winners }: EditFacts): EditFate {
       return 'asked';
     case 'edited':
     case 'sending':
-    case 'unknown':
       return 'unsent';
     case 'clean':
     case null:

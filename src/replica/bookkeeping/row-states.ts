@@ -43,7 +43,7 @@ export const NO_CHANGES_VIEW = sql`
 /** Origin names of the two-way tables with rows that are edited or on their way, as far as marks say, or refused until a time that has come. */
 export function readTablesToPush(from: Connection, nowMs: number): readonly string[] {
   const text = sql`SELECT name FROM _rowsync_tables t WHERE push = 'on' AND state <> 'gone' AND (
-          EXISTS (SELECT 1 FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state IN ('edited', 'sending', 'unknown'))
+          EXISTS (SELECT 1 FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state IN ('edited', 'sending'))
           OR EXISTS (SELECT 1 FROM _rowsync_refusals f JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id
             WHERE f.table_id = t.id AND r.state = 'refused' AND f.retry_at_ms <= ?))`;
   return queryTexts(from, text, [Math.floor(nowMs)]);
@@ -53,7 +53,7 @@ export function readTablesToPush(from: Connection, nowMs: number): readonly stri
 export function readUnsentIds(from: Connection, tableId: number): readonly number[] {
   return queryNumbers(
     from,
-    sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND state IN ('edited', 'sending', 'unknown')`,
+    sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND state IN ('edited', 'sending')`,
     [tableId],
   );
 }
@@ -93,7 +93,7 @@ export interface WaitingCounts {
 }
 
 export function countWaiting(from: Connection, tableId: number): WaitingCounts {
-  const text = sql`SELECT count(*) FILTER (WHERE state IN ('edited', 'sending', 'unknown')) AS waitingCount,
+  const text = sql`SELECT count(*) FILTER (WHERE state IN ('edited', 'sending')) AS waitingCount,
             count(*) FILTER (WHERE state IN ('refused', 'inDoubt')) AS parkedCount,
             count(*) FILTER (WHERE state = 'inDoubt') AS parkedInDoubtCount,
             count(*) FILTER (WHERE state = 'conflicted') AS openConflictCount
@@ -167,7 +167,7 @@ export function readRowStates(
 
 /** Rows whose edit is not on its way to the origin. */
 export function countUnsent(from: Connection, tableId: number): number {
-  const text = sql`SELECT count(*) FROM _rowsync_rows WHERE table_id = ? AND state NOT IN ('sending', 'unknown', 'inDoubt')`;
+  const text = sql`SELECT count(*) FROM _rowsync_rows WHERE table_id = ? AND state NOT IN ('sending', 'inDoubt')`;
   return queryNumber(from, text, [tableId]);
 }
 
@@ -234,6 +234,6 @@ export function startLocalIds(tx: Tx, tableId: number): void {
 export function readOldestPending(from: Connection): ReadonlyMap<string, string> {
   const text = sql`SELECT t.local_name, strftime('%Y-%m-%dT%H:%M:%SZ', min(r.since), 'unixepoch')
     FROM _rowsync_rows r JOIN _rowsync_tables t ON t.id = r.table_id
-    WHERE r.state IN ('edited', 'sending', 'unknown') GROUP BY t.id`;
+    WHERE r.state IN ('edited', 'sending') GROUP BY t.id`;
   return new Map(from.prepare(text).raw().all() as [string, string][]); // the columns just listed
 }

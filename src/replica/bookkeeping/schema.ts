@@ -28,7 +28,7 @@ import { MOMENTS, MOMENTS_VIEW } from './changed-rows.ts';
 import { UNREADABLE } from './unreadable-rows.ts';
 
 /** Version of everything below (`PRAGMA user_version`). */
-export const SCHEMA_VERSION = 14;
+export const SCHEMA_VERSION = 15;
 
 /** One row exactly while a transaction of ours is open: triggers tell our writes by it. No other connection ever sees it. */
 const WRITER = sql`

@@ -121,7 +121,7 @@ test('a delete that has not reached the origin is taken back here, and nothing i
 
 test('a delete that may have arrived is not withdrawn', async () => {
   await using world = await startWorld();
-  world.execute(`DELETE FROM "Note" WHERE _id = 2; UPDATE _rowsync_rows SET state = 'unknown'`);
+  world.execute(`DELETE FROM "Note" WHERE _id = 2; UPDATE _rowsync_rows SET state = 'sending'`);
 
   const undone = await world.undo('--since', '2026-11-25T08:01:30Z');
 

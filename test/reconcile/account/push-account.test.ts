@@ -24,7 +24,6 @@ test.each<[EditFate, EditFacts['state'], number | null, readonly ConflictWinner[
   ['inDoubt', 'inDoubt', null, []],
   ['unsent', 'edited', 403, []],
   ['unsent', 'sending', null, []],
-  ['unsent', 'unknown', null, []],
 ])('an edit counts as %s: its row is %s, status %s, winners %j', (fate, state, status, winners) => {
   expect(fateOf({ state, status, winners: new Set<string>(winners) })).toBe(fate);
 });

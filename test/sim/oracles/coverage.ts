@@ -91,7 +91,6 @@ const OFTEN = [
   'point Storing what changed in Thing',
   'point Storing what stopped a push',
   'point Storing who is calling',
-  'point Taking up the batches',
   'point Trying again at once',
   'power cut',
   'request attachment',

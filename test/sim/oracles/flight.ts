@@ -8,7 +8,7 @@ import { sql } from '../../../src/base/sql.ts';
 export function flightComplaints(replica: Replica): readonly string[] {
   const keys = (text: ReturnType<typeof sql>): ReadonlySet<unknown> => new Set(replica.prepare(text).pluck().all());
   const marked = keys(
-    sql`SELECT 'row ' || row_id || ' of table ' || table_id FROM _rowsync_rows WHERE state IN ('sending', 'unknown')`,
+    sql`SELECT 'row ' || row_id || ' of table ' || table_id FROM _rowsync_rows WHERE state = 'sending'`,
   );
   const inBatch = keys(
     sql`SELECT 'row ' || (r.value ->> 0) || ' of table ' || table_id FROM _rowsync_batches, json_each(rows) r`,

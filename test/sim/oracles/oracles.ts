@@ -247,7 +247,7 @@ export class Oracles {
     // What a trigger of theirs changes in a mirror, or gets in past ours, is put right by the next pull.
     if (names.isMirror && (user.hadTrigger || user.hadNoTrigger)) return;
     const waiting = user.query(
-      `SELECT row_id FROM _rowsync_rows WHERE state IN ('sending', 'unknown') UNION ALL SELECT row_id FROM _rowsync_unreadable`,
+      `SELECT row_id FROM _rowsync_rows WHERE state = 'sending' UNION ALL SELECT row_id FROM _rowsync_unreadable`,
     );
     const base = readBase((statement) => user.query(statement), names);
     const { sent, unseen } = this.#excused(base);
@@ -513,7 +513,7 @@ function look(replica: Replica): {
   const numbers = replica
     .prepare(
       sql`SELECT (SELECT count(*) FROM _rowsync_writer),
-                 (SELECT count(*) FROM _rowsync_rows WHERE state IN ('sending', 'unknown')),
+                 (SELECT count(*) FROM _rowsync_rows WHERE state = 'sending'),
                  (SELECT count(*) FROM _rowsync_batches),
                  (SELECT max(seq) FROM _rowsync_deleted),
                  (SELECT max(seq) FROM sqlite_sequence WHERE name = '_rowsync_batches')`,

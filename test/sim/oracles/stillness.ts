@@ -71,7 +71,7 @@ export class Stillness {
     return (
       this.#isUneventful(report) &&
       isSame &&
-      user.query(`SELECT 1 FROM _rowsync_rows WHERE state IN ('edited', 'sending', 'unknown')`).length === 0 &&
+      user.query(`SELECT 1 FROM _rowsync_rows WHERE state IN ('edited', 'sending')`).length === 0 &&
       this.#base() === this.#pulled
     );
   }
