@@ -25,7 +25,7 @@ import {
 import type { Connection, Stored, Tx } from '../replica/connection.ts';
 import { forgetBatches, readBatches } from '../replica/bookkeeping/batches.ts';
 import { noteCaptured } from '../replica/bookkeeping/history.ts';
-import { BLOCK_ROWS, blocks, blocksAbove, mayBeRaw, queryNumbers, queryRows, readRawText } from '../replica/query.ts';
+import { BLOCK_ROWS, blocks, blocksAbove, queryNumbers, queryRows, readRawText } from '../replica/query.ts';
 import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/user-tables.ts';
 import { hasTriggers, requireHarmlessTriggers } from '../replica/triggers.ts';
@@ -165,13 +165,6 @@ export function diffRows(
 function rawText(from: Connection, table: TwoWayTable, { id, values }: Row, column: number): string | null {
   const { localName: tableName } = table;
   return readRawText(from, values[column], { tableName, name: columnAt(table, column).localName, id });
-}
-
-/** The texts of a row in the user table that are no UTF-8, in hexadecimal digits, by the index of their column. */
-export function readRawTexts(from: Connection, table: TwoWayTable, row: Row | null): ReadonlyMap<number, string> {
-  if (row === null || !row.values.some(mayBeRaw)) return new Map();
-  const hexes = row.values.map((_value, column) => [column, rawText(from, table, row, column)] as const);
-  return new Map(hexes.flatMap(([column, hex]) => (hex === null ? [] : [[column, hex]])));
 }
 
 /** The changes of all marked rows by id, read a block at a time; also of rows that wait for an answer or a person. */

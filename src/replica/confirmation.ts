@@ -68,12 +68,6 @@ export function kindOfHold(
   return kind === 'pull' || kind === 'push' ? kind : null;
 }
 
-/** The problem of a push that a guard holds, as a person is shown it; null where none is held. */
-export function readHeldPush(from: Connection, tableId: number): string | null {
-  const text = sql`SELECT push_message FROM _rowsync_tables WHERE id = ? AND push_code GLOB 'guard.*'`;
-  return queryText(from, text, [tableId]);
-}
-
 /** The same inside of an open transaction, for the tables that `isMeant`. */
 export function storeConfirmations(
   to: Connection,

@@ -91,29 +91,6 @@ export function checkEditsComplete(
   for (const name of isLeft ? [] : names) requireSound(db, name, path);
 }
 
-/** The given tables with lost rows; a damaged index hides none. @throws if nothing can be read. */
-export function damagedAmong(path: string, names: readonly string[]): readonly string[] {
-  const db = openToRead(path);
-  try {
-    const standing = new Set(readNames(db, path));
-    return names.filter((name) => {
-      const problems = standing.has(name) ? problemsOf(db, name, path) : [];
-      const indexes = db
-        .prepare<[string], { name: string; root: number }>(
-          sql`SELECT name, rootpage AS root FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? COLLATE NOCASE`,
-        )
-        .all(name)
-        .filter(({ root }) => problems.some((problem) => problem.startsWith(`Tree ${root} `)));
-      // An index that is whole and has other entries than the table has rows tells of rows that are lost.
-      const isOfIndex = (problem: string): boolean =>
-        indexes.some((index) => problem.startsWith(`Tree ${index.root} `) || problem.endsWith(` index ${index.name}`));
-      return !problems.every(isOfIndex);
-    });
-  } finally {
-    db.close();
-  }
-}
-
 /** An error that says that the file is damaged, in words of SQLite's, which name tables and pages and no value. */
 export function damaged(path: string, words: string): RowsyncError {
   return new RowsyncError('replica', 'replica.damaged', {
@@ -156,7 +133,7 @@ function requireSound(db: Database.Database, name: string, path: string): void {
 }
 
 /** What is wrong with a table and its indexes, in words of SQLite's; at most a hundred things. */
-function problemsOf(db: Database.Database, name: string, path: string): readonly string[] {
+export function problemsOf(db: Database.Database, name: string, path: string): readonly string[] {
   try {
     return db
       .prepare<[], string>(sql`PRAGMA quick_check(${ident(name)})`)

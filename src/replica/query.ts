@@ -38,7 +38,7 @@ export function queryNumber(from: Connection, text: Sql, values: BoundValues = [
 }
 
 /** Whether a value may be a text that is no UTF-8, see `readRawText`. */
-export function mayBeRaw(value: unknown): boolean {
+function mayBeRaw(value: unknown): boolean {
   return typeof value === 'string' && value.includes('\uFFFD');
 }
 

@@ -27,7 +27,7 @@ import { changeTable, hasTable, isWrittenStrict, oncePerSchema, schemaWatch } fr
 import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
 import { type StoredAs, TYPE_RULES } from '../wire/column-types.ts';
 import { columnType } from '../wire/schema.ts';
-import { queryAll, queryAny, queryFirst, queryText, queryTexts } from './query.ts';
+import { queryAll, queryAny, queryText, queryTexts } from './query.ts';
 
 /** Name of the table that holds what the origin last confirmed of a two-way table. */
 export function baseName(tableId: number): string {
@@ -406,15 +406,4 @@ export function rowsDiffer(columns: readonly { readonly localName: string }[], o
 /** The columns of a user table that hold the origin's values, quoted, in the order of `columns`. */
 export function columnList(columns: readonly { readonly localName: string }[]): Sql {
   return joinSql([sql`_id`, sql`_allow`, ...columns.map(({ localName }) => ident(localName))]);
-}
-
-/** The text of a row's key, for people; null where the table has no key column or the row is gone. */
-export function readKeyText(from: Connection, tableId: number, rowId: number): string | null {
-  const text = sql`SELECT t.local_name AS tableName, c.local_name AS columnName FROM _rowsync_columns c
-          JOIN _rowsync_tables t ON t.id = c.table_id
-          WHERE c.table_id = ? AND c.kind = 'Key' AND c.state = 'live' ORDER BY c.position LIMIT 1`;
-  const place = queryFirst(from, text, [tableId]) as { tableName: string; columnName: string } | null;
-  if (place === null) return null;
-  const key = sql`SELECT CAST(${ident(place.columnName)} AS TEXT) FROM ${ident(place.tableName)} WHERE _id = ?`;
-  return queryText(from, key, [rowId]);
 }

@@ -13,23 +13,23 @@ import { readTwoWayTables, findTwoWayTable, type TwoWayTable } from '../../captu
 import { forgetFile, isUnopenedCopy } from '../../replica/older-copy.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { baseName } from '../../replica/user-tables.ts';
-import { damagedAmong } from '../../replica/integrity-check.ts';
+import { problemsOf } from '../../replica/integrity-check.ts';
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { moveAside, freeName } from './replica-copy.ts';
-import { PARTIAL, takeName } from '../../replica/copy-file.ts';
+import { PARTIAL, takeName, withFile } from '../../replica/copy-file.ts';
 import { takeLock } from '../../replica/lock.ts';
 import { replicaError } from '../../replica/sqlite-errors.ts';
 import type { RowState } from '../../reconcile/row-state.ts';
 import { readAllDifferingIds } from '../../replica/base-comparison.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
-import { blocks, queryNumbers } from '../../replica/query.ts';
+import { blocks, queryNumbers, queryTexts, readRawText } from '../../replica/query.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
 import { storedFromValue } from '../../replica/rows.ts';
 import { readTable } from '../../replica/bookkeeping/tables.ts';
 import { allOf, ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import type { Row, Value } from '../../wire/schema.ts';
-import { diffRows, readRawTexts, type RowChange } from '../../capture/find-edits.ts';
+import { diffRows, type RowChange } from '../../capture/find-edits.ts';
 
 const HELP = `
 For a replica that is damaged (exit code 78). Nothing is changed unless every edit can be read: then they go into
@@ -121,6 +121,26 @@ function writeEdits(path: string, tally: RebuildCounts, write: (line: string) =>
       });
     }
     writeProblems(reader, { tally, write, attempt });
+  });
+}
+
+/** Those of the tables with lost rows; a damaged index hides none. @throws if nothing can be read. */
+function damagedAmong(path: string, names: readonly string[]): readonly string[] {
+  return withFile(path, { readonly: true, fileMustExist: true }, (db) => {
+    const standing = new Set(queryTexts(db, sql`SELECT name FROM sqlite_schema WHERE type = 'table'`));
+    return names.filter((name) => {
+      const problems = standing.has(name) ? problemsOf(db, name, path) : [];
+      const indexes = db
+        .prepare<[string], { name: string; root: number }>(
+          sql`SELECT name, rootpage AS root FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? COLLATE NOCASE`,
+        )
+        .all(name)
+        .filter(({ root }) => problems.some((problem) => problem.startsWith(`Tree ${root} `)));
+      // An index that is whole and has other entries than the table has rows tells of rows that are lost.
+      const isOfIndex = (problem: string): boolean =>
+        indexes.some((index) => problem.startsWith(`Tree ${index.root} `) || problem.endsWith(` index ${index.name}`));
+      return !problems.every(isOfIndex);
+    });
   });
 }
 
@@ -294,6 +314,19 @@ function statementsOf(from: Connection, table: TwoWayTable, change: RowChange): 
       report(sql`NOT EXISTS (SELECT 1 FROM ${here} WHERE _id = ${rowId} AND ${name} IS ${cell(index)})`),
     ];
   });
+}
+
+/** The texts of a row in the user table that are no UTF-8, in hexadecimal digits, by the index of their column. */
+function readRawTexts(
+  from: Connection,
+  { localName: tableName, columns }: TwoWayTable,
+  row: Row | null,
+): ReadonlyMap<number, string> {
+  if (row === null) return new Map();
+  const hexes = row.values.map((value, index) =>
+    readRawText(from, value, { tableName, name: columns[index]?.localName ?? '', id: row.id }),
+  );
+  return new Map(hexes.flatMap((hex, index) => (hex === null ? [] : [[index, hex]])));
 }
 
 function insertOf(table: TwoWayTable, columns: readonly number[], cell: (index: number) => Sql): Sql {

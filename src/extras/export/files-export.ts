@@ -14,7 +14,8 @@ import { openExportFolder } from './export-folder.ts';
 import { FolderNames, nameWithRemark, safeName } from '../shared/file-names.ts';
 import { readFilesHere, type FileHere } from '../shared/stored-content.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { readKeyText } from '../../replica/user-tables.ts';
+import { queryRows, queryText } from '../../replica/query.ts';
+import { ident, sql } from '../../base/sql.ts';
 import { FileStore, hashOfFile, tryLink, copyTo, fileError } from '../../files/store.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 
@@ -189,4 +190,13 @@ async function lstatOrNull(path: string): Promise<Stats | null> {
     if (codeOf(thrown) === 'ENOENT') return null;
     throw fileError(thrown, `Reading ${path}`);
   }
+}
+
+/** The text of a row's key, for people; null where the table has no key column or the row is gone. */
+function readKeyText(from: Connection, tableId: number, rowId: number): string | null {
+  const text = sql`SELECT t.local_name, c.local_name FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
+          WHERE c.table_id = ? AND c.kind = 'Key' AND c.state = 'live' ORDER BY c.position LIMIT 1`;
+  const [table, column] = (queryRows(from, text, [tableId])[0] ?? []).map((name) => ident(String(name)));
+  if (table === undefined || column === undefined) return null;
+  return queryText(from, sql`SELECT CAST(${column} AS TEXT) FROM ${table} WHERE _id = ?`, [rowId]);
 }

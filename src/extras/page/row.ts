@@ -13,8 +13,8 @@ import {
   readRowFailures,
   readRowFiles,
   readWaitingCells,
+  readHeldPush,
 } from '../shared/browse-row.ts';
-import { readHeldPush } from '../../replica/confirmation.ts';
 import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
 import { pathPart } from './address.ts';
 import { conflictHtml, failureHtml, showConflicts } from './decisions.ts';

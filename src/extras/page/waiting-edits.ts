@@ -3,11 +3,10 @@
  * through here.
  */
 import { integerFromText, plural } from '../../base/text.ts';
-import { readHeldPush } from '../../replica/confirmation.ts';
 import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
 import { countEdits, countWaiting, editVersion } from '../../replica/bookkeeping/row-states.ts';
 import type { BrowsedTable } from '../shared/rows-page.ts';
-import { readWaitingCells, readWaitingIds, type WaitingCell } from '../shared/browse-row.ts';
+import { readWaitingCells, readWaitingIds, type WaitingCell, readHeldPush } from '../shared/browse-row.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { pathPart } from './address.ts';
 import { crumbsHtml, framed, type PageInput } from './context.ts';

@@ -2,6 +2,7 @@
  * The page about the daemon's work: current and next work with buttons to begin it now. Then comes recent work with what it
  * did to which table, and a chart of the last runs.
  */
+import { readHeldPush } from '../shared/browse-row.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { ageText, countText, durationText, plural } from '../../base/text.ts';
 import type { RunRecord } from '../../replica/reader.ts';
@@ -16,7 +17,6 @@ import { framed, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 import { pathPart } from './address.ts';
 import { timeHtml } from './values.ts';
-import { readHeldPush } from '../../replica/confirmation.ts';
 import { readBrowsedTables } from '../shared/rows-page.ts';
 
 const BUTTONS: readonly { readonly work: WorkKind; readonly label: string }[] = [

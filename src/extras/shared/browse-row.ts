@@ -5,7 +5,7 @@
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import { cutCell, cutCells, type BrowsedTable, type Cell, type CutCell } from './rows-page.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { queryAll, queryFirst, queryNumber, queryNumbers, queryRows } from '../../replica/query.ts';
+import { queryAll, queryFirst, queryNumber, queryNumbers, queryRows, queryText } from '../../replica/query.ts';
 import { objectText } from '../../replica/rows.ts';
 import { baseName } from '../../replica/user-tables.ts';
 import { CONFLICT_LINE, type ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
@@ -195,4 +195,10 @@ export function findReference(
   const text = sql`SELECT ${keyText}, _id FROM ${ident(target.name)} WHERE ${keyText} IN (SELECT value FROM json_each(?))`;
   const lines = queryRows(from, text, [JSON.stringify(given)]).map(([own, id]) => [String(own), Number(id)] as const);
   return lines.length === 0 ? null : { table: target, idByKey: new Map(lines) };
+}
+
+/** The problem of a push that a guard holds, as a person is shown it; null where none is held. */
+export function readHeldPush(from: Connection, tableId: number): string | null {
+  const text = sql`SELECT push_message FROM _rowsync_tables WHERE id = ? AND push_code GLOB 'guard.*'`;
+  return queryText(from, text, [tableId]);
 }

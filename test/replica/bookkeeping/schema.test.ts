@@ -35,9 +35,7 @@ const NAMES = /sql`(_rowsync_[a-z_]+)`/g;
 
 /** The columns of this table are parted by what changes together. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
-  _rowsync_tables: ['sweeps', 'following', 'table-errors', 'captures'].map(
-    (part) => `src/replica/bookkeeping/${part}.ts`,
-  ),
+  _rowsync_tables: ['sweeps', 'table-errors'].map((part) => `src/replica/bookkeeping/${part}.ts`),
 };
 
 function strayWrites(text: string, path: string): readonly string[] {
