@@ -212,7 +212,7 @@ function restyledText(style: NameStyle, tables: readonly TableSummary[]): string
 
 /** Asks for the calling user and the database, and decides whether the stored ETags can be trusted. */
 async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
-  const { origin, replica, signal, clock } = context;
+  const { origin, replica, signal } = context;
   const stored = readDatabaseDescriptor(replica);
   const url = origin.describeUrl();
   const [{ value: caller }, first] = await Promise.all([
@@ -232,7 +232,7 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   const isRestyled = readNameStyle(replica) !== names;
   if (changed || isNews || isRestyled || !isIdentityStored(replica, who)) {
     await replica.write('Storing who is calling', (tx) => {
-      storeIdentity(tx, who, { changed, at: stampFromMs(clock.nowMs()) });
+      storeIdentity(tx, who, { changed });
       if (isRestyled) storeNameStyle(tx, names);
       if (answer.kind !== 'ok') return;
       const { value, etag } = answer;

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { must } from '../../base/assert.ts';
-import { stampFromMs } from '../../base/clock.ts';
 import { plural } from '../../base/text.ts';
 import { pushExitCode, pushJson, pushText } from '../../cli/report/push-report.ts';
 import { loadNamedConfig, printResult, withOrigin } from '../../cli/runtime/invocation.ts';
@@ -107,9 +106,7 @@ async function pushTo(
   const known = must(readIdentity(replica), 'a sandbox was made of it');
   const { email: userEmail } = sandbox.user;
   const caller = { ...known, url: sandbox.url, userEmail };
-  await replica.write('Pointing the copy at the sandbox', (tx) =>
-    storeIdentity(tx, caller, { changed: false, at: stampFromMs(clock.nowMs()) }),
-  );
+  await replica.write('Pointing the copy at the sandbox', (tx) => storeIdentity(tx, caller, { changed: false }));
   const settings = pushSettings(withBoundNames(config, (name) => boundNameOf(replica, name)));
   const refusedBefore = new Set(failuresOf(path).map(({ id }) => id));
   const before = snapshot(sandbox);

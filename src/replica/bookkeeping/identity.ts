@@ -17,7 +17,6 @@ import { queryAny, queryFirst } from '../query.ts';
  *    url, database, user_id, role   the identity itself
  *    user_email, time_zone          for people; the zone in which the origin sends this user's timestamps
  *    admin                          administrative permissions, separated by commas; null where they were not noted
- *    changed_at                     when the identity last changed, null after the first pull
  *    names                          how tables and columns are called here (reconcile/naming.ts)
  */
 export const IDENTITY = sql`
@@ -25,7 +24,7 @@ export const IDENTITY = sql`
     lock INTEGER PRIMARY KEY CHECK (lock = 1),
     url TEXT NOT NULL, database TEXT NOT NULL, user_id INTEGER NOT NULL, role TEXT NOT NULL,
     user_email TEXT NOT NULL, time_zone TEXT NOT NULL,
-    changed_at TEXT, admin TEXT, names TEXT NOT NULL DEFAULT 'origin' CHECK (names IN ('origin', 'snake'))
+    admin TEXT, names TEXT NOT NULL DEFAULT 'origin' CHECK (names IN ('origin', 'snake'))
   ) STRICT`;
 
 /** The identity of the last pull, or null before the first. */
@@ -76,22 +75,14 @@ function callerParameters(caller: Caller): Readonly<Record<string, number | stri
 }
 
 /** Stores the identity. After a change nothing stored is trusted, and deletes wait once: a consent was to the view of the former caller. */
-export function storeIdentity(
-  tx: Tx,
-  caller: Caller,
-  change: { readonly changed: boolean; readonly at: string },
-): void {
+export function storeIdentity(tx: Tx, caller: Caller, { changed }: { readonly changed: boolean }): void {
   tx.prepare(
-    sql`INSERT INTO _rowsync_identity (lock, url, database, user_id, role, user_email, time_zone, admin, changed_at)
-        VALUES (1, @url, @database, @userId, @role, @userEmail, @timeZone, @admin, NULL)
+    sql`INSERT INTO _rowsync_identity (lock, url, database, user_id, role, user_email, time_zone, admin)
+        VALUES (1, @url, @database, @userId, @role, @userEmail, @timeZone, @admin)
         ON CONFLICT (lock) DO UPDATE SET url = excluded.url, database = excluded.database, user_id = excluded.user_id,
           role = excluded.role, user_email = excluded.user_email, time_zone = excluded.time_zone, admin = excluded.admin`,
   ).run(callerParameters(caller));
-  if (!change.changed) return;
-  // Also where the clock was set back, what waits for an answer was sent by the former caller.
-  tx.prepare(
-    sql`UPDATE _rowsync_identity SET changed_at = max(?, coalesce((SELECT max(sent_at) FROM _rowsync_batches), ''))`,
-  ).run(change.at);
+  if (!changed) return;
   forgetAllEtags(tx);
   forgetDescriptors(tx);
   doubtIdentity(tx);
