@@ -2,6 +2,7 @@
  * Brings one replica table to the shape that the origin describes, before its rows are read. reconcile/schema-plan.ts decides. This file reads the
  * bookkeeping, calls it, and writes, all in one transaction. Any change of shape forgets the ETags of the table, so that the next sweep fills new columns.
  */
+import { foldIdent } from '../base/sql.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -9,7 +10,7 @@ import { shellWord } from '../base/text.ts';
 import { retryRefused } from '../capture/writer/apply-outcome.ts';
 import { judgeMatch, matchError } from '../reconcile/match-column.ts';
 import { ADDS_OFF } from '../reconcile/push-plan.ts';
-import { foldName, newNames, type Naming } from '../reconcile/naming.ts';
+import { newNames, type Naming } from '../reconcile/naming.ts';
 import { missingColumns, planSchema, type SchemaAction } from '../reconcile/schema-plan.ts';
 import { planSelection } from '../reconcile/column-selection.ts';
 import { isSameShape } from '../reconcile/renamed-columns.ts';
@@ -110,7 +111,6 @@ export async function applySchema(
   const address = { name: descriptor.recordName, alias: descriptor.alias, rows };
   return {
     address,
-    mayEnter: rows !== null || (known?.rowsFilter ?? null) !== null,
     descriptor,
     requireShape: watchShape(context, address, (now) =>
       isSameShape(described, now) ? null : movingError(target.localName),
@@ -250,8 +250,8 @@ function shapeTable(
   const table = readTable(tx, descriptor.id);
   const known = readColumns(tx, descriptor.id);
   schemaWatch(tx)?.free(tx, table.localName, newNames(options.columnNaming, known, descriptor.columns));
-  const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldName));
-  const ours = new Set(['_id', ...[ALLOW_COLUMN, ...known].map((column) => foldName(column.localName))]);
+  const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldIdent));
+  const ours = new Set(['_id', ...[ALLOW_COLUMN, ...known].map((column) => foldIdent(column.localName))]);
   const colors = table.rowColors === 'kept' ? [COLOR_COLUMN] : [];
   // No column of the origin gets the name of the one for colors.
   const taken = [...physical, ...colors.map(({ localName }) => localName)];
@@ -271,7 +271,7 @@ function shapeTable(
   }
   const onChanged = known.length > 0 && plan.actions.some(isChange) ? schemaWatch(tx)?.change(tx) : undefined;
   const dropped: readonly (typeof ALLOW_COLUMN | ColumnRecord)[] = [ALLOW_COLUMN, ...colors, ...known].filter(
-    (column) => physical.size > 0 && !physical.has(foldName(column.localName)),
+    (column) => physical.size > 0 && !physical.has(foldIdent(column.localName)),
   );
   for (const column of dropped) restoreColumn(tx, table, column, options.at);
   const remade = dropped

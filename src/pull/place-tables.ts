@@ -2,13 +2,14 @@
  * Gives tables their places and names here, by the configuration or as the origin calls them now. A table that another
  * client dropped is made again.
  */
+import { foldIdent } from '../base/sql.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { ensureChangesView, hasChangesView } from '../capture/changes-view.ts';
 import { markBatchesInDoubt } from '../capture/find-edits.ts';
 import { ensureCapture, isTampered, noteOpenness } from '../capture/sync-mode.ts';
 import { findTwoWayTable } from '../capture/two-way-table.ts';
 import { applyOutcome, readRowFacts } from '../capture/writer/apply-outcome.ts';
-import { foldName, isNameOf, newNames, planTableNames, type NameRules } from '../reconcile/naming.ts';
+import { isNameOf, newNames, planTableNames, type NameRules } from '../reconcile/naming.ts';
 import { decideNoRow } from '../reconcile/row-outcome.ts';
 import { readNameStyle } from '../replica/bookkeeping/identity.ts';
 import { readWaitingDeletes } from '../replica/bookkeeping/refusals.ts';
@@ -89,10 +90,10 @@ function namesOf(from: Connection, tables: readonly TableSummary[], placing: Pla
   const tablesHere = readTables(from);
   const known = tablesHere.map(({ id, name, localName, state }) => ({ id, name, localName, isGone: state === 'gone' }));
   // A table that is noted or was dropped does not hold its name against what another client made under it.
-  const ours = new Set(tablesHere.filter((one) => isMade(from, one)).map(({ localName }) => foldName(localName)));
+  const ours = new Set(tablesHere.filter((one) => isMade(from, one)).map(({ localName }) => foldIdent(localName)));
   const taken = new Set(
     readTakenNames(from)
-      .map(foldName)
+      .map(foldIdent)
       .filter((name) => !ours.has(name)),
   );
   const described = tables.map(({ id, recordName: name }) => ({ id, name }));

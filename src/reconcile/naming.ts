@@ -13,6 +13,7 @@
  *
  * A name that the configuration gives goes before all of that. A table or column gets its own name as soon as that is free. Pure.
  */
+import { foldIdent } from '../base/sql.ts';
 
 /** Whether a name is for a table or for a column. */
 export type NameScope = 'table' | 'column';
@@ -23,11 +24,6 @@ export type NameStyle = 'origin' | 'snake';
 /** Besides SQLite's names and ours: names that triggers use for a row, and functions that a table of their name would hide. */
 const RESERVED_TABLE = /^(?:sqlite_|_rowsync_|sync_|(?:new|old|json_each|pragma_\w+)$)/i;
 const RESERVED_COLUMN = /^(_id|_allow)$/i;
-
-/** SQLite's own comparison of identifiers: only the letters A to Z lose their case. */
-export function foldName(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
-}
 
 /** How names are made here. */
 export interface NameRules {
@@ -69,8 +65,8 @@ function snakeName(name: string): string {
 export function localName(naming: Naming, thing: Named, taken: ReadonlySet<string>): string {
   const { id } = thing;
   let candidate = ownName(naming, thing);
-  if (taken.has(foldName(candidate))) candidate = `${candidate}_${id}`;
-  while (taken.has(foldName(candidate))) candidate = `${candidate}_`; // ends: `taken` is finite
+  if (taken.has(foldIdent(candidate))) candidate = `${candidate}_${id}`;
+  while (taken.has(foldIdent(candidate))) candidate = `${candidate}_`; // ends: `taken` is finite
   return candidate;
 }
 
@@ -87,14 +83,14 @@ export function newNames(
   known: readonly { readonly localName: string }[],
   described: readonly Named[],
 ): readonly string[] {
-  const here = new Set(known.map(({ localName: name }) => foldName(name)));
-  return described.map((thing) => ownName(naming, thing)).filter((name) => !here.has(foldName(name)));
+  const here = new Set(known.map(({ localName: name }) => foldIdent(name)));
+  return described.map((thing) => ownName(naming, thing)).filter((name) => !here.has(foldIdent(name)));
 }
 
 /** The name of a column or table that makes room for another one; `why` is for example `removed`. */
 export function asideName(name: string, why: string, day: string, taken: ReadonlySet<string>): string {
   let candidate = `${name} (${why} ${day})`;
-  for (let turn = 2; taken.has(foldName(candidate)); turn += 1) candidate = `${name} (${why} ${day}, ${turn})`;
+  for (let turn = 2; taken.has(foldIdent(candidate)); turn += 1) candidate = `${name} (${why} ${day}, ${turn})`;
   return candidate;
 }
 
@@ -118,22 +114,22 @@ export function planTableNames(
   const knownById = new Map(known.map((table) => [table.id, table]));
   const describedIds = new Set(described.map(({ id }) => id));
   const naming: Naming = { ...options, scope: 'table' };
-  const own = (table: Named): string => foldName(ownName(naming, table));
+  const own = (table: Named): string => foldIdent(ownName(naming, table));
   const wanted = new Set(described.map(own));
   const resting = known.filter(({ id }) => !describedIds.has(id));
-  const leaving = resting.filter(({ isGone, localName: name }) => isGone && wanted.has(foldName(name)));
+  const leaving = resting.filter(({ isGone, localName: name }) => isGone && wanted.has(foldIdent(name)));
   const taken = new Set(options.taken);
-  for (const table of resting) if (!leaving.includes(table)) taken.add(foldName(table.localName));
+  for (const table of resting) if (!leaving.includes(table)) taken.add(foldIdent(table.localName));
   const names = new Map<number, string>();
   const give = (id: number, name: string): void => {
     names.set(id, name);
-    taken.add(foldName(name));
+    taken.add(foldIdent(name));
   };
   const inOrder = described.toSorted((a, b) => a.id - b.id);
   const keepsName = (table: (typeof described)[number]): boolean => {
     const before = knownById.get(table.id);
     const isOwn = before?.name === table.name && before.localName === ownName(naming, table);
-    return isOwn && !options.taken.has(foldName(before.localName));
+    return isOwn && !options.taken.has(foldIdent(before.localName));
   };
   for (const table of inOrder.filter(keepsName)) give(table.id, knownById.get(table.id)?.localName ?? table.name);
   for (const table of inOrder.filter((one) => !keepsName(one))) give(table.id, localName(naming, table, taken));

@@ -5,10 +5,11 @@
  *
  * The actions must be applied in the order of the list. Pure.
  */
+import { foldIdent } from '../base/sql.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { columnType, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 import { isMassRemoval } from './guards.ts';
-import { asideName, foldName, localName, ownName, type NameRules, type Naming } from './naming.ts';
+import { asideName, localName, ownName, type NameRules, type Naming } from './naming.ts';
 
 /** live: described and filled · removed: no longer described, keeps its last values · aside: replaced by a new form. */
 export type ColumnState = 'live' | 'removed' | 'aside';
@@ -72,11 +73,11 @@ function planActions<C extends KnownColumn>(
   const actions: SchemaAction<C>[] = [];
   const change = (column: C, name: string, state: ColumnState): void =>
     void actions.push({ kind: 'change', column, localName: name, state });
-  const taken = new Set([...foreign, ...known.map((column) => foldName(column.localName))]);
+  const taken = new Set([...foreign, ...known.map((column) => foldIdent(column.localName))]);
   const setAside = (column: C, why: string, state: ColumnState): void => {
     const aside = asideName(column.localName, why, day, taken);
-    taken.delete(foldName(column.localName));
-    taken.add(foldName(aside));
+    taken.delete(foldIdent(column.localName));
+    taken.add(foldIdent(aside));
     change(column, aside, state);
   };
 
@@ -94,10 +95,10 @@ function planActions<C extends KnownColumn>(
   }
 
   // A described name wins over a removed column that still has it.
-  const wanted = new Set(described.map((column) => foldName(ownName(naming, column))));
+  const wanted = new Set(described.map((column) => foldIdent(ownName(naming, column))));
   for (const column of known) {
     const isGone = column.state !== 'aside' && !describedById.has(column.id);
-    if (isGone && wanted.has(foldName(column.localName))) setAside(column, 'removed', 'removed');
+    if (isGone && wanted.has(foldIdent(column.localName))) setAside(column, 'removed', 'removed');
   }
   return [...actions, ...planNames(described, usable, { naming, taken })];
 }
@@ -113,12 +114,12 @@ function planNames<C extends KnownColumn>(
   const keepsName = (descriptor: ColumnDescriptor): boolean =>
     usable.get(descriptor.id)?.localName === ownName(naming, descriptor);
   const renamed = inOrder.filter((descriptor) => !keepsName(descriptor));
-  for (const { id } of renamed) taken.delete(foldName(usable.get(id)?.localName ?? ''));
+  for (const { id } of renamed) taken.delete(foldIdent(usable.get(id)?.localName ?? ''));
   const localNameById = new Map<number, string>();
   for (const descriptor of inOrder) {
     const column = usable.get(descriptor.id);
     const local = keepsName(descriptor) ? ownName(naming, descriptor) : localName(naming, descriptor, taken);
-    taken.add(foldName(local));
+    taken.add(foldIdent(local));
     localNameById.set(descriptor.id, local);
     if (column !== undefined && column.localName !== local)
       actions.push({ kind: 'change', column, localName: local, state: 'live' });

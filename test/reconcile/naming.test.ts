@@ -1,9 +1,9 @@
+import { foldIdent } from '../../src/base/sql.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 
 import {
   asideName,
-  foldName,
   isNameOf,
   localName,
   newNames,
@@ -73,7 +73,7 @@ test('puts the id behind a name that is taken, where case does not count', () =>
 
 test('keeps apart what only differs outside of A to Z, as SQLite does', () => {
   expect(
-    localName({ scope: 'column', style: 'origin' }, { name: 'STRAẞE', id: 7 }, new Set([foldName('straße')])),
+    localName({ scope: 'column', style: 'origin' }, { name: 'STRAẞE', id: 7 }, new Set([foldIdent('straße')])),
   ).toBe('STRAẞE');
 });
 
@@ -121,11 +121,11 @@ test('never gives two things the same name, and never a reserved one', () => {
       const taken = new Set<string>();
       for (const [index, name] of list.entries()) {
         const local = localName({ scope, style }, { name, id: index + 1 }, taken);
-        expect(taken.has(foldName(local))).toBe(false);
+        expect(taken.has(foldIdent(local))).toBe(false);
         expect(local).not.toContain('\0');
         expect(local.trim()).not.toBe('');
         expect(local).not.toMatch(scope === 'table' ? /^(sqlite_|_rowsync_|sync_)/i : /^(_id|_allow)$/i);
-        taken.add(foldName(local));
+        taken.add(foldIdent(local));
       }
     }),
   );

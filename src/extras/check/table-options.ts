@@ -2,6 +2,7 @@
  * Checks the options of tables: columns that are left out or masked, filters (`rows`), attached files, and history. Makes no key of masks: the check may
  * run as another user than the pull.
  */
+import { foldIdent } from '../../base/sql.ts';
 import { existsSync } from 'node:fs';
 import { asRowsyncError } from '../../base/errors.ts';
 import { plural, printable, bytesText, someOf } from '../../base/text.ts';
@@ -27,7 +28,7 @@ import {
   type Chosen,
   type Choosing,
 } from '../../reconcile/column-selection.ts';
-import { foldName, type NameStyle, ownName } from '../../reconcile/naming.ts';
+import { type NameStyle, ownName } from '../../reconcile/naming.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readDescribed, type DescribedTable } from '../../replica/bookkeeping/described-tables.ts';
 import { maskKeyDigest } from '../../wire/mask.ts';
@@ -200,7 +201,7 @@ export function checkNames(
   const given = new Map(Object.entries(options.columnNames ?? {}));
   const unknown = [...given.keys()].filter((name) => !described.columns.some((column) => column.name === name));
   const naming = { scope: 'column', style, given: (name: string) => given.get(name) } as const;
-  const own = columns.map((column) => foldName(ownName(naming, column)));
+  const own = columns.map((column) => foldIdent(ownName(naming, column)));
   const isGiven = (...names: readonly string[]): boolean => names.some((name) => given.has(name));
   const alike = columnNames.filter((name, place) =>
     columnNames.some((other, at) => at !== place && own[at] === own[place] && isGiven(name, other)),
