@@ -27,7 +27,7 @@ import { diffRows, readAllChanges, settleQuestions, type RowChange } from './fin
 import {
   closeConflict,
   hasOpenConflict,
-  storeLocalVersion,
+  storeVersions,
   type Resolution,
   readConflict,
   readRequests,
@@ -72,7 +72,8 @@ export function resolveConflict(tx: Tx, id: number, { take, value }: Decision, a
   const carryOut = conflict.kind === 'cell' ? takeCell : takeRow;
   const outcome = isAsItStands ? conflict : attempt(tx, () => carryOut(tx, table, { conflict, take, value }, at));
   if ('problem' in outcome) return outcome.problem;
-  if (isAsItStands) storeLocalVersion(tx, conflict, readLocalVersion(tx, table, conflict));
+  // Taking it again gives the same.
+  if (isAsItStands) storeVersions(tx, id, { local: readLocalVersion(tx, table, conflict) });
   closeConflict(tx, id, { resolution: take, value: take === 'value' ? value : null });
   if (hasOpenConflict(tx, table.id, outcome.rowId)) return null;
   const [row] = readVersions(tx, table, [outcome.rowId]);

@@ -37,7 +37,7 @@ export interface MergeColumn {
 
 /** Whether a merge removed an edit: an edited cell has the origin's value now, and may have been why the row was refused. */
 export function hasLostEdit(
-  { base, local }: Pick<RowVersions, 'base' | 'local'>,
+  { base, local }: Pick<RowVersion, 'base' | 'local'>,
   decision: Pick<MergeDecision, 'base' | 'local'>,
   columns: readonly MergeColumn[],
 ): boolean {
@@ -51,19 +51,13 @@ export function hasLostEdit(
 
 /** Whether a question about a cell is settled: both sides agree, or it cannot be written. Null is a removed column. Whole rows come first. */
 export function isAnswered(
-  { base, local }: Pick<RowVersions, 'base' | 'local'>,
+  { base, local }: Pick<RowVersion, 'base' | 'local'>,
   index: number,
   column: Pick<MergeColumn, 'type' | 'writable'> | null,
 ): boolean {
   if (column === null || !column.writable) return true;
   if (base === null || local === null) return false;
   return isSameValue(column.type, cellOf(local, index), cellOf(base, index));
-}
-
-export interface RowVersions {
-  readonly base: Row | null;
-  readonly local: Row | null;
-  readonly remote: Row | null;
 }
 
 /** `nobody`: both versions are kept until a person decides. */
@@ -114,7 +108,7 @@ export interface MergeDecision {
 
 /** Merges one row. Conflicts that a person was asked about before are not repeated as long as the origin stays as it is. */
 export function mergeRow(
-  { base, local, remote }: RowVersions,
+  { base, local, remote }: Pick<RowVersion, 'base' | 'local'> & { readonly remote: Row | null },
   columns: readonly MergeColumn[],
   policy: ConflictPolicy,
 ): MergeDecision {

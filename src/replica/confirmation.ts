@@ -6,11 +6,12 @@ import type Database from 'better-sqlite3';
 import { sql, type Sql } from '../base/sql.ts';
 import { agreeToPull } from './bookkeeping/runs.ts';
 import { type ConfirmationKind } from './bookkeeping/table-errors.ts';
-import { readTables, tablesNamed, storeFacts } from './bookkeeping/tables.ts';
+import { readTables, tablesNamed, storeFacts, type TableRecord } from './bookkeeping/tables.ts';
+import { countSuspects } from './bookkeeping/suspects.ts';
 import type { Connection } from './connection.ts';
 import { withFile } from './copy-file.ts';
 import { withReplicaErrors } from './sqlite-errors.ts';
-import { queryAll, queryText } from './query.ts';
+import { queryNumber, queryText } from './query.ts';
 
 /** What a person agreed to: so many rows of a table, by its name here; null for what held a pull as a whole. */
 export interface GivenConfirmation {
@@ -22,15 +23,6 @@ export interface GivenConfirmation {
 /** How long to wait for the daemon to end a transaction. */
 const WAIT_MS_MAX = 10_000;
 
-const HELD = {
-  pull: sql`SELECT id, name, local_name AS localName,
-      (SELECT count(*) FROM _rowsync_suspects s WHERE s.table_id = t.id) AS rowCount
-    FROM _rowsync_tables t WHERE held_code IS NOT NULL OR problem_code IN ('guard.schema', 'guard.names')`,
-  push: sql`SELECT id, name, local_name AS localName,
-      (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state = 'edited') AS rowCount
-    FROM _rowsync_tables t WHERE push_code GLOB 'guard.*'`,
-} as const;
-
 /** Agrees to what is held of the named tables, or of all. Returns what that is, perhaps nothing. @throws RowsyncError of the replica. */
 export function confirmHeld(
   path: string,
@@ -40,8 +32,7 @@ export function confirmHeld(
   return changeBeside(path, `Storing a confirmation in ${path}`, (to) => {
     const isWhole = names.length === 0 && kinds.includes('pull') && agreeToPull(to, null);
     const whole: readonly GivenConfirmation[] = isWhole ? [{ table: null, kind: 'pull', rowCount: 0 }] : [];
-    const meant = new Set(tablesNamed(readTables(to), names).map(({ id }) => id));
-    return [...whole, ...storeConfirmations(to, kinds, ({ id }) => meant.has(id))];
+    return [...whole, ...storeConfirmations(to, kinds, tablesNamed(readTables(to), names))];
   });
 }
 
@@ -68,24 +59,25 @@ export function kindOfHold(
   return kind === 'pull' || kind === 'push' ? kind : null;
 }
 
-/** The same inside of an open transaction, for the tables that `isMeant`. */
+/** The same inside of an open transaction, for the given tables. */
 export function storeConfirmations(
   to: Connection,
   kinds: readonly ConfirmationKind[],
-  isMeant: (held: Held) => boolean,
+  tables: readonly TableRecord[],
 ): readonly GivenConfirmation[] {
-  return kinds.flatMap((kind) => {
-    const held = queryAll(to, HELD[kind]) as Held[];
-    const chosen = held.filter(isMeant);
-    for (const { id, rowCount } of chosen)
+  return kinds.flatMap((kind) =>
+    tables.filter(IS_HELD[kind]).map(({ id, localName }) => {
+      const rowCount = kind === 'pull' ? countSuspects(to, id) : queryNumber(to, EDITED, [id]);
       storeFacts(to, id, kind === 'pull' ? { pull_consent: rowCount } : { push_consent: rowCount });
-    return chosen.map(({ localName, rowCount }) => ({ table: localName, kind, rowCount }));
-  });
+      return { table: localName, kind, rowCount };
+    }),
+  );
 }
 
-interface Held {
-  readonly id: number;
-  readonly name: string;
-  readonly localName: string;
-  readonly rowCount: number;
-}
+const EDITED = sql`SELECT count(*) FROM _rowsync_rows WHERE table_id = ? AND state = 'edited'`;
+
+const IS_HELD: Readonly<Record<ConfirmationKind, (table: TableRecord) => boolean>> = {
+  pull: ({ heldCode, problemCode }) =>
+    heldCode !== null || problemCode === 'guard.schema' || problemCode === 'guard.names',
+  push: ({ pushCode }) => pushCode?.startsWith('guard.') === true,
+};

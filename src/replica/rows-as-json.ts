@@ -19,8 +19,8 @@ export function renameInKeptRows(tx: Tx, tableId: number, newNames: ReadonlyMap<
   const conflicts = sql`SELECT id FROM _rowsync_conflicts WHERE table_id = ? AND kind <> 'cell'`;
   const readConflicts = sql`SELECT id, base, local, remote FROM _rowsync_conflicts WHERE id IN (SELECT value FROM json_each(?))`;
   for (const ids of blocks(queryNumbers(tx, conflicts, [tableId]))) {
-    for (const [id, ...versions] of queryRows(tx, readConflicts, [JSON.stringify(ids)]))
-      storeVersions(tx, id ?? null, versions.map(renamed));
+    for (const [id, base = null, local = null, remote = null] of queryRows(tx, readConflicts, [JSON.stringify(ids)]))
+      storeVersions(tx, Number(id), { base: renamed(base), local: renamed(local), remote: renamed(remote) });
   }
   const refusals = sql`SELECT id, column_name, sent FROM _rowsync_refusals WHERE table_id = ?`;
   for (const [id, name, sent] of queryRows(tx, refusals, [tableId])) {

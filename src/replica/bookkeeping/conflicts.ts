@@ -3,9 +3,8 @@
  * `sync_conflicts`.
  */
 import { hash } from 'node:crypto';
-import { oneOf } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
-import { sql, type Sql } from '../../base/sql.ts';
+import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { ConflictKind, KeptConflict } from '../../reconcile/merge.ts';
 import type { OpenQuestion } from '../../reconcile/row-outcome.ts';
 import type { Row, Value } from '../../wire/schema.ts';
@@ -181,11 +180,6 @@ export function closeQuestions(tx: Tx, tableId: number): void {
 
 export type Resolution = 'local' | 'remote' | 'base' | 'value';
 
-/** Sets the local version of a conflict to the present one, once a person took it: taking it again gives the same. */
-export function storeLocalVersion(tx: Tx, { id }: { readonly id: number }, local: Stored): void {
-  tx.prepare(sql`UPDATE _rowsync_conflicts SET local = ? WHERE id = ?`).run(local, id);
-}
-
 /** Notes the result of a person's decision; a problem keeps the conflict as it was. */
 export function closeConflict(
   tx: Tx,
@@ -225,8 +219,7 @@ export function keepConflicts(
   for (const { kind, column, winner, state, renews, ...sides } of lines) {
     const versions = { base: textOf(sides.base), local: textOf(sides.local), remote: textOf(sides.remote) };
     if (renews !== null) {
-      const text = sql`UPDATE _rowsync_conflicts SET local = ?, remote = ? WHERE id = ?`;
-      tx.prepare(text).run(versions.local, versions.remote, renews);
+      storeVersions(tx, renews, { local: versions.local, remote: versions.remote });
       continue;
     }
     const { seq = null, localName: name = null } = (column === null ? null : table.columns[column]) ?? {};
@@ -250,10 +243,14 @@ export function renumberConflicts(tx: Tx, tableId: number, fromId: number, toId:
   tx.prepare(text).run(toId, tableId, fromId);
 }
 
-/** Replaces the versions of a conflict, which say the same under other names. */
-export function storeVersions(tx: Tx, id: Stored, [base, local, remote]: readonly Stored[]): void {
-  const text = sql`UPDATE _rowsync_conflicts SET base = ?, local = ?, remote = ? WHERE id = ?`;
-  tx.prepare(text).run(base, local, remote, id);
+/** Replaces the given versions of a conflict. */
+export function storeVersions(
+  tx: Tx,
+  id: number,
+  versions: Partial<Record<'base' | 'local' | 'remote', Stored>>,
+): void {
+  const set = joinSql(Object.keys(versions).map((side) => sql`${ident(side)} = ?`));
+  tx.prepare(sql`UPDATE _rowsync_conflicts SET ${set} WHERE id = ?`).run(...Object.values(versions), id);
 }
 
 /** open: waits for a person · decided: by the policy · settled: both sides agree · resolved, discarded: by a person. */
@@ -286,12 +283,12 @@ export function readOpenQuestions(
       WHERE table_id = ? AND state = 'open' AND row_id IN (SELECT value FROM json_each(?)) ORDER BY id`;
   const questions = queryRows(from, text, [table.id, JSON.stringify(ids)]).map(([id, rowId, kind, seq]) => {
     const column = seq === null ? null : table.columns.findIndex((known) => known.seq === Number(seq));
-    return { rowId: Number(rowId), id: Number(id), kind: oneOf(CONFLICT_KINDS, kind), column };
+    return { rowId: Number(rowId), id: Number(id), kind: kind as ConflictKind, column }; // by its CHECK
   });
   return Map.groupBy(questions, ({ rowId }) => rowId);
 }
 
-const CONFLICT_COLUMNS = sql`id, table_id, row_id, kind, column_seq, base, local, remote, state, resolution, value`;
+const CONFLICT_COLUMNS = sql`id, table_id AS tableId, row_id AS rowId, kind, column_seq AS columnSeq, base, local, remote, state, resolution, value`;
 
 export function readConflict(from: Connection, id: number): StoredConflict | null {
   const text = sql`SELECT ${CONFLICT_COLUMNS} FROM _rowsync_conflicts WHERE id = ?`;
@@ -311,23 +308,17 @@ export function readRequestTables(from: Connection): readonly number[] {
   return queryNumbers(from, text, []);
 }
 
-const CONFLICT_KINDS = ['cell', 'deletedHere', 'deletedThere', 'inserted'] as const;
+type ExactConflict = Omit<StoredConflict, 'id' | 'tableId' | 'rowId' | 'columnSeq'> &
+  Readonly<Record<'id' | 'tableId' | 'rowId', bigint>> & { readonly columnSeq: bigint | null };
 
+/** A version keeps every digit; numbers of ours need none that a double lacks. */
 function queryConflicts(from: Connection, text: Sql, bound: number): readonly StoredConflict[] {
-  return queryRows(from, text, [bound]).map(([id, tableId, rowId, kind, seq, ...rest]): StoredConflict => {
-    const [base = null, local = null, remote = null, state, resolution, value = null] = rest;
-    return {
-      id: Number(id),
-      tableId: Number(tableId),
-      rowId: Number(rowId),
-      kind: oneOf(CONFLICT_KINDS, kind),
-      columnSeq: seq === null ? null : Number(seq),
-      base,
-      local,
-      remote,
-      state: oneOf(['open', 'decided', 'settled', 'resolved', 'discarded'], state),
-      resolution: resolution === null ? null : oneOf<Resolution>(['local', 'remote', 'base', 'value'], resolution),
-      value,
-    };
-  });
+  const rows = from.prepare(text).safeIntegers().all(bound) as ExactConflict[]; // as selected, and by their CHECKs
+  return rows.map(({ columnSeq, ...row }) => ({
+    ...row,
+    id: Number(row.id),
+    tableId: Number(row.tableId),
+    rowId: Number(row.rowId),
+    columnSeq: columnSeq === null ? null : Number(columnSeq),
+  }));
 }

@@ -4,10 +4,11 @@
  */
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { FoundFile } from '../../reconcile/files.ts';
-import type { ColumnType } from '../../wire/schema.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAll, queryAny } from '../query.ts';
-import { baseName, hasBase } from '../user-tables.ts';
+import { baseName, hasBase, readStanding } from '../user-tables.ts';
+import { readColumns } from './columns.ts';
+import { findTable } from './tables.ts';
 
 /**
  * Columns and tables go by the origin's ids.
@@ -54,31 +55,29 @@ export interface FileColumn {
 
 /** The attachment columns of a table that the origin describes, in order. */
 export function readFileColumns(from: Connection, tableId: number): readonly FileColumn[] {
-  const type: ColumnType = 'Attachment';
-  const text = sql`SELECT c.id AS columnId, c.local_name AS columnName, c.name, c.alias, c.options, t.local_name AS tableName,
-            t.name AS originTable, t.alias AS tableAlias
-          FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
-          WHERE c.table_id = ? AND c.state = 'live' AND c.value_form = ? AND t.state <> 'gone'
-            AND EXISTS (SELECT 1 FROM pragma_table_info(t.local_name) p WHERE p.name = c.local_name)
-          ORDER BY c.position, c.seq`;
-  const rows = queryAll(from, text, [tableId, type]) as Readonly<
-    Record<'columnName' | 'name' | 'alias' | 'options' | 'tableName' | 'originTable' | 'tableAlias', string> & {
-      columnId: number;
-    }
-  >[];
-  const base = hasBase(from, tableId) ? baseName(tableId) : null;
-  return rows.map((row) => ({
-    tableId,
-    sourceName: base ?? row.tableName,
-    columnId: row.columnId,
-    tableName: row.tableName,
-    columnName: row.columnName,
-    address: {
-      table: { name: row.originTable, alias: row.tableAlias },
-      column: { name: row.name, alias: row.alias },
-    },
-    options: row.options === '' ? [] : row.options.split(', '),
-  }));
+  const table = findTable(from, tableId);
+  if (table === null || table.state === 'gone') return [];
+  const { name, alias, localName: tableName } = table;
+  const live = readColumns(from, tableId).filter(({ state, type }) => state === 'live' && type === 'Attachment');
+  const standing = new Set(
+    readStanding(
+      from,
+      tableName,
+      live.map(({ localName }) => localName),
+    ),
+  );
+  const sourceName = hasBase(from, tableId) ? baseName(tableId) : tableName;
+  return live
+    .filter(({ localName }) => standing.has(localName))
+    .map((column) => ({
+      tableId,
+      columnId: column.id,
+      tableName,
+      columnName: column.localName,
+      sourceName,
+      address: { table: { name, alias }, column: { name: column.name, alias: column.alias } },
+      options: column.options === '' ? [] : column.options.split(', '),
+    }));
 }
 
 export interface CellToLookAt {
