@@ -4,7 +4,6 @@
  */
 import type Database from 'better-sqlite3';
 import type { Sql } from '../base/sql.ts';
-import type { Cause } from './history-interval.ts';
 
 /** What better-sqlite3 binds and returns for one value. */
 export type Stored = null | string | number | bigint;
@@ -16,6 +15,8 @@ export interface Connection {
   /** The key of the connection where several objects share one; what is read of the schema is remembered under it. */
   readonly root?: object | undefined;
 }
+
+export type Cause = 'pull' | 'push' | 'edit' | 'decision' | 'discard' | 'filter' | 'schema' | 'restore';
 
 /** Why rows change, as the history says it of each change. */
 export interface ChangeCause {

@@ -10,7 +10,7 @@ import { resolve } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { createBookkeeping, SCHEMA_VERSION } from './bookkeeping/schema.ts';
-import type { ChangeCause, Connection, Tx } from './connection.ts';
+import type { Cause, ChangeCause, Connection, Tx } from './connection.ts';
 import { realPathOf, detectOlderCopy, requireFile, requireOwnLog, wasReplica } from './older-copy.ts';
 import { replicaError, sqliteCode, withReplicaErrors } from './sqlite-errors.ts';
 import {
@@ -28,7 +28,6 @@ import { sql, type Sql } from '../base/sql.ts';
 import { checkVersion, downgradeHint, upgradeFile, type Upgrade } from './upgrade.ts';
 import { checkEditsComplete, damaged, isAsLeft, noteLeft } from './integrity-check.ts';
 import { assert } from '../base/assert.ts';
-import type { Cause } from './history-interval.ts';
 import { HistoryWriter } from './history-writer.ts';
 import { storeAllCompareDue } from './bookkeeping/tables.ts';
 

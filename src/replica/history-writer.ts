@@ -8,7 +8,7 @@
  */
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import { ident, joinSql, sql } from '../base/sql.ts';
-import type { ChangeCause, Connection, TxHistory, WrittenTable } from './connection.ts';
+import type { Cause, ChangeCause, Connection, TxHistory, WrittenTable } from './connection.ts';
 import {
   diffVersions,
   exactFromText,
@@ -18,7 +18,6 @@ import {
   type Exact,
   type Version,
 } from './history-cells.ts';
-import { intervalOf, type Cause } from './history-interval.ts';
 import {
   findHistory,
   secondsOf,
@@ -277,6 +276,7 @@ class Flush {
   readonly #wasIds: ReadonlyMap<string, number>;
   readonly #provenAt: ReadonlyMap<number, number | null>;
   readonly #followedAt: number | null;
+  readonly #isFiltered: boolean;
   readonly #stampIndex: number;
   readonly #byIndex: number;
 
@@ -286,8 +286,10 @@ class Flush {
     this.#at = at;
     this.#wasIds = wasIds;
     this.#provenAt = readDoubts(db, table.id, [...table.rows.keys()]);
-    const text = sql`SELECT unixepoch(followed_at) FROM _rowsync_tables WHERE id = ?`;
-    this.#followedAt = (db.prepare(text).pluck().get(table.id) ?? null) as number | null; // what unixepoch returns
+    const text = sql`SELECT unixepoch(followed_at), coalesce(rows_filter, rows_wanted) IS NOT NULL FROM _rowsync_tables WHERE id = ?`;
+    const [followedAt, isFiltered] = db.prepare(text).raw().get(table.id) as [number | null, 0 | 1]; // as selected
+    this.#followedAt = followedAt;
+    this.#isFiltered = isFiltered === 1;
     this.#stampIndex = table.columns.findIndex(({ kind }) => kind === 'DateModified');
     this.#byIndex = table.columns.findIndex(({ kind }) => kind === 'LastModifiedBy');
   }
@@ -320,7 +322,7 @@ class Flush {
     const cells = diffVersions(before, after);
     const kind = before === null ? 'insert' : after === null ? 'delete' : 'update';
     if (cells.length === 0 && kind === 'update') return;
-    const cause = kind === 'update' && this.#isFilling(why.cause, cells) ? 'schema' : why.cause;
+    const cause = why.cause === 'pull' ? this.#causeOfPulled(rowId, kind, cells) : why.cause;
     const isOfOrigin = cause === 'pull' || cause === 'push' || cause === 'filter';
     const stamp = isOfOrigin ? this.#stampOf(after) : null;
     const isStampMoved = cells.some(({ index }) => index === this.#stampIndex);
@@ -349,11 +351,17 @@ class Flush {
     });
   }
 
+  /** A row that is new in a table with a filter may be old at the origin, and values that fill a new column are no change there. */
+  #causeOfPulled(rowId: number, kind: string, cells: readonly CellChange[]): Cause {
+    if (kind === 'insert' && rowId > 0 && this.#isFiltered) return 'filter';
+    return kind === 'update' && this.#isFilling(cells) ? 'schema' : 'pull';
+  }
+
   /** Whether a change only fills columns that were added, or came back, since the table was last read whole. */
-  #isFilling(cause: Cause, cells: readonly CellChange[]): boolean {
+  #isFilling(cells: readonly CellChange[]): boolean {
     const { columns, history } = this.#table;
     const { provenAt } = history;
-    if (cause !== 'pull' || provenAt === null) return false;
+    if (provenAt === null) return false;
     return cells.every(({ index }) => (columns[index]?.since ?? 0) > provenAt);
   }
 
@@ -401,4 +409,47 @@ function readDoubts(from: Connection, tableId: number, ids: readonly number[]): 
     .raw()
     .all(tableId, JSON.stringify(ids));
   return new Map(rows as [number, number | null][]); // the columns just listed
+}
+
+/** The facts for the time of a change, in seconds since 1970. */
+interface ChangeTimes {
+  readonly cause: Cause;
+  /** Now. */
+  readonly at: number;
+  /** When the row was last vouched for; null where that is not known. */
+  readonly provenAt: number | null;
+  /** When edits of the table were last looked for. */
+  readonly capturedAt: number | null;
+  /** When the origin was last asked for all that it stamps as changed; null for never. */
+  readonly followedAt: number | null;
+  /** The origin's stamp of the row, where it moved with this change. */
+  readonly stampedAt: number | null;
+}
+
+/** When at least one change happened; both ends belong to it. */
+interface Interval {
+  readonly notBefore: number | null;
+  readonly notAfter: number;
+}
+
+/**
+ * When a change happened, as far as anything tells. At the origin: after the row was last known to be equal to what is here, and not
+ * after the answer that brought the change. The origin's own stamp narrows that where it moved with the change and lies inside.
+ */
+function intervalOf(times: ChangeTimes): Interval {
+  const { cause, at, provenAt, capturedAt, followedAt, stampedAt } = times;
+  if (cause === 'edit') return { notBefore: atMost(capturedAt, at), notAfter: at };
+  if (cause === 'schema' || cause === 'filter') return { notBefore: null, notAfter: at };
+  if (cause === 'decision' || cause === 'discard' || cause === 'restore') return { notBefore: at, notAfter: at };
+  const notBefore = atMost(provenAt, at);
+  const isInside = stampedAt !== null && stampedAt <= at && (notBefore === null || stampedAt >= notBefore);
+  if (!isInside) return { notBefore, notAfter: at };
+  // An earlier stamp would have been read then.
+  const isBehind = followedAt !== null && stampedAt > followedAt;
+  return { notBefore: isBehind ? Math.max(followedAt, notBefore ?? followedAt) : notBefore, notAfter: stampedAt };
+}
+
+/** A clock that was set back must not turn an interval round. */
+function atMost(bound: number | null, at: number): number | null {
+  return bound === null || bound <= at ? bound : null;
 }

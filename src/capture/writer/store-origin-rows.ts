@@ -33,8 +33,6 @@ export interface RemoteTable {
   readonly target: RowTarget;
   /** The input for merging edits; null for a table that cannot have edits. */
   readonly twoWay: { readonly table: TwoWayTable; readonly policy: ConflictPolicy } | null;
-  /** Whether a row that is new here may be old at the origin, because the table has or had a filter. */
-  readonly mayEnter?: boolean;
 }
 
 type ReadTable = RemoteTable & { readonly shapes: readonly { readonly name: string }[] };
@@ -51,32 +49,15 @@ export interface RemoteOrder {
   readonly offPage?: readonly number[] | undefined;
 }
 
-const NO_CHANGES: RowChanges = { insertedCount: 0, updatedCount: 0 };
-
 /** Stores rows as the origin returned them; returns how many were new and how many changed there. */
 export function storeRemoteRows(
   tx: Tx,
-  table: RemoteTable,
+  { target, twoWay }: RemoteTable,
   rows: readonly Row[],
   { at, offPage = [] }: RemoteOrder,
 ): RowChanges {
-  const changes = table.mayEnter === true ? storeByFilter(tx, table, rows, at) : storeRows(tx, table, rows, at);
-  if (offPage.length > 0) suspectPushedRows(tx, table.target.id, offPage);
-  return changes;
-}
-
-/** A row that entered the filter of its table is not a created row. */
-function storeByFilter(tx: Tx, table: RemoteTable, rows: readonly Row[], at: string): RowChanges {
-  const ids = rows.map(({ id }) => id);
-  const here = new Set(readRowsById(tx, confirmedRows(table), ids).map(({ id }) => id));
-  const [before, added] = [rows.filter(({ id }) => here.has(id)), rows.filter(({ id }) => !here.has(id))];
-  const { updatedCount } = storeRows(tx, table, before, at);
-  const { insertedCount } = storeRows(tx.because('filter'), table, added, at);
-  return { insertedCount, updatedCount };
-}
-
-function storeRows(tx: Tx, { target, twoWay }: RemoteTable, rows: readonly Row[], at: string): RowChanges {
-  if (rows.length === 0) return NO_CHANGES;
+  if (offPage.length > 0) suspectPushedRows(tx, target.id, offPage);
+  if (rows.length === 0) return { insertedCount: 0, updatedCount: 0 };
   if (twoWay === null) return upsertRows(tx, target, rows);
   const { table, policy } = twoWay;
   const ids = rows.map(({ id }) => id);

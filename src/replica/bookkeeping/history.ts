@@ -4,8 +4,7 @@
  * entry that says so.
  */
 import { sql, type Sql } from '../../base/sql.ts';
-import type { Connection, Tx } from '../connection.ts';
-import type { Cause } from '../history-interval.ts';
+import type { Cause, Connection, Tx } from '../connection.ts';
 import { queryAll, queryAny, queryFirst } from '../query.ts';
 
 /**
