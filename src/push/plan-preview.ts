@@ -2,11 +2,14 @@
  * What a push would do, row by row: the plan of every table from the rows here, with rows that wait for a person. Captures and plans inside a
  * transaction that is rolled back. The origin is not asked, so rows that changed there since the last pull may become conflicts when they are pushed.
  */
+import { must } from '../base/assert.ts';
 import { type Clock, stampFromMs } from '../base/clock.ts';
 import { captureChanges, readAllChanges, type RowChange } from '../capture/find-edits.ts';
 import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import type { TwoWayTable } from '../capture/two-way-table.ts';
 import { ADDS_OFF, CHANGE_KINDS, planPush, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
+import { cellOf } from '../reconcile/merge.ts';
+import type { RowState } from '../reconcile/row-state.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { Rehearsal } from '../replica/database.ts';
 import { countEdits } from '../replica/bookkeeping/row-states.ts';
@@ -88,28 +91,35 @@ function previewTable(
   const planned = { ...pushTable(table), ...(isAddOff && { addRefusal: ADDS_OFF }) };
   const plan = planPush(edited, planned, planOptions({ clock, settings: { uploadDir } }));
   const nameOf = rowNamer(tx);
-  const shown = (change: RowChange, rest: Pick<PreviewRow, 'fate' | 'method' | 'reason'>): PreviewRow => ({
-    ...previewRow(table, change, rest),
-    ...(change.kind === 'insert' ? {} : { name: nameOf(table.localName, change.id) }),
-  });
+  const reasons = readReasons(tx, table.id);
   const changeById = new Map(changes.map((change) => [change.id, change]));
+  const shown = (
+    { id, kind, base, local, columns }: RowChange,
+    rest: Pick<PreviewRow, 'fate' | 'method' | 'reason'>,
+  ): PreviewRow => ({
+    rowId: id,
+    kind,
+    ...rest,
+    cells: columns.map((column) => ({
+      column: must(table.columns[column], 'it is one of the columns').localName,
+      base: cellOf(base, column),
+      local: cellOf(local, column),
+    })),
+    ...(kind === 'insert' ? {} : { name: nameOf(table.localName, id) }),
+  });
   const sent = plan.batches.flatMap(({ method, rows }) =>
-    rows.flatMap(({ id }) => {
-      const change = changeById.get(id);
-      return change === undefined ? [] : [shown(change, { fate: 'sent', method, reason: null })];
-    }),
+    rows.map(({ id }) => shown(must(changeById.get(id), 'it was planned'), { fate: 'sent', method, reason: null })),
   );
   const left = new Set(plan.left);
-  const reasons = readReasons(tx, table.id);
   const waiting = changes.flatMap((change) => {
-    if (left.has(change.id)) return [shown(change, LEFT)];
-    const known = reasons.get(change.id);
-    const reason = plan.unsendable.get(change.id)?.reason ?? known?.reason ?? null;
-    const fate = fateOf(change.state, {
-      isUnsendable: plan.unsendable.has(change.id),
-      isOfOrigin: known?.isOfOrigin ?? true,
-    });
-    return fate === 'sent' ? [] : [shown(change, { fate, method: null, reason })];
+    const { id, state } = change;
+    if (left.has(id)) return [shown(change, LEFT)];
+    const unsendable = plan.unsendable.get(id);
+    const known = reasons.get(id);
+    const isUnsendable = unsendable !== undefined || (state === 'refused' && known?.isOfOrigin === false);
+    const fate = isUnsendable ? 'unsendable' : FATES[state];
+    const reason = unsendable?.reason ?? known?.reason ?? null;
+    return fate === undefined ? [] : [shown(change, { fate, method: null, reason })];
   });
   const reads = plan.batches.map(({ method, rows }) => {
     const before = rows.some(({ id, madeMatch }) => id > 0 || madeMatch === null) ? 1 : 0;
@@ -133,32 +143,10 @@ const LEFT = {
   reason: 'another new row may have the same match value; that one leaves first',
 } as const;
 
-function fateOf(
-  state: RowChange['state'],
-  { isUnsendable, isOfOrigin }: { readonly isUnsendable: boolean; readonly isOfOrigin: boolean },
-): PreviewRow['fate'] {
-  switch (state) {
-    case 'conflicted':
-      return 'conflict';
-    case 'refused':
-      return isOfOrigin ? 'refused' : 'unsendable';
-    case 'inDoubt':
-      return 'inDoubt';
-    case 'sending':
-      return 'unknown';
-    default:
-      return isUnsendable ? 'unsendable' : 'sent';
-  }
-}
-
-function previewRow(
-  { columns }: TwoWayTable,
-  { id: rowId, kind, base, local, columns: changed }: RowChange,
-  rest: Pick<PreviewRow, 'fate' | 'method' | 'reason'>,
-): PreviewRow {
-  const cells = changed.map((column): PreviewCell => {
-    const before = base?.values[column] ?? null;
-    return { column: columns[column]?.localName ?? '', base: before, local: local?.values[column] ?? null };
-  });
-  return { rowId, kind, ...rest, cells };
-}
+/** What becomes of rows that do not leave by themselves. */
+const FATES: Readonly<Partial<Record<RowState, PreviewRow['fate']>>> = {
+  conflicted: 'conflict',
+  refused: 'refused',
+  inDoubt: 'inDoubt',
+  sending: 'unknown',
+};
