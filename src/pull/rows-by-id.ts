@@ -9,7 +9,7 @@ import { must } from '../base/assert.ts';
 import { TOP_MAX } from '../wire/request-paths.ts';
 import type { RowPage } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
-import { filterOfValue, filterRoom, joinClauses } from '../reconcile/match-values.ts';
+import { filterOfValue, filterRoom, joinClauses } from '../reconcile/match-column.ts';
 
 /** The origin's answer about rows that were requested by id. */
 export interface RequestedRows {

@@ -16,7 +16,7 @@ import type { ColumnType, Row, UnreadableRow, UserDescriptor, Value } from '../w
 import { type PushContext, type TablePush, step, type IdBlock } from './context.ts';
 import type { ChangeKind } from '../reconcile/push-plan.ts';
 import { isSameValue } from '../reconcile/merge.ts';
-import { filterOfValue, filterRoom, isSameAtOrigin, joinClauses } from '../reconcile/match-values.ts';
+import { filterOfValue, filterRoom, isSameAtOrigin, joinClauses } from '../reconcile/match-column.ts';
 import { uploadName } from '../reconcile/files.ts';
 
 export interface FoundRows {

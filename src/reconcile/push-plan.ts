@@ -12,7 +12,7 @@ import { must } from '../base/assert.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { cellOf, type ConflictPolicy, type RowVersion } from './merge.ts';
-import { filterOfValue, matchKey } from './match-values.ts';
+import { filterOfValue, matchKey } from './match-column.ts';
 import { uploadName, type SentFile } from './files.ts';
 
 export interface PushColumn {

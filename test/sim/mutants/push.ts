@@ -100,7 +100,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'New rows whose match values differ in accents leave together.',
     edits: [
       {
-        file: 'reconcile/match-values.ts',
+        file: 'reconcile/match-column.ts',
         find: 'return folded.replaceAll(',
         replace: 'return value.length > 0 ? value : folded.replaceAll(',
       },
