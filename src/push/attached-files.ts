@@ -251,7 +251,7 @@ export async function lookAtFiles(
   { rows }: Batch,
   { news, isAtOnce }: { readonly news: Map<number, RowNews>; readonly isAtOnce: boolean },
 ): Promise<readonly ShownFile[]> {
-  const own: FileAtOrigin[] = [];
+  const shown: ShownFile[] = [];
   for (const row of rows) {
     const before = news.get(row.id);
     if (before?.finding !== 'there' || before.remote === null || !row.cells.some(({ file }) => file !== undefined))
@@ -265,11 +265,11 @@ export async function lookAtFiles(
       if (fate === 'unclear') finding = 'unclear';
       if (fate !== 'arrived') continue;
       arrived.add(column);
-      own.push(looked);
+      shown.push(...(await keepFile(run, looked)));
     }
     news.set(row.id, { ...before, finding, arrived });
   }
-  return keepFiles(run, own);
+  return shown;
 }
 
 interface FileAtOrigin {
@@ -334,23 +334,16 @@ async function readDigest(
   return hash.digest('hex');
 }
 
-/** Puts the content of our files into the store; returns the cells that show one. */
-async function keepFiles(run: TablePush, own: readonly FileAtOrigin[]): Promise<readonly ShownFile[]> {
+/** Puts the content of a file of ours into the store; returns the cell that shows it, unless it is not kept. */
+async function keepFile(run: TablePush, { remote, column: index, file }: FileAtOrigin): Promise<readonly ShownFile[]> {
   const { context, table } = run;
-  const kept = new Map<string, boolean>();
-  for (const { file } of own) {
-    if (kept.has(file.sha256)) continue;
-    kept.set(file.sha256, (await context.files?.keep?.(table.name, file)) ?? false);
-  }
-  return own.flatMap(({ remote, column: index, file }): readonly ShownFile[] => {
-    const column = fileColumn(run, index);
-    const value = remote.values[index];
-    const shown = typeof value === 'string' ? fileFromCell(value) : null;
-    if (column === undefined || typeof value !== 'string' || shown === null) return [];
-    if (kept.get(file.sha256) !== true) return [];
-    const { type, bytes, sha256 } = file;
-    return [{ rowId: remote.id, column, value, file: { ...shown, type, bytes, sha256 } }];
-  });
+  const column = fileColumn(run, index);
+  const value = remote.values[index];
+  const shown = typeof value === 'string' ? fileFromCell(value) : null;
+  if (column === undefined || typeof value !== 'string' || shown === null) return [];
+  if ((await context.files?.keep?.(table.name, file)) !== true) return [];
+  const { type, bytes, sha256 } = file;
+  return [{ rowId: remote.id, column, value, file: { ...shown, type, bytes, sha256 } }];
 }
 
 function fileColumn({ context, table }: TablePush, index: number): FileColumn | undefined {
