@@ -11,7 +11,6 @@ import type { Origin } from '../origin/client.ts';
 import type { RequireShape } from '../origin/renamed-columns.ts';
 import type { ColumnChoice } from '../reconcile/column-selection.ts';
 import type { BatchLimits, ChangeKind, PushTable, PushTableOptions } from '../reconcile/push-plan.ts';
-import type { RowLimit } from '../reconcile/push-answer.ts';
 import type { Replica } from '../replica/database.ts';
 import type { TableTally } from './report.ts';
 import type { SentFile } from '../reconcile/files.ts';
@@ -70,17 +69,6 @@ export interface PushContext {
   readonly before?: ((step: PushStep, table: string) => void | Promise<void>) | undefined;
 }
 
-export interface TableProgress {
-  /** Rows that the origin did not return right before they were to be sent, in all batches so far: a guard judges them together. */
-  missingCount: number;
-  /** Rows whose requests ended without an answer, with the size of the next request for each. */
-  readonly limits: Map<number, RowLimit>;
-  /** One of these rows failed again in this round: the others wait for the next one, so that a row at fault is found before many are halved. */
-  isNarrowing: boolean;
-  /** Requests that ended so. */
-  unansweredCount: number;
-}
-
 export interface TablePush {
   readonly context: PushContext;
   readonly table: TwoWayTable;
@@ -95,7 +83,6 @@ export interface TablePush {
   readonly zone: string;
   /** Makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
   readonly requireShape: RequireShape;
-  readonly progress: TableProgress;
   /** Added to as batches are recorded and settled. */
   readonly tally: TableTally;
 }

@@ -112,7 +112,7 @@ async function settleEarlier(run: TablePush, { asks }: { readonly asks: boolean 
 
 /** Captures and sends. Guards pass if a person confirms now, or agreed beforehand to at least as many rows. */
 async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncError | null> {
-  const { context, table, progress } = run;
+  const { context, table, tally } = run;
   let isFirst = true;
   // Ends: a round that does not count has at least one more request without an answer.
   for (let round = 1; round <= ROUNDS_MAX;) {
@@ -126,10 +126,10 @@ async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncErro
     });
     if (changeCount === 0 || held !== null) return held;
     await letOlderCopyGo(context.replica, table);
-    const failedBefore = progress.unansweredCount;
+    const failedBefore = tally.unansweredCount;
     const stop = await pushRound(run, { edits, confirmed, isLast: round === ROUNDS_MAX });
     if (stop !== null) return stop;
-    if (progress.unansweredCount === failedBefore) round += 1;
+    if (tally.unansweredCount === failedBefore) round += 1;
   }
   return null;
 }
@@ -231,7 +231,6 @@ export function openUnasked(
     options,
     zone: 'UTC',
     requireShape: watchColumns(context, table, address),
-    progress: { missingCount: 0, limits: new Map(), isNarrowing: false, unansweredCount: 0 },
     tally,
   };
 }

@@ -103,15 +103,15 @@ function mergePresent(
   { moved, missing }: { readonly moved: readonly Row[]; readonly missing: readonly number[] },
   confirmed: boolean,
 ): void {
-  const { table, options, progress, context, tally } = run;
+  const { table, options, context, tally } = run;
   if (moved.length === 0 && missing.length === 0) return;
   // The missing rows of earlier batches have left the table.
-  const rowCount = readTable(tx, table.id).rowCount + progress.missingCount;
-  const missingCount = missing.length === 0 ? 0 : missing.length + progress.missingCount;
+  const rowCount = readTable(tx, table.id).rowCount + tally.missingCount;
+  const missingCount = missing.length === 0 ? 0 : missing.length + tally.missingCount;
   const { maxDeletePercent } = context.settings;
   const facts = { rowCount, missingCount, maxDeletePercent, identityChanged: false, isNarrowed: false, confirmed };
   if (judgeDeletion(facts) !== null) throw missingError(run, missingCount, rowCount);
-  progress.missingCount += missing.length;
+  tally.missingCount += missing.length;
   const remote = { target: table, twoWay: { table, policy: options.conflict } };
   const at = stampFromMs(context.clock.nowMs());
   const conflictsBefore = countConflicts(tx, table.id);
@@ -150,7 +150,7 @@ interface Facts extends FoundBlock {
   /** Rows here that have the match value of a new row at the origin. */
   readonly known: ReadonlyMap<number, { readonly base: Row; readonly local: Row | null }>;
   readonly uploads: Uploads;
-  readonly limits: TablePush['progress']['limits'];
+  readonly limits: TablePush['tally']['limits'];
 }
 
 /** Base and local of the rows that have the match values of inserts, as far as they are known here. */
@@ -162,7 +162,7 @@ function readHolders(tx: Tx, table: TwoWayTable, holders: readonly Row[]): Facts
 }
 
 /** How many rows may leave together with a row: fewer after requests that ended without an answer, in this push or an earlier one. */
-function readLimits(tx: Tx, { table, progress: { limits } }: TablePush, ids: readonly number[]): Facts['limits'] {
+function readLimits(tx: Tx, { table, tally: { limits } }: TablePush, ids: readonly number[]): Facts['limits'] {
   for (const id of readUnansweredIds(tx, table.id, ids)) if (!limits.has(id)) limits.set(id, ALONE);
   return limits;
 }
@@ -202,7 +202,7 @@ function holderOf({ asked, holders }: FoundBlock, rowId: number): Holder | undef
 
 /** Whether a row may leave now. A row that may be the result of another one, or write over a row unseen, does not. */
 function judgeRow(
-  { planned: { match }, progress, table }: TablePush,
+  { planned: { match }, tally, table }: TablePush,
   facts: Facts,
   { id, local }: RowChange,
   isLast: boolean,
@@ -211,7 +211,7 @@ function judgeRow(
     const reason = 'the origin shows its row with a value that cannot be read, so an edit might overwrite it unseen';
     return { reason, column: null, hope: 'soon' };
   }
-  if (progress.isNarrowing && facts.limits.has(id)) return 'wait';
+  if (tally.isNarrowing && facts.limits.has(id)) return 'wait';
   if (facts.kind !== 'insert' || match === null || local === null) return 'send';
   // Edited since the origin was asked.
   if ((local.values[match] ?? '') !== (facts.asked.get(id) ?? '')) return 'wait';

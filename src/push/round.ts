@@ -27,7 +27,7 @@ export async function pushRound(
   run: TablePush,
   { edits, ...order }: Pick<Round, 'confirmed' | 'isLast'> & { readonly edits: Edits },
 ): Promise<RowsyncError | null> {
-  run.progress.isNarrowing = false;
+  run.tally.isNarrowing = false;
   const queue = new BlockQueue(run, edits);
   const leaving: Round['leaving'] = [];
   const round = { ...order, leaving, putBack: (block: IdBlock) => queue.putBack(block) };

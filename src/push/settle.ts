@@ -158,7 +158,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   const { context, table } = run;
   const nowMs = context.clock.nowMs();
   const { columns } = table;
-  const { limits } = run.progress;
+  const { limits } = run.tally;
   const rules = { columns, policy: run.options.conflict, match: run.planned.match, limits };
   const settled = batch.rows.map((row) => settledRow(row, newsOf(findings, row)));
   const others = settleTaken(tx, run, batch, settled);
@@ -175,7 +175,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
     return isFirst;
   });
   // If rows that failed before failed again, the others wait for the next round.
-  run.progress.isNarrowing ||= batch.rows.some(({ id, unanswered }) => unanswered !== undefined && limits.has(id));
+  run.tally.isNarrowing ||= batch.rows.some(({ id, unanswered }) => unanswered !== undefined && limits.has(id));
   const ownIds = own.map(({ row }) => row.id);
   const outcomes = readRowFacts(tx, table, ownIds).map((facts, index) => {
     const { outcome, limit } = decideSettled(facts, must(own[index], 'facts come in order'), rules);
