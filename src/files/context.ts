@@ -6,7 +6,6 @@ import type { RowsyncError } from '../base/errors.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import type { Logger } from '../base/log.ts';
 import type { Origin } from '../origin/client.ts';
-import type { RetryPolicy } from '../base/retries.ts';
 import type { FileRule } from '../reconcile/files.ts';
 import type { Replica } from '../replica/database.ts';
 
@@ -22,8 +21,6 @@ export interface FilesSettings {
   readonly concurrency: number;
   /** What is wanted of a table by its origin name; null for a table that is left alone. */
   readonly rule: (table: string) => FileRule | null;
-  /** How often a download that broke off is begun again; the origin client's own policy unless a test says otherwise. */
-  readonly retry?: RetryPolicy | undefined;
 }
 
 export interface FilesContext {

@@ -31,12 +31,10 @@ import { OutageWatch } from './outage.ts';
 import { Quota } from './quota.ts';
 import type { FileStore, IncomingFile } from './store.ts';
 import { chooseTables } from '../replica/bookkeeping/tables.ts';
-import { must } from '../base/assert.ts';
 import type { FileHeaders } from '../origin/answers.ts';
-import { BACKOFFS, backoffMs, waitBeforeNextMs } from '../base/retries.ts';
+import { BACKOFFS, backoffMs } from '../base/retries.ts';
 import { brokenRevision } from '../origin/request-errors.ts';
 import type { AttachmentRequest } from '../origin/files.ts';
-import { ORIGIN_LIMITS } from '../origin/limits.ts';
 import type { Replica } from '../replica/database.ts';
 import { blocksAbove } from '../replica/query.ts';
 
@@ -224,7 +222,7 @@ async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Pr
   }
   try {
     const looked = await lookAt(run, { file, column, rule });
-    if (await downloadWithRetries(run, { file: looked, column, rule })) run.watch.note(null);
+    if (await download(run, { file: looked, column, rule })) run.watch.note(null);
   } catch (thrown) {
     if (thrown instanceof FileLeftOutError) return skip(run, file, thrown.rule);
     const error = asRowsyncError(thrown);
@@ -260,31 +258,16 @@ function factsFrom({ type, length, author, lastModifiedAt }: FileHeaders): FileF
 }
 
 /** Brings a file here; false if it was not requested, since the work is over for all files. */
-async function downloadWithRetries(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
-  const { clock, settings, signal } = run.context;
-  const start: { atMs: number | null } = { atMs: null };
+async function download(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
   const reserved = run.quota.reserve(wanted.file.bytes ?? 0);
   try {
-    // Bounded by `attemptsMax`, see waitBeforeNextMs.
-    for (let attemptCount = 1; ; attemptCount += 1) {
-      const outcome = await run.receiving.add(() => {
-        start.atMs ??= clock.monotonicMs();
-        return run.watch.isOver ? null : download(run, wanted);
-      });
-      if (outcome === null) return false;
-      if (outcome.kind === 'whole') {
-        await keepOrDiscard(run, { id: wanted.file.id, ...outcome });
-        run.quota.use(outcome.file.bytes);
-        run.tally.downloadedCount += 1;
-        run.tally.downloadedBytes += outcome.file.bytes;
-        return true;
-      }
-      const spentMs = clock.monotonicMs() - must(start.atMs, 'it was begun');
-      const failed = { attemptCount, spentMs, retryAfterMs: null, random: clock.random() };
-      const waitMs = outcome.canRepeat ? waitBeforeNextMs(failed, settings.retry ?? ORIGIN_LIMITS.retry) : null;
-      if (waitMs === null) throw outcome.error;
-      await clock.sleep(waitMs, signal);
-    }
+    const finished = await run.receiving.add(() => (run.watch.isOver ? null : receive(run, wanted)));
+    if (finished === null) return false;
+    await keepOrDiscard(run, finished);
+    run.quota.use(finished.file.bytes);
+    run.tally.downloadedCount += 1;
+    run.tally.downloadedBytes += finished.file.bytes;
+    return true;
   } finally {
     reserved.release();
   }
@@ -299,42 +282,31 @@ async function keepOrDiscard({ keep }: FetchRun, finished: FinishedFile): Promis
   }
 }
 
-type Download =
-  | { readonly kind: 'whole'; readonly file: IncomingFile; readonly facts: FileFacts }
-  | { readonly kind: 'failed'; readonly error: RowsyncError; readonly canRepeat: boolean };
-
-/** Downloads the file, once, and checks it. What is not whole is removed. */
-async function download(run: FetchRun, { file, column, rule }: FileToFetch): Promise<Download> {
+/** Receives the file, and checks it. What is not whole is removed. @throws FileLeftOutError, and RowsyncError of the origin or the store. */
+async function receive(run: FetchRun, { file, column, rule }: FileToFetch): Promise<FinishedFile> {
   const { origin, onProgress, signal } = run.context;
-  const incoming = await run.store.begin();
-  let isBegun = false;
-  let isWhole = false;
+  let incoming = await run.store.begin();
+  const take = (chunk: Uint8Array): Promise<void> => {
+    const bytes = incoming.bytes + chunk.length;
+    if (rule.maxFileBytes !== null && bytes > rule.maxFileBytes)
+      throw new FileLeftOutError(`${rule.name}.maxFileBytes`);
+    if (bytes - (file.bytes ?? 0) > (run.quota.left() ?? Infinity)) throw new FileLeftOutError('files.maxBytes');
+    onProgress?.({ kind: 'bytes', bytes: chunk.length });
+    return incoming.write(chunk);
+  };
+  const restart = async (): Promise<void> => {
+    await incoming.discard();
+    incoming = await run.store.begin();
+  };
   try {
-    const { value: headers } = await origin.attachment(
-      requestFor(file, column),
-      (chunk) => {
-        isBegun = true;
-        const bytes = incoming.bytes + chunk.length;
-        if (rule.maxFileBytes !== null && bytes > rule.maxFileBytes)
-          throw new FileLeftOutError(`${rule.name}.maxFileBytes`);
-        if (bytes - (file.bytes ?? 0) > (run.quota.left() ?? Infinity)) throw new FileLeftOutError('files.maxBytes');
-        onProgress?.({ kind: 'bytes', bytes: chunk.length });
-        return incoming.write(chunk);
-      },
-      { signal },
-    );
+    const request = { ...requestFor(file, column), restart };
+    const { value: headers } = await origin.attachment(request, take, { signal });
     const problem = downloadProblem(file, { ...headers, bytes: incoming.bytes });
-    if (problem !== null) return { kind: 'failed', error: brokenRevision(file, problem), canRepeat: true };
-    isWhole = true;
-    return { kind: 'whole', file: incoming, facts: factsFrom(headers) };
+    if (problem !== null) throw brokenRevision(file, problem);
+    return { id: file.id, file: incoming, facts: factsFrom(headers) };
   } catch (thrown) {
-    if (thrown instanceof FileLeftOutError) throw thrown;
-    const error = asRowsyncError(thrown);
-    // Before the first byte the origin client has tried often enough itself.
-    const canRepeat = isBegun && (error.kind === 'originDown' || error.code === 'origin.truncated');
-    return { kind: 'failed', error, canRepeat: canRepeat && error.code !== 'origin.stopped' };
-  } finally {
-    if (!isWhole) await incoming.discard();
+    await incoming.discard();
+    throw thrown;
   }
 }
 

@@ -7,7 +7,7 @@ import type { AttachmentInfo } from '../wire/schema.ts';
 import type { WireFormat } from '../wire/format.ts';
 import { attachmentPath, attachmentsPath, type Address, type FileVersion, type RecordAddress } from './address.ts';
 import type { FileHeaders } from './answers.ts';
-import type { FileReceiver, ReadMethod, Requests } from './requests.ts';
+import type { FileReceiver, FileTarget, ReadMethod, Requests } from './requests.ts';
 
 /** What `attachments` takes. */
 export interface AttachmentsRequest {
@@ -28,15 +28,18 @@ export interface AttachmentRequest {
   readonly version?: FileVersion | undefined;
 }
 
+/** What `attachment` takes. */
+export interface DownloadRequest extends AttachmentRequest, Pick<FileTarget, 'restart'> {}
+
 /** The methods of attachments. */
 export interface FileMethods {
   /** Lists the revisions of one attachment. */
   readonly attachments: ReadMethod<[request: AttachmentsRequest], readonly AttachmentInfo[]>;
   /**
    * Downloads a file: `receive` is given its bytes in order and holds back the next ones until its promise resolves. The
-   * answer comes after the last byte. Once bytes were given, a failure is not tried again here. Throws what `receive` throws.
+   * answer comes after the last byte. Once bytes were given, a failure is tried again only with `restart`. Throws what `receive` throws.
    */
-  readonly attachment: ReadMethod<[request: AttachmentRequest, receive: FileReceiver], FileHeaders>;
+  readonly attachment: ReadMethod<[request: DownloadRequest, receive: FileReceiver], FileHeaders>;
   /** What is known of a file, without its content. */
   readonly attachmentHeaders: ReadMethod<[request: AttachmentRequest], FileHeaders>;
 }
@@ -51,7 +54,8 @@ export function fileMethods(requests: Requests, format: WireFormat): FileMethods
       const read = format.readAttachments;
       return requests.run({ method: 'attachments', table: request.table.name, path, read }, options);
     },
-    attachment: (request, receive, options = {}) => requests.file(target(request), receive, options),
+    attachment: ({ restart, ...request }, receive, options = {}) =>
+      requests.file(target(request), { receive, restart }, options),
     attachmentHeaders: (request, options = {}) => requests.file(target(request), null, options),
   };
 }

@@ -76,6 +76,13 @@ export interface ChangeCall<T> extends Call<T> {
 /** Takes the content of a file piece by piece; no more comes until the promise resolves. */
 export type FileReceiver = (chunk: Uint8Array) => void | Promise<void>;
 
+/** Where the content of a file goes. */
+export interface FileTarget {
+  readonly receive: FileReceiver;
+  /** Called before the content comes once more, since it broke off. Without it, nothing is tried again once bytes were handed over. */
+  readonly restart?: (() => void | Promise<void>) | undefined;
+}
+
 /** Sums over the life of the origin client. */
 export interface Counters {
   /** Requests that went to the wire, repeated ones included. */
@@ -156,33 +163,39 @@ export class Requests {
     );
   }
 
-  /** Reads the headers of a file, and hands its content to `receiver` unless that is null. */
+  /** Reads the headers of a file, and hands over its content unless `to` is null. */
   async file<E extends Etag>(
     target: Target,
-    receiver: FileReceiver | null,
+    to: FileTarget | null,
     options: ReadOptions<E>,
   ): Promise<Answer<FileHeaders, E>> {
     const etag = readEtag(options.etag ?? undefined);
-    const reading = { ...this.#reading(target, { etag, isChange: false }), isHead: receiver === null };
+    const reading = { ...this.#reading(target, { etag, isChange: false }), isHead: to === null };
     const headers = [...FILE_HEADERS, ...(etag === null ? [] : ['if-none-match', etag])];
-    const method = receiver === null ? 'HEAD' : 'GET';
+    const method = to === null ? 'HEAD' : 'GET';
     let isBegun = false;
-    const guarded: Receiver | undefined =
-      receiver === null
+    let comesAgain = false;
+    const receiver: Receiver | undefined =
+      to === null
         ? undefined
         : {
             bytesMax: this.#parts.limits.fileBytesMax,
-            accepts: (status, fields) => status === 200 && isFile(fields),
-            write: (chunk) => {
+            accepts: (status, fields) => {
+              comesAgain = isBegun;
+              return status === 200 && isFile(fields);
+            },
+            write: async (chunk) => {
+              if (comesAgain) await to.restart?.();
+              comesAgain = false;
               isBegun = true;
-              return receiver(chunk);
+              await to.receive(chunk);
             },
           };
-    return this.#repeat(target, { method, headers, receiver: guarded, signal: options.signal }, (result) => {
+    return this.#repeat(target, { method, headers, receiver, signal: options.signal }, (result) => {
       if (result.kind === 'fault' && result.reason === 'receiver' && result.cause !== null) throw result.cause;
       const outcome = this.#judgeRead<FileHeaders, E>(result, reading, (answer) => readFile(answer, reading));
-      // What was handed over cannot be taken back: the caller begins anew, or not.
-      return outcome.kind === 'failed' && isBegun ? { ...outcome, isTransient: false } : outcome;
+      const mayRepeat = !isBegun || to?.restart !== undefined;
+      return outcome.kind === 'failed' && !mayRepeat ? { ...outcome, isTransient: false } : outcome;
     });
   }
 

@@ -285,7 +285,9 @@ class Exchange implements Dispatcher.DispatchHandler {
     const fault = { ...this.#fault('failed'), cause };
     // A server that already answers has read enough.
     const isCutShort = this.#streamed?.isCutShort === true && !fault.isAnswered;
-    this.#settle(isCutShort ? { ...fault, reason: 'cutShort', isSent: false } : fault);
+    const end: TransportFault = isCutShort ? { ...fault, reason: 'cutShort', isSent: false } : fault;
+    // A receiver that still takes a piece must not be given the content anew meanwhile.
+    void this.#handingOver.then(() => this.#settle(end));
   }
 
   #giveUp(reason: 'stopped' | 'deadline' | 'tooLarge'): void {

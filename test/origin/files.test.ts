@@ -252,6 +252,28 @@ describe('attachment', () => {
     expect(outcome.bytes.toString()).toBe('begin');
   });
 
+  test('one that breaks off comes once more where that is wanted, and only once its first bytes were taken', async () => {
+    const cut = http(200, { ...HEADERS, 'Content-Length': '10' }, 'begin');
+    await using server = await startFaultServer((nth) =>
+      nth < 3 ? { bytes: cut, ending: 'end' } : http(200, HEADERS, 'whole'),
+    );
+    await using origin = open(server.url);
+    const events: string[] = [];
+    const take = async (chunk: Uint8Array): Promise<void> => {
+      events.push(`takes ${String(Buffer.from(chunk))}`);
+      // Long enough for another request.
+      for (let turn = 0; turn < 2_000; turn += 1) await setImmediate();
+      events.push('took it');
+    };
+
+    const answer = await origin.attachment({ ...PHOTO, restart: () => void events.push('restarts') }, take);
+
+    expect(answer).toMatchObject({ kind: 'ok', value: FACTS });
+    const again = ['restarts', 'takes begin', 'took it'];
+    expect(events).toEqual(['takes begin', 'took it', ...again, 'restarts', 'takes whole', 'took it']);
+    expect(server.requests).toHaveLength(3);
+  });
+
   test('one that fails before its first byte is asked for again', async () => {
     const outcome = await download((nth) => (nth === 1 ? 'reset' : http(200, HEADERS, 'bytes')));
 

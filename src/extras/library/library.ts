@@ -98,7 +98,7 @@ export type {
 } from './named-rows.ts';
 export type { ProxySettings } from '../../origin/proxy.ts';
 export type { Credentials } from '../../origin/credentials.ts';
-export type { AttachmentRequest, AttachmentsRequest, FileMethods } from '../../origin/files.ts';
+export type { AttachmentRequest, AttachmentsRequest, DownloadRequest, FileMethods } from '../../origin/files.ts';
 export type { RetryPolicy } from '../../base/retries.ts';
 export type { OriginLimits } from '../../origin/limits.ts';
 export type { Counters, FileReceiver, ReadMethod, ReadOptions } from '../../origin/requests.ts';

@@ -80,6 +80,5 @@ export function fileOf(name: string, byteCount: number): FileSpec {
 /** What the configuration would say of the files. */
 export function filesSettings({ mode, maxFileBytes }: FilesSetup, concurrency: number): FilesSettings {
   const rule = { mode, maxFileBytes, types: null, name: 'tables.Thing.files' } as const;
-  const retry = { attemptsMax: 3, baseWaitMs: 100, waitMsMax: 1_000, totalMs: 60_000 };
-  return { folder: STORE_FOLDER, bytesMax: null, concurrency, rule: () => rule, retry };
+  return { folder: STORE_FOLDER, bytesMax: null, concurrency, rule: () => rule };
 }
