@@ -3,7 +3,7 @@
  * value is shown as it is in the file, before any environment variable is put in, and never where it could be a
  * secret.
  */
-import { isMap, isScalar, isSeq, type Document, type LineCounter, type Node } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type Document, type LineCounter, type Node } from 'yaml';
 import type * as z from 'zod';
 
 /** Where an option is: keys and list indexes from the top of the file. */
@@ -49,25 +49,23 @@ function problemsFromIssue(issue: z.core.$ZodIssue, parent: OptionPath): readonl
 /** The lines of an error message, one per problem, in the order in which they are in the file. */
 export function describeProblems(
   problems: readonly ConfigProblem[],
-  file: { readonly values: unknown; readonly document: Document; readonly lines: LineCounter },
+  { document, lines }: { readonly document: Document; readonly lines: LineCounter },
 ): readonly string[] {
   const placed = problems
-    .map((problem) => ({ problem, offset: offsetOfPath(file.document, problem.path) }))
-    .toSorted((a, b) => a.offset - b.offset);
-  const sentences = placed.map(({ problem, offset }) => {
-    const where = `${offset < 0 ? '' : `line ${file.lines.linePos(offset).line}, `}${textFromPath(problem.path)}`;
-    return `${where} ${describe(problem, file.values)}`;
+    .map((problem) => ({ problem, place: placeOf(document, problem.path) }))
+    .toSorted((a, b) => a.place.offset - b.place.offset);
+  const sentences = placed.map(({ problem, place: { offset, node } }) => {
+    const where = `${offset < 0 ? '' : `line ${lines.linePos(offset).line}, `}${textFromPath(problem.path)}`;
+    return `${where} ${describe(problem, node)}`;
   });
   const unique = [...new Set(sentences)];
   const rest = unique.length - PROBLEMS_MAX;
   return rest > 0 ? [...unique.slice(0, PROBLEMS_MAX), `and ${rest} more`] : unique;
 }
 
-function describe(problem: ConfigProblem, values: unknown): string {
-  const value = valueAt(values, problem.path);
-  if (!problem.showValue) return problem.complaint;
-  if (value === undefined) return `is missing: it ${problem.complaint}`;
-  return `${problem.complaint}; it is ${textFromValue(problem.path, value)}`;
+function describe({ path, complaint, showValue }: ConfigProblem, node: unknown): string {
+  if (!showValue) return complaint;
+  return node === undefined ? `is missing: it ${complaint}` : `${complaint}; it is ${textFromNode(path, node)}`;
 }
 
 /** `tables.Order Details.sort[0]`; a key that would be misread is quoted. */
@@ -81,10 +79,11 @@ function textFromPath(path: OptionPath): string {
     .replace(/^\./, '');
 }
 
-function textFromValue(path: OptionPath, value: unknown): string {
+function textFromNode(path: OptionPath, node: unknown): string {
+  if (isSeq(node)) return 'a list';
+  if (isMap(node)) return 'a mapping';
+  const value = isScalar(node) ? node.value : null;
   if (value === null) return 'empty';
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'object') return 'a mapping';
   if (path.some((key) => typeof key === 'string' && SECRET_KEY.test(key))) return 'not shown, since it may be a secret';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string') return `a ${typeof value}`;
@@ -93,29 +92,20 @@ function textFromValue(path: OptionPath, value: unknown): string {
   return JSON.stringify(text.length > VALUE_CHARS_MAX ? `${text.slice(0, VALUE_CHARS_MAX)}…` : text);
 }
 
-function valueAt(values: unknown, path: OptionPath): unknown {
-  let value = values;
-  for (const key of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = Object.entries(value).find(([name]) => name === String(key))?.[1];
-  }
-  return value;
-}
-
-/** The position of the key at a path, or of the deepest part of the path that exists; -1 for none. */
-function offsetOfPath(document: Document, path: OptionPath): number {
+/** What is at a path, undefined for nothing; and the position of its key, or of the deepest part of the path that exists, -1 for none. */
+function placeOf(document: Document, path: OptionPath): { readonly node: unknown; readonly offset: number } {
   let node: unknown = document.contents;
   let offset = -1;
   for (const key of path) {
-    const found: { at: Node; next: unknown } | undefined = child(node, key);
-    if (found === undefined) break;
+    const found = child(node, key);
+    if (found === undefined) return { node: undefined, offset };
     offset = found.at.range?.[0] ?? offset;
-    node = found.next;
+    node = isAlias(found.next) ? found.next.resolve(document) : found.next;
   }
-  return offset;
+  return { node, offset };
 }
 
-function child(node: unknown, key: string | number): { at: Node; next: unknown } | undefined {
+function child(node: unknown, key: string | number): { readonly at: Node; readonly next: unknown } | undefined {
   if (isSeq<Node>(node)) {
     const item = node.items[Number(key)];
     return item === undefined ? undefined : { at: item, next: item };

@@ -124,7 +124,7 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
   ];
   const problems = [...otherProblems, ...sources.problems];
   if (!parsed.success || problems.length > 0) {
-    const described = describeProblems(problems, { values, document, lines });
+    const described = describeProblems(problems, { document, lines });
     throw new RowsyncError('config', otherProblems.length === 0 ? 'config.secret' : 'config.invalid', {
       message: [`${file} has ${countProblems(described.length)}:`, ...described].join('\n  '),
       hint: `Correct ${file} and run the same command again; nothing was done.`,
