@@ -13,8 +13,7 @@ const KEY_CHARS_MIN = 16;
 
 /** The key in a file, or null where there is no such file or it cannot be used. */
 export function findMaskKey(path: string): string | null {
-  if (!isThere(path) || maskKeyProblem(path) !== null) return null;
-  return readKey(path).key;
+  return maskKeyProblem(path) === null ? readKey(path).key : null;
 }
 
 /** Why the key in a file is not believed, as a sentence; null if it is, or there is none. */
@@ -33,7 +32,7 @@ export function maskKeyProblem(path: string): string | null {
 
 /** The key in a file, which is made if it is missing. @throws RowsyncError `config.maskKey` for a key that others may know, `config.secret`. */
 export function maskKey(path: string): string {
-  if (!isThere(path)) makeKey(path);
+  makeKey(path);
   const refused = maskKeyProblem(path);
   if (refused !== null) {
     throw new RowsyncError('config', 'config.maskKey', {
@@ -52,11 +51,6 @@ export function newMaskKey(): string {
   return `${randomBytes(KEY_BYTES).toString('base64url')}\n`;
 }
 
-/** Also for a link that leads nowhere: nothing is made through it. */
-function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-}
-
 /** The key in a file, or what is wrong with it. */
 function readKey(path: string): { readonly key: string | null; readonly complaint: string } {
   const sources = new SecretSources('/', processEnvironment());
@@ -65,6 +59,7 @@ function readKey(path: string): { readonly key: string | null; readonly complain
   return { key: secret !== null && secret.length >= KEY_CHARS_MIN ? secret : null, complaint };
 }
 
+/** Makes a key where there is nothing, not even a link that leads nowhere. */
 function makeKey(path: string): void {
   try {
     const file = openSync(path, 'wx', 0o600);

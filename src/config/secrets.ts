@@ -64,9 +64,11 @@ export function expandVariables(
   return { values: expand(values, []), problems };
 }
 
+/** The options that have a secret in an environment variable; extras tell of their own. */
+const SECRET_OPTIONS: ReadonlySet<string> = new Set(['origin.token', 'origin.password', 'origin.proxy.password']);
+
 function isSecretReference(path: OptionPath): boolean {
-  if (path.length === 3 && path[0] === 'origin' && path[1] === 'proxy' && path[2] === 'password') return true;
-  return path.length === 2 && path[0] === 'origin' && (path[1] === 'token' || path[1] === 'password');
+  return SECRET_OPTIONS.has(path.join('.'));
 }
 
 /** A problem that does not show the value. */

@@ -4,7 +4,7 @@
  *
  * For every input, a piece is one token at the origin: a name or a text cannot end its own quotes.
  */
-import { RowsyncError } from '../base/errors.ts';
+import { usageError, type RowsyncError } from '../base/errors.ts';
 import { numericFromText, numericToPlain, type Numeric } from './decimal.ts';
 import { isDate, isTimeOfDay, utcFromOffsetText } from './time-zones.ts';
 
@@ -52,8 +52,5 @@ export function timestampLiteral(utc: string): string {
 }
 
 function unfit(expected: string): RowsyncError {
-  return new RowsyncError('usage', 'usage.invalid', {
-    message: `A literal of a filter is not ${expected}`,
-    hint: 'Check the value before you build the filter.',
-  });
+  return usageError(`A literal of a filter is not ${expected}`, 'Check the value before you build the filter.');
 }

@@ -53,11 +53,8 @@ export function checkInputRows(rows: readonly OutgoingRow[]): void {
   }
 }
 
-function unsendable(message: string): RowsyncError {
-  return new RowsyncError('originRefused', 'origin.unsendable', {
-    message,
-    hint: 'Nothing was sent. Correct the value.',
-  });
+export function unsendable(message: string, hint = 'Nothing was sent. Correct the value.'): RowsyncError {
+  return new RowsyncError('originRefused', 'origin.unsendable', { message, hint });
 }
 
 /** Writes the rows of a JSON body, for a user in `zone`. @throws RowsyncError `origin.unsendable`. */

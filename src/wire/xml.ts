@@ -12,7 +12,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { WireFault } from './fault.ts';
 import * as json from './json.ts';
 import type { ColumnType, JsonObject } from './schema.ts';
-import { checkInputRows, rowIdFrom, type OutgoingCell, type OutgoingRow } from './writes.ts';
+import { checkInputRows, rowIdFrom, unsendable, type OutgoingCell, type OutgoingRow } from './writes.ts';
 import { whyUnreadable } from './unreadable.ts';
 import { elementFromName, nameFromElement } from './xml-names.ts';
 import {
@@ -161,7 +161,10 @@ export function writeXmlInputRows(rows: readonly OutgoingRow[], zone: string): s
     let write = writers.get(type);
     if (write === undefined) writers.set(type, (write = writeXmlInput(type, zone)));
     const text = write(value) ?? '';
-    if (!isXmlText(text)) throw unsendable(name);
+    if (!isXmlText(text)) {
+      const complaint = `a value of the column "${name}" has characters that XML cannot carry`;
+      throw unsendable(complaint, 'Remove the control characters from the text, or set origin.format to json.');
+    }
     return { [elementFromName(name)]: [{ '#text': escapeText(text) }] };
   };
   const nodes = rows.map(({ id, cells }) => {
@@ -169,11 +172,4 @@ export function writeXmlInputRows(rows: readonly OutgoingRow[], zone: string): s
     return id === null ? { row } : { row, ':@': { id: String(id) } };
   });
   return DECLARATION + BUILDER.build([{ rows: nodes }]);
-}
-
-function unsendable(column: string): RowsyncError {
-  return new RowsyncError('originRefused', 'origin.unsendable', {
-    message: `a value of the column "${column}" has characters that XML cannot carry`,
-    hint: 'Remove the control characters from the text, or set origin.format to json.',
-  });
 }

@@ -217,13 +217,10 @@ describe('bounds', () => {
     expect(readXml(beyond, small)).toBeInstanceOf(WireFault);
   });
 
-  test.each([
-    ['references', '&#65;'],
-    ['carriage returns', '\r'],
-  ])('the number of %s is bounded also side by side', (name, written) => {
-    expect(readXml(`<a>${written.repeat(2)}</a>`, small)).not.toBeInstanceOf(WireFault);
-    expect(readXml(`<a>${written.repeat(3)}</a>`, small)).toMatchObject({
-      message: `The XML document has more than 2 ${name}`,
+  test('the number of references is bounded also side by side', () => {
+    expect(readXml(`<a>${'&#65;'.repeat(2)}</a>`, small)).not.toBeInstanceOf(WireFault);
+    expect(readXml(`<a>${'&#65;'.repeat(3)}</a>`, small)).toMatchObject({
+      message: 'The XML document has more than 2 references',
       status: 413,
     });
   });
