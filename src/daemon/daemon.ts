@@ -95,7 +95,7 @@ class Daemon {
     this.#startedAtMs = parts.clock.nowMs();
     this.#resources = resources;
     this.#edits = new EditWatch(resources.replica);
-    this.#scheduled = new ScheduledJobs(jobsOf(resources.config));
+    this.#scheduled = new ScheduledJobs(jobsOf(resources.config), this.#startedAtMs);
     this.#refreshes = new RefreshQueue(parts.clock, () => this.#wake.abort());
     this.#view = this.#makeView();
   }
@@ -125,7 +125,7 @@ class Daemon {
       await this.#resources.close();
       throw thrown;
     }
-    this.#arm();
+    this.#tellSchedule();
     notifier?.ready();
     while (!signals.stop.aborted) {
       // What is asked for from here on ends the wait at the end of this round.
@@ -177,10 +177,9 @@ class Daemon {
     return this.#circuit.failureCount > 0 && this.#circuit.retryAtMs > this.#parts.clock.monotonicMs();
   }
 
-  #arm(): void {
-    for (const { job, nextAtMs } of this.#scheduled.arm(this.#parts.clock.nowMs())) {
-      const nextAt = stampFromMs(nextAtMs);
-      this.#log.info('schedule.armed', { job: job.id, schedule: job.schedule.text, nextAt });
+  #tellSchedule(): void {
+    for (const { id, schedule, nextAtMs } of this.#scheduled.all) {
+      this.#log.info('schedule.armed', { job: id, schedule: schedule.text, nextAt: stampFromMs(nextAtMs) });
     }
   }
 
@@ -189,8 +188,7 @@ class Daemon {
     const nowMs = clock.nowMs();
     this.#scheduled.tick(nowMs);
     return nextStep({
-      jobs: this.#jobs.all,
-      entryById: this.#scheduled.entryById,
+      jobs: this.#scheduled.all,
       circuit: this.#circuit,
       localKinds: this.#extraWork.localKinds,
       troubleByTable: this.#troubles.byTable,
@@ -361,7 +359,7 @@ class Daemon {
       return this.#tellStatus();
     }
     this.#refusedReload = [];
-    this.#scheduled = new ScheduledJobs(jobsOf(this.#resources.config));
+    this.#scheduled = new ScheduledJobs(jobsOf(this.#resources.config), this.#parts.clock.nowMs());
     this.#edits = new EditWatch(this.#resources.replica);
     this.#refreshWatch = new RefreshWatch();
     this.#circuit = halfOpen(this.#circuit); // the credentials may be what was changed
@@ -370,7 +368,7 @@ class Daemon {
     this.#troubles.tryAgain((table) => tableOptions(table) !== null);
     this.#pushTroubles.tryAgain((table) => pushing.tableOptions(table) !== null);
     this.#log.info('config.reloaded', { path: this.#resources.config.file });
-    this.#arm();
+    this.#tellSchedule();
     this.#tellStatus();
   }
 
@@ -450,7 +448,7 @@ class Daemon {
       failure: this.#failure,
       circuitWaitMs: Math.max(0, this.#circuit.retryAtMs - this.#parts.clock.monotonicMs()),
       troubleByTable: this.#allTroubles(),
-      jobs: this.#scheduled.list(),
+      jobs: this.#scheduled.all.map(({ id, nextAtMs, isDue }) => ({ id, nextAtMs, isDue })),
       lastByWork: this.#results.lastByWork,
       workCounts: this.#results.workCounts,
       refreshByTable: this.#refreshWatch.textByTable,

@@ -103,71 +103,53 @@ function ownSchedule({ schedule = {} }: TableRule['options'], kind: WorkKind): s
   return texts[kind] ?? (kind === 'pull' || kind === 'push' ? schedule.sync : undefined);
 }
 
-export class ScheduledJobs {
-  readonly jobs: Jobs;
-  #entryById = new Map<string, JobEntry>();
-
-  constructor(jobs: Jobs) {
-    this.jobs = jobs;
-  }
-
-  get entryById(): ReadonlyMap<string, JobEntry> {
-    return this.#entryById;
-  }
-
-  /** Sets up every job; pulls and pushes are due at once, because it is unknown what was missed. */
-  arm(nowMs: number): readonly { readonly job: Job; readonly nextAtMs: number }[] {
-    return this.jobs.all.map((job) => {
-      const entry = armEntry(job.schedule, nowMs, job.kind === 'pull' || job.kind === 'push');
-      this.#entryById.set(job.id, entry);
-      return { job, nextAtMs: entry.nextAtMs };
-    });
-  }
-
-  tick(nowMs: number): void {
-    for (const { id, schedule } of this.jobs.all) {
-      const entry = this.#entryById.get(id);
-      if (entry !== undefined) this.#entryById.set(id, tickEntry(entry, schedule, nowMs));
-    }
-  }
-
-  makeDue(work: WorkKind): void {
-    for (const { id, kind } of this.jobs.all) {
-      const entry = this.#entryById.get(id);
-      if (kind === work && entry !== undefined) this.#entryById.set(id, { ...entry, isDue: true });
-    }
-  }
-
-  /** Notes that the ticks of a run were served, and those that came meanwhile. A requested cycle has both directions, and the files. */
-  serve({ jobIds, isAsked }: { readonly jobIds: ReadonlySet<string>; readonly isAsked: boolean }, nowMs: number): void {
-    for (const { id, kind, schedule } of this.jobs.all) {
-      const isServed = jobIds.has(id);
-      if (isServed || (isAsked && (kind === 'push' || kind === 'files')))
-        this.#entryById.set(id, armEntry(schedule, nowMs, !isServed));
-    }
-  }
-
-  /** The entry of each job that is set up. */
-  list(): readonly ({ readonly id: string } & JobEntry)[] {
-    return [...this.#entryById].map(([id, entry]) => ({ id, ...entry }));
-  }
-}
-
-export interface JobEntry {
+/** A job, and when its turn is. */
+export interface ScheduledJob extends Job {
   /** The next tick, in epoch milliseconds. */
   readonly nextAtMs: number;
   /** A tick has come, and the job has not been run since. */
   readonly isDue: boolean;
 }
 
-export function armEntry(schedule: Schedule, nowMs: number, isDue: boolean): JobEntry {
-  return { nextAtMs: schedule.nextMs(nowMs), isDue };
+export class ScheduledJobs {
+  readonly jobs: Jobs;
+  #all: readonly ScheduledJob[];
+
+  /** Pulls and pushes are due at once, because it is unknown what was missed. */
+  constructor(jobs: Jobs, nowMs: number) {
+    this.jobs = jobs;
+    this.#all = jobs.all.map((job) => armed(job, nowMs, job.kind === 'pull' || job.kind === 'push'));
+  }
+
+  get all(): readonly ScheduledJob[] {
+    return this.#all;
+  }
+
+  tick(nowMs: number): void {
+    this.#all = this.#all.map((job) => ticked(job, nowMs));
+  }
+
+  makeDue(work: WorkKind): void {
+    this.#all = this.#all.map((job) => (job.kind === work ? { ...job, isDue: true } : job));
+  }
+
+  /** Notes that the ticks of a run were served, and those that came meanwhile. A requested cycle has both directions, and the files. */
+  serve({ jobIds, isAsked }: { readonly jobIds: ReadonlySet<string>; readonly isAsked: boolean }, nowMs: number): void {
+    this.#all = this.#all.map((job) => {
+      if (jobIds.has(job.id)) return armed(job, nowMs, false);
+      return isAsked && (job.kind === 'push' || job.kind === 'files') ? armed(job, nowMs, true) : job;
+    });
+  }
 }
 
-/** The entry at a later time: due once its tick has come, however many ticks have. */
-export function tickEntry(entry: JobEntry, schedule: Schedule, nowMs: number): JobEntry {
-  const nextAtMs = schedule.nextMs(nowMs);
-  if (entry.nextAtMs <= nowMs) return { nextAtMs, isDue: true };
-  // The entry is later than the next tick: the clock was set back, and waiting for the old time could take years.
-  return entry.nextAtMs > nextAtMs ? { ...entry, nextAtMs } : entry;
+export function armed(job: Job, nowMs: number, isDue: boolean): ScheduledJob {
+  return { ...job, nextAtMs: job.schedule.nextMs(nowMs), isDue };
+}
+
+/** The job at a later time: due once its tick has come, however many ticks have. */
+export function ticked(job: ScheduledJob, nowMs: number): ScheduledJob {
+  const nextAtMs = job.schedule.nextMs(nowMs);
+  if (job.nextAtMs <= nowMs) return { ...job, nextAtMs, isDue: true };
+  // The job is later than the next tick: the clock was set back, and waiting for the old time could take years.
+  return job.nextAtMs > nextAtMs ? { ...job, nextAtMs } : job;
 }

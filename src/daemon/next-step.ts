@@ -1,12 +1,11 @@
 /**
  * Decides what the daemon does next: run a kind of work for some jobs, or wait. Pure.
  */
-import { type JobEntry, WORK_KINDS, type Job, type WorkKind } from './jobs.ts';
+import { WORK_KINDS, type Job, type ScheduledJob, type WorkKind } from './jobs.ts';
 import type { Circuit, TableTrouble } from './circuit-breaker.ts';
 
 export interface Situation {
-  readonly jobs: readonly Job[];
-  readonly entryById: ReadonlyMap<string, JobEntry>;
+  readonly jobs: readonly ScheduledJob[];
   readonly circuit: Circuit;
   readonly localKinds: ReadonlySet<WorkKind>;
   /** Tables that failed alone, by origin name. */
@@ -44,9 +43,9 @@ export type Step =
 export const WAIT_MS_MAX = 60_000;
 
 export function nextStep(situation: Situation): Step {
-  const { jobs, entryById, circuit, localKinds, nowMs, monotonicMs, isAsked } = situation;
+  const { jobs, circuit, localKinds, nowMs, monotonicMs, isAsked } = situation;
   const { editedTables, refreshedTables, lookMs } = situation;
-  const due = jobs.filter(({ id }) => entryById.get(id)?.isDue === true);
+  const due = jobs.filter(({ isDue }) => isDue);
   const retries = [...situation.troubleByTable.values()].map(({ retryAtMs }) => retryAtMs - monotonicMs);
   const isRetry = retries.some((ms) => ms <= 0);
   const isBroken = circuit.failureCount > 0;
@@ -55,7 +54,7 @@ export function nextStep(situation: Situation): Step {
   };
   if (isAsked) return run('pull', idsOf(jobs, 'pull'));
   const heldBackMs = isBroken ? circuit.retryAtMs - monotonicMs : 0;
-  const ticks = jobs.map(({ id }) => (entryById.get(id)?.nextAtMs ?? Infinity) - nowMs);
+  const ticks = jobs.map(({ nextAtMs }) => nextAtMs - nowMs);
   const isWanted = (kind: WorkKind): boolean =>
     (kind === 'pull' && isRetry) || (kind === 'push' && editedTables.size > 0);
   const kinds = new Set<WorkKind>([...WORK_KINDS, ...due.map(({ kind }) => kind)]);

@@ -5,15 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { RowsyncError, type ErrorKind } from '../../src/base/errors.ts';
 import { scheduleOf } from '../../src/config/cron-times.ts';
 import { tableRules } from '../../src/config/table-patterns.ts';
-import {
-  armEntry,
-  tickEntry,
-  type JobEntry,
-  jobsOf,
-  type ConfiguredJobs,
-  type Job,
-  type WorkKind,
-} from '../../src/daemon/jobs.ts';
+import { armed, ticked, jobsOf, type ConfiguredJobs, type Job, type WorkKind } from '../../src/daemon/jobs.ts';
 import {
   afterFailure,
   afterTableFailure,
@@ -27,7 +19,9 @@ const every5 = scheduleOf('*/5 * * * *', 'UTC');
 const noon = Date.UTC(2026, 5, 1, 12);
 const MINUTE = 60_000;
 
-describe('an entry', () => {
+describe('a job', () => {
+  const job: Job = { id: 'pull', kind: 'pull', schedule: every5, waitsForRings: false };
+
   test.each([
     ['before its tick is not due', 4.9, { nextAtMs: noon + 5 * MINUTE, isDue: false }],
     ['at its tick is due', 5, { nextAtMs: noon + 10 * MINUTE, isDue: true }],
@@ -42,20 +36,20 @@ describe('an entry', () => {
       { nextAtMs: noon - 5_259_485 * MINUTE, isDue: false },
     ],
   ])('%s', (_fact, minutes, expected) => {
-    const entry = armEntry(every5, noon, false);
+    const before = armed(job, noon, false);
 
-    expect(tickEntry(entry, every5, noon + minutes * MINUTE)).toEqual(expected);
+    expect(ticked(before, noon + minutes * MINUTE)).toEqual({ ...job, ...expected });
   });
 
   test('that is due stays so, whatever ticks come', () => {
-    const due: JobEntry = { nextAtMs: noon + 5 * MINUTE, isDue: true };
+    const due = { ...job, nextAtMs: noon + 5 * MINUTE, isDue: true };
 
-    expect(tickEntry(due, every5, noon + MINUTE).isDue).toBe(true);
-    expect(tickEntry(due, every5, noon + 11 * MINUTE).isDue).toBe(true);
+    expect(ticked(due, noon + MINUTE).isDue).toBe(true);
+    expect(ticked(due, noon + 11 * MINUTE).isDue).toBe(true);
   });
 
   test('that was served has also served the ticks that came meanwhile', () => {
-    expect(armEntry(every5, noon + 12 * MINUTE, false)).toEqual({ nextAtMs: noon + 15 * MINUTE, isDue: false });
+    expect(armed(job, noon + 12 * MINUTE, false)).toEqual({ ...job, nextAtMs: noon + 15 * MINUTE, isDue: false });
   });
 });
 
@@ -126,10 +120,11 @@ describe('the next step', () => {
     due: readonly string[],
     changes: Partial<Situation> & { readonly nextInMs?: number } = {},
   ): Situation => ({
-    jobs,
-    entryById: new Map(
-      jobs.map(({ id }) => [id, { nextAtMs: noon + (changes.nextInMs ?? 30_000), isDue: due.includes(id) }]),
-    ),
+    jobs: jobs.map((one) => ({
+      ...one,
+      nextAtMs: noon + (changes.nextInMs ?? 30_000),
+      isDue: due.includes(one.id),
+    })),
     circuit: CLOSED,
     localKinds: new Set(['backup']),
     troubleByTable: new Map(),
