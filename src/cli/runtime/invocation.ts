@@ -165,7 +165,7 @@ export async function withResources<T>(
     { filesSettings, pullSettings, pushSettings },
     { removeUnnamed },
     { uploadKeeper },
-    { noProgress, startProgress },
+    { startProgress },
     { withBoundNames },
     { boundNameOf },
   ] = await loadResources();
@@ -175,22 +175,21 @@ export async function withResources<T>(
   const syncing = async ({ origin, log }: { readonly origin: Origin; readonly log: Logger }): Promise<T> => {
     const replica = await openForWriting(invocation, config);
     // The log of --verbose goes to the same stream.
-    const progress = invocation.isJson ? noProgress : startProgress(stderr, clock, { isShared: invocation.isVerbose });
+    const progress = invocation.isJson ? null : startProgress(stderr, clock, { isShared: invocation.isVerbose });
     try {
       const bound = withBoundNames(config, (name) => boundNameOf(replica, name));
       const settings = pullSettings(bound);
-      const { onProgress, onFiles } = progress;
       const shared = { origin, replica, clock, log, signal };
       const filing = { ...shared, settings: filesSettings(bound) };
       const removeContents = (hashes: readonly string[]): Promise<number> =>
         removeUnnamed(replica, config.replica.files, hashes);
       return await work({
-        pull: { ...shared, settings, onProgress, removeContents },
+        pull: { ...shared, settings, onProgress: progress?.onProgress, removeContents },
         push: { ...shared, settings: pushSettings(bound), files: { keep: uploadKeeper(filing) } },
-        files: { ...filing, onProgress: onFiles },
+        files: { ...filing, onProgress: progress?.onFiles },
       });
     } finally {
-      progress.stop();
+      progress?.stop();
       replica.close();
     }
   };

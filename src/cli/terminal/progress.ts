@@ -27,62 +27,35 @@ const BAR_WIDTH = 20;
 
 const LINE_EVERY_MS = 10_000;
 
-/** A silent one, for output that a program reads. */
-export const noProgress: Progress = {
-  onProgress: () => undefined,
-  onFiles: () => undefined,
-  stop: () => undefined,
-};
-
 /** Progress on an output: a bar if it is a terminal that nothing else writes to, else lines. */
 export function startProgress(output: Output, clock: Clock, { isShared }: { readonly isShared: boolean }): Progress {
-  return output.isTerminal && !isShared ? barProgress(output, clock) : lineProgress(output, clock);
-}
-
-function barProgress(output: Output, clock: Clock): Progress {
   const rows = counter<PullProgress, PullPosition>(clock, PULL_BEGINNING, positionAfter);
   let files: Counter<FilesProgress, FilesState> | null = null;
-  const bar = new SingleBar({
-    stream: output.stream,
-    format: () => {
-      const width = (output.width() ?? BAR_WIDTH) - 1;
-      return files === null ? barText(rows.state(), width) : filesBarText(files.state(), width);
-    },
-    clearOnComplete: true,
-    hideCursor: true,
-    forceRedraw: false,
-  });
-  bar.start(1, 0);
-  return {
-    // The bar draws itself ten times a second from the counters.
-    onProgress: (event) => rows.count(event),
-    onFiles: (event) => {
-      if (event.kind === 'start') files = countFiles(clock);
-      files?.count(event);
-    },
-    stop: () => bar.stop(),
+  const format = (): string => {
+    const width = (output.width() ?? BAR_WIDTH) - 1;
+    return files === null ? barText(rows.state(), width) : filesBarText(files.state(), width);
   };
-}
-
-function lineProgress(output: Output, clock: Clock): Progress {
-  const rows = counter<PullProgress, PullPosition>(clock, PULL_BEGINNING, positionAfter);
-  let files: Counter<FilesProgress, FilesState> | null = null;
+  // The bar draws itself ten times a second from the counters.
+  const isBar = output.isTerminal && !isShared;
+  const bar = isBar ? new SingleBar({ stream: output.stream, format, clearOnComplete: true, hideCursor: true }) : null;
+  bar?.start(1, 0);
   let lastLineMs = clock.monotonicMs();
-  const say = (line: string): void => {
+  const sayLine = (): void => {
+    if (isBar || clock.monotonicMs() - lastLineMs < LINE_EVERY_MS) return;
     lastLineMs = clock.monotonicMs();
-    void output.write(`${line}\n`);
+    void output.write(`${files === null ? lineText(rows.state()) : filesLineText(files.state())}\n`);
   };
   return {
     onProgress: (event) => {
       rows.count(event);
-      if (event.kind === 'page' && clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(lineText(rows.state()));
+      if (event.kind === 'page') sayLine();
     },
     onFiles: (event) => {
       if (event.kind === 'start') files = countFiles(clock);
       files?.count(event);
-      if (files !== null && clock.monotonicMs() - lastLineMs >= LINE_EVERY_MS) say(filesLineText(files.state()));
+      if (files !== null) sayLine();
     },
-    stop: () => undefined,
+    stop: () => bar?.stop(),
   };
 }
 
