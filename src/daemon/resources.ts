@@ -7,7 +7,6 @@ import type { Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { originSettings } from '../config/settings.ts';
 import { withBoundNames } from '../config/table-patterns.ts';
-import { removeUnnamed } from '../files/open-store.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
 import { boundNameOf } from '../replica/bookkeeping/described-tables.ts';
@@ -20,8 +19,6 @@ export interface Resources {
   readonly replica: Replica;
   readonly log: Logger;
   readonly damage: DamageWatch;
-  /** Removes content of attached files that no row names any more. */
-  readonly removeContents: (hashes: readonly string[]) => Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -35,7 +32,7 @@ export async function openResources(
   before: Resources | null,
 ): Promise<Resources> {
   const origin = openOrigin(originSettings(config), { clock, log, before: before?.origin });
-  const { path, files, shared } = config.replica;
+  const { path, shared } = config.replica;
   const kept = before?.config.replica.path === path ? before : null;
   const replica = kept?.replica ?? openReplica(path, { clock, shared });
   if (kept === null && replica.upgrade !== null) log.info('replica.upgraded', { path: replica.upgrade.copyPath });
@@ -47,7 +44,6 @@ export async function openResources(
     replica,
     log,
     damage: kept?.damage ?? new DamageWatch(replica.path),
-    removeContents: (hashes) => removeUnnamed(replica, files, hashes),
     close: async () => {
       await origin.close();
       replica.close();

@@ -8,11 +8,8 @@ import { sumOf } from '../base/sum.ts';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import type { LogFacts } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
-import { filesSettings, pullSettings, pushSettings } from '../config/settings.ts';
-import type { FilesContext } from '../files/context.ts';
+import type { FilesContext, FilesSettings } from '../files/context.ts';
 import { pullFiles } from '../files/download.ts';
-import { uploadKeeper } from '../files/uploaded-files.ts';
-import type { FileRule } from '../reconcile/files.ts';
 import { mayFollow } from '../reconcile/follow.ts';
 import type { PullContext } from '../pull/context.ts';
 import { concernsAllTables } from '../origin/outage.ts';
@@ -22,6 +19,7 @@ import type { PushContext } from '../push/context.ts';
 import { finishPushes, push } from '../push/push.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
 import { pullFilesAfter } from './cycle.ts';
+import { syncContexts } from './sync-contexts.ts';
 import { isCoreWork, type CoreWork, type WorkKind } from './jobs.ts';
 import type { Resources, DamageWatch } from './resources.ts';
 
@@ -59,8 +57,10 @@ export interface WorkOutcome {
 export interface WorkContext {
   readonly pull: PullContext;
   readonly push: PushContext;
-  /** Tables whose files are due by their own schedule, and tables whose files come with the rows. */
-  readonly files: { readonly takes: (table: string) => boolean; readonly withPull: (table: string) => boolean };
+  /** Files of tables that are due by their own schedule, and of tables whose files come with the rows. */
+  readonly files: { readonly ofTurn: FilesContext; readonly withPull: FilesContext };
+  /** Whether it is the turn of a table, by its name at the origin. */
+  readonly takes: (table: string) => boolean;
   readonly config: Config;
   readonly damage: DamageWatch;
   /** Whether a follow sweeps tables that cannot be followed: somebody wants them now. */
@@ -68,12 +68,10 @@ export interface WorkContext {
   readonly onAdvance: () => void;
 }
 
-interface WorkHooks extends Pick<WorkContext, 'onAdvance' | 'isRefresh'> {
+interface WorkHooks extends Pick<WorkContext, 'onAdvance' | 'isRefresh' | 'takes'> {
   readonly clock: Clock;
   /** Asks the work to stop. */
   readonly signal: AbortSignal;
-  /** Whether it is the turn of a table, by its name at the origin. */
-  readonly takes: (table: string) => boolean;
   readonly comesWithPull: (table: string) => boolean;
   /** Called with each table that is read. */
   readonly onTable: (table: string) => void;
@@ -82,12 +80,11 @@ interface WorkHooks extends Pick<WorkContext, 'onAdvance' | 'isRefresh'> {
 
 /** The context of one kind of work, narrowed to the tables whose turn it is. */
 export function contextFor(kind: WorkKind, resources: Resources, hooks: WorkHooks): WorkContext {
-  const { config, damage } = resources;
-  const { clock, signal, takes, onAdvance, isRefresh } = hooks;
-  const [pulling, pushing] = [pullSettings(config), pushSettings(config)];
-  const shared = { ...resources, clock, signal };
+  const { config, damage, origin, replica, log } = resources;
+  const { clock, signal, takes, onAdvance, isRefresh, comesWithPull } = hooks;
+  const { pull: pulling, push: pushing, files } = syncContexts(config, { origin, replica, log, clock, signal });
   const ofTurn: PullContext['settings']['tableOptions'] = (name) => {
-    const options = pulling.tableOptions(name);
+    const options = pulling.settings.tableOptions(name);
     if (options === null || !takes(name)) return null;
     hooks.onTable(name);
     return options;
@@ -96,23 +93,23 @@ export function contextFor(kind: WorkKind, resources: Resources, hooks: WorkHook
     onAdvance();
     hooks.onProgress(event);
   };
+  const filesOf = (isWanted: (table: string) => boolean): FilesContext => {
+    const rule: FilesSettings['rule'] = (table) => (isWanted(table) ? files.settings.rule(table) : null);
+    return { ...files, onAdvance, settings: { ...files.settings, rule } };
+  };
+  // An unfinished earlier push is settled with the table's own options, whatever else is due.
+  const isPushed = (name: string): boolean => kind !== 'push' || takes(name);
+  const pushOptions: PushContext['settings']['tableOptions'] = (name) =>
+    isPushed(name) ? pushing.settings.tableOptions(name) : null;
   return {
     config,
     damage,
     isRefresh,
     onAdvance,
-    files: { takes, withPull: hooks.comesWithPull },
-    pull: { ...shared, onProgress, settings: { ...pulling, tableOptions: ofTurn, compares: !isRefresh } },
-    // An unfinished earlier push is settled with the table's own options, whatever else is due.
-    push: {
-      ...shared,
-      files: { keep: uploadKeeper({ ...shared, settings: filesSettings(config) }) },
-      before: onAdvance,
-      settings:
-        kind === 'push'
-          ? { ...pushing, tableOptions: (name) => (takes(name) ? pushing.tableOptions(name) : null) }
-          : pushing,
-    },
+    takes,
+    files: { ofTurn: filesOf(takes), withPull: filesOf(comesWithPull) },
+    pull: { ...pulling, onProgress, settings: { ...pulling.settings, tableOptions: ofTurn, compares: !isRefresh } },
+    push: { ...pushing, before: onAdvance, settings: { ...pushing.settings, tableOptions: pushOptions } },
   };
 }
 
@@ -165,7 +162,7 @@ async function runPull(work: WorkContext, follow: 'known' | boolean = false): Pr
   const { pull: context, push: pushing } = work;
   await finishPushes(pushing);
   const report = await pull(context, { tables: [], confirm: false, follow });
-  const files = await pullFilesAfter(filesContext(work, work.files.withPull), report);
+  const files = await pullFilesAfter(work.files.withPull, report);
   const ofFiles = files?.error ?? null;
   // A store that cannot be written must not keep rows from coming.
   const isWhole = ofFiles !== null && concernsAllTables(ofFiles);
@@ -215,10 +212,10 @@ const OF_NO_TABLE = { error: null, isOver: false, own: null, held: null, tables:
 
 async function runFiles(work: WorkContext): Promise<WorkOutcome> {
   const { replica } = work.pull;
-  const chosen = readTables(replica).filter(({ name, state }) => state !== 'gone' && work.files.takes(name));
+  const chosen = readTables(replica).filter(({ name, state }) => state !== 'gone' && work.takes(name));
   if (chosen.length === 0) return { ...OF_NO_TABLE, facts: { fileCount: 0 } };
   const names = chosen.map(({ localName }) => localName);
-  const report = await pullFiles(filesContext(work, work.files.takes), { tables: names, retryNow: false });
+  const report = await pullFiles(work.files.ofTurn, { tables: names, retryNow: false });
   const { error } = report;
   const isWhole = error !== null && (error.kind === 'auth' || concernsAllTables(error));
   return {
@@ -232,17 +229,6 @@ async function runFiles(work: WorkContext): Promise<WorkOutcome> {
       failedFileCount: report.failedCount,
     },
   };
-}
-
-/** The surroundings of work on the files of some tables. */
-function filesContext(
-  { pull: context, config, onAdvance }: WorkContext,
-  isWanted: (table: string) => boolean,
-): FilesContext {
-  const { origin, replica, clock, log, signal } = context;
-  const settings = filesSettings(config);
-  const rule = (table: string): FileRule | null => (isWanted(table) ? settings.rule(table) : null);
-  return { origin, replica, clock, log, signal, onAdvance, settings: { ...settings, rule } };
 }
 
 /** Whether an error ended the work; what a guard holds did not. */

@@ -8,11 +8,9 @@ import { withPriorities } from '../../base/log-format.ts';
 import type { Config, loadConfig, LoadOptions } from '../../config/load.ts';
 import type { OptionSection } from '../../config/options.ts';
 import { findConfig } from '../../config/paths.ts';
-import type { FilesContext } from '../../files/context.ts';
+import type { SyncContexts } from '../../daemon/sync-contexts.ts';
 import type { Origin } from '../../origin/client.ts';
 import type { OriginLimits } from '../../origin/limits.ts';
-import type { PullContext } from '../../pull/context.ts';
-import type { PushContext } from '../../push/context.ts';
 import type { Replica } from '../../replica/database.ts';
 import { prepareForRows } from './memory.ts';
 import { become, ownerOf } from './process-owner.ts';
@@ -133,19 +131,10 @@ export async function withOrigin<T>(
   }
 }
 
-/** What pulls, pushes and files of one configuration work with; they share origin and replica, and never run at the same time. */
-export interface SyncContexts {
-  readonly pull: PullContext;
-  readonly push: PushContext;
-  readonly files: FilesContext;
-}
-
 /** Everything that works on rows and files. */
 function loadResources() {
   return Promise.all([
-    import('../../config/settings.ts'),
-    import('../../files/open-store.ts'),
-    import('../../files/uploaded-files.ts'),
+    import('../../daemon/sync-contexts.ts'),
     import('../terminal/progress.ts'),
     import('../../config/table-patterns.ts'),
     import('../../replica/bookkeeping/described-tables.ts'),
@@ -161,14 +150,7 @@ export async function withResources<T>(
   work: (contexts: SyncContexts) => Promise<T>,
   limits: Partial<OriginLimits> = {},
 ): Promise<T> {
-  const [
-    { filesSettings, pullSettings, pushSettings },
-    { removeUnnamed },
-    { uploadKeeper },
-    { startProgress },
-    { withBoundNames },
-    { boundNameOf },
-  ] = await loadResources();
+  const [{ syncContexts }, { startProgress }, { withBoundNames }, { boundNameOf }] = await loadResources();
   prepareForRows();
   const { clock, stderr } = invocation.session;
   const signal = invocation.session.stopSignal();
@@ -178,15 +160,11 @@ export async function withResources<T>(
     const progress = invocation.isJson ? null : startProgress(stderr, clock, { isShared: invocation.isVerbose });
     try {
       const bound = withBoundNames(config, (name) => boundNameOf(replica, name));
-      const settings = pullSettings(bound);
-      const shared = { origin, replica, clock, log, signal };
-      const filing = { ...shared, settings: filesSettings(bound) };
-      const removeContents = (hashes: readonly string[]): Promise<number> =>
-        removeUnnamed(replica, config.replica.files, hashes);
+      const { pull, push, files } = syncContexts(bound, { origin, replica, clock, log, signal });
       return await work({
-        pull: { ...shared, settings, onProgress: progress?.onProgress, removeContents },
-        push: { ...shared, settings: pushSettings(bound), files: { keep: uploadKeeper(filing) } },
-        files: { ...filing, onProgress: progress?.onFiles },
+        pull: { ...pull, onProgress: progress?.onProgress },
+        push,
+        files: { ...files, onProgress: progress?.onFiles },
       });
     } finally {
       progress?.stop();
