@@ -17,7 +17,7 @@ import { errorFromReading } from '../replica/sqlite-errors.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import { noteFilters } from '../pull/pull.ts';
-import { endsInTime, ProgressWatchdog, watch } from './process-health.ts';
+import { endsInTime, ProgressWatchdog } from './process-health.ts';
 import { EditWatch, LOOK_MS } from './edit-watch.ts';
 import type { DaemonParts, DaemonView } from './context.ts';
 import { JoinedParts } from './joined-parts.ts';
@@ -51,7 +51,7 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
   const resources = await openResources(config, { clock, log: logFor(config) }, null);
   const daemon = new Daemon(resources, { ...parts, clock, besideClock: parts.clock, logFor, joined }, pulse);
   const ended = new AbortController();
-  const watching = watch(parts, ended.signal, () => daemon.hasAdvanced());
+  const watching = notifier?.watch(parts.clock, ended.signal, () => daemon.hasAdvanced());
   try {
     await daemon.run();
   } finally {

@@ -8,15 +8,14 @@ import type { Clock } from '../base/clock.ts';
 
 /** Tells what manages the process, such as systemd, how the daemon is. */
 export interface Notifier {
-  /** How often the manager expects a sign of life; null if it does not watch. */
-  readonly watchdogMs: number | null;
   /** Before the replica is opened, which may take long if it needs an upgrade. */
   starting(): void;
   /** The replica is open, what a crash left is settled, the schedules are armed. */
   ready(): void;
   /** One line for `systemctl status`. */
   status(line: string): void;
-  alive(): void;
+  /** Gives signs of life as often as the manager expects them, while work advances and until the signal. */
+  watch(clock: Clock, signal: AbortSignal, hasAdvanced: () => boolean): Promise<void>;
   stopping(): void;
   /** Resolves when all messages are sent. */
   flush(): Promise<void>;
@@ -79,19 +78,6 @@ export class ProgressWatchdog {
         }
       },
     };
-  }
-}
-
-/** Tells the manager regularly that work advances; stays silent when it does not. */
-export async function watch(
-  { clock, notifier }: { readonly clock: Clock; readonly notifier: Notifier | null },
-  signal: AbortSignal,
-  hasAdvanced: () => boolean,
-): Promise<void> {
-  if (notifier?.watchdogMs == null) return;
-  while (!signal.aborted) {
-    if (hasAdvanced()) notifier.alive();
-    await clock.sleep(notifier.watchdogMs, signal);
   }
 }
 

@@ -10,10 +10,9 @@ import { makeReleased, RELEASED_TABLES, RELEASED_VERSION } from '../support/rele
 import { startTestSandbox } from '../support/sandbox.ts';
 
 const NOTHING_SAID = {
-  watchdogMs: null,
   ready: () => {},
   status: () => {},
-  alive: () => {},
+  watch: () => Promise.resolve(),
   stopping: () => {},
 };
 

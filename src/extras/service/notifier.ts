@@ -21,6 +21,7 @@ const QUEUE_MAX = 16;
 /** A notifier for the manager that the environment names; null for none. */
 export function openNotifier(environment: Environment, log: Logger): Notifier | null {
   if ((environment['NOTIFY_SOCKET'] ?? '') === '') return null;
+  const watchdogMs = watchdogMsOf(environment);
   let queue: Promise<void> = Promise.resolve();
   let waitingCount = 0;
   let hasFailed = false;
@@ -38,11 +39,16 @@ export function openNotifier(environment: Environment, log: Logger): Notifier | 
     log.error('notify.failed', { reason });
   };
   return {
-    watchdogMs: watchdogMsOf(environment),
     starting: () => say(`EXTEND_TIMEOUT_USEC=${START_EXTENSION_MS * 1000}`, 'STATUS=opening the replica'),
     ready: () => say('READY=1'),
     status: (line) => say(`STATUS=${line.replaceAll(/\p{Cc}/gu, ' ')}`),
-    alive: () => say('WATCHDOG=1'),
+    watch: async (clock, signal, hasAdvanced) => {
+      if (watchdogMs === null) return;
+      while (!signal.aborted) {
+        if (hasAdvanced()) say('WATCHDOG=1');
+        await clock.sleep(watchdogMs, signal);
+      }
+    },
     stopping: () => say('STOPPING=1', 'STATUS=stopping'),
     flush: () => queue,
   };

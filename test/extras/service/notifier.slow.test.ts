@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, test, vi } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { openNotifier } from '../../../src/extras/service/notifier.ts';
 import { makeWorkspace, startRowsync } from '../../support/child.ts';
@@ -111,11 +112,21 @@ test('nothing is said where nobody listens', () => {
 });
 
 test.each([
-  ['half of what systemd waits', { WATCHDOG_USEC: '120000000' }, 60_000],
-  ['never without a watchdog', {}, null],
-  ['never for another process', { WATCHDOG_USEC: '120000000', WATCHDOG_PID: '1' }, null],
-  ['for this process', { WATCHDOG_USEC: '120000000', WATCHDOG_PID: String(process.pid) }, 60_000],
-  ['never for nonsense', { WATCHDOG_USEC: 'soon' }, null],
-])('the watchdog is told every so often: %s', (_what, environment, expected) => {
-  expect(openNotifier({ NOTIFY_SOCKET: '/nowhere', ...environment }, silentLogger)?.watchdogMs).toBe(expected);
+  ['half of what systemd waits', { WATCHDOG_USEC: '120000000' }, [60_000]],
+  ['never without a watchdog', {}, []],
+  ['never for another process', { WATCHDOG_USEC: '120000000', WATCHDOG_PID: '1' }, []],
+  ['for this process', { WATCHDOG_USEC: '120000000', WATCHDOG_PID: String(process.pid) }, [60_000]],
+  ['never for nonsense', { WATCHDOG_USEC: 'soon' }, []],
+])('the watchdog is told every so often: %s', async (_what, environment, expected) => {
+  const ended = new AbortController();
+  const slept: number[] = [];
+  const sleep = async (ms: number): Promise<void> => {
+    slept.push(ms);
+    ended.abort();
+  };
+
+  const notifier = openNotifier({ NOTIFY_SOCKET: '/nowhere', ...environment }, silentLogger);
+  await notifier?.watch({ ...systemClock, sleep }, ended.signal, () => false);
+
+  expect(slept).toEqual(expected);
 });
