@@ -60,6 +60,10 @@ function kindOf({ code }: FoundComplaint): Kind {
   return PASSING.has(code) ? 'late' : 'failed';
 }
 
+function isPassing(complaint: FoundComplaint): boolean {
+  return kindOf(complaint) === 'late';
+}
+
 const OF_ALL: ReadonlySet<FoundComplaint['about']> = new Set(['replica', 'pull', 'push', 'daemon']);
 
 export function ofAll(...kinds: readonly Kind[]): Find {
@@ -74,7 +78,7 @@ function isOver(complaint: FoundComplaint, { tables }: AccountFacts): boolean {
   return (
     complaint.about === 'push' &&
     complaint.run?.isAnsweredSince === true &&
-    kindOf(complaint) === 'late' &&
+    isPassing(complaint) &&
     tables.every(({ oldestPendingAt }) => oldestPendingAt === null)
   );
 }
@@ -86,7 +90,7 @@ function saidOfRun(complaint: FoundComplaint, { nowMs, keeper }: AccountFacts): 
   if (run === undefined || kindOf(complaint) === 'held') return found;
   const next = keeper === 'service' ? 'rowsync tries again by itself' : `run rowsync ${about}`;
   // What the origin refuses of one kind of run it may answer of another.
-  const isPassed = run.isAnsweredSince && kindOf(complaint) === 'late' && complaint.code.startsWith('origin.');
+  const isPassed = run.isAnsweredSince && isPassing(complaint) && complaint.code.startsWith('origin.');
   return {
     ...found,
     words,
@@ -97,16 +101,14 @@ function saidOfRun(complaint: FoundComplaint, { nowMs, keeper }: AccountFacts): 
 
 /** Complaints about one table, of some kinds. */
 export function ofTables(...kinds: readonly Kind[]): Find {
-  return ({ complaints }) =>
-    complaints.filter((it) => it.about === 'table' && kinds.includes(kindOf(it))).map((it) => said(it, it.subject));
+  return complaintsAbout('table', (it) => (kinds.includes(kindOf(it)) ? said(it, it.subject) : null));
 }
 
 /** Complaints about sinks: those that pass by themselves, or the others. */
 export function ofSinks(about: 'sink' | 'sinkTable', isLate: boolean): Find {
-  return ({ complaints }) =>
-    complaints
-      .filter((it) => it.about === about && (kindOf(it) === 'late') === isLate)
-      .map((it) => ({ ...said(it, null), sentence: `Sink ${it.subject ?? ''}: ${it.message}` }));
+  return complaintsAbout(about, (it) =>
+    isPassing(it) === isLate ? { ...said(it, null), sentence: `Sink ${it.subject ?? ''}: ${it.message}` } : null,
+  );
 }
 
 /** A complaint in its own words. */
@@ -116,12 +118,12 @@ export function said({ message, hint, since }: FoundComplaint, table: string | n
   return { table, sentence, hint, since };
 }
 
-/** Complaints about one thing. */
+/** Complaints about one thing; null for one of which nothing is said. */
 export function complaintsAbout(
   what: FoundComplaint['about'],
-  findingOf: (complaint: FoundComplaint) => Finding,
+  findingOf: (complaint: FoundComplaint) => Finding | null,
 ): Find {
-  return ({ complaints }) => complaints.filter((it) => it.about === what).map(findingOf);
+  return ({ complaints }) => complaints.flatMap((it) => (it.about === what ? (findingOf(it) ?? []) : []));
 }
 
 /** What the facts say once, or null. */
@@ -140,8 +142,7 @@ export function ofEach(findingOf: (table: TableFacts) => Finding | null): Find {
 
 /** Complaints about registered queries, of one code. */
 export function ofContracts(code: string): Find {
-  return ({ complaints }) =>
-    complaints.filter((it) => it.about === 'contract' && it.code === code).map((it) => said(it, null));
+  return complaintsAbout('contract', (it) => (it.code === code ? said(it, null) : null));
 }
 
 /** What is counted of a table. */
@@ -163,18 +164,14 @@ export function ofFiles(
   sentenceOf: (count: number) => string,
 ): Find {
   const hint = "SELECT * FROM sync_files WHERE state = 'failed' says which, and why. rowsync files pull tries now.";
-  return ({ tables, complaints }) => [
-    ...tables.flatMap(({ table, filesNotHere }) => {
-      if (filesNotHere === null) return [];
-      const count = countOf(filesNotHere);
-      if (count === 0) return [];
-      const worst = filesNotHere.worst === null ? '' : `; the worst is ${filesNotHere.worst}`;
-      return [{ table, count, sentence: `${sentenceOf(count)}${worst}`, hint }];
-    }),
-    ...complaints
-      .filter((it) => it.about === 'files' && (kindOf(it) === 'late') === isLate)
-      .map((it) => said(it, null)),
-  ];
+  const ofEachTable = ofEach(({ filesNotHere }) => {
+    const count = filesNotHere === null ? 0 : countOf(filesNotHere);
+    if (filesNotHere === null || count === 0) return null;
+    const worst = filesNotHere.worst === null ? '' : `; the worst is ${filesNotHere.worst}`;
+    return { count, sentence: `${sentenceOf(count)}${worst}`, hint };
+  });
+  const ofWork = complaintsAbout('files', (it) => (isPassing(it) === isLate ? said(it, null) : null));
+  return (facts) => [...ofEachTable(facts), ...ofWork(facts)];
 }
 
 export function ofRemade(isTable: boolean, sentenceOf: (part: RemadeWithEdits) => string, hint: string): Find {
