@@ -18,7 +18,7 @@ import { accountExitCode, accountText } from '../runtime/account-text.ts';
 import { boxTable } from '../terminal/table.ts';
 import { daemonClient } from '../runtime/daemon-client.ts';
 import { writeProse } from '../terminal/session.ts';
-import { ageText, bytesText, countText, plural, printable, truncate } from '../../base/text.ts';
+import { ageText, bytesText, countText, plural, printable, someOf, truncate } from '../../base/text.ts';
 
 /** Tables listed on a terminal, so that a large database still fits on one screen; what is wrong is always listed. */
 const TABLES_SHOWN_MAX = 25;
@@ -183,11 +183,9 @@ function refreshSums(tables: readonly KeptTable[], keeper: Status['keeper']): st
     ({ way }) => way ?? '',
   );
   const lines = [...byRefresh].map(([way, of]) => {
-    const names = of.slice(0, REFRESH_NAMES_MAX).map(({ table }) => truncate(printable(table), REFRESH_NAME_WIDTH));
-    const rest = of.length - names.length;
-    const who =
-      of.length === tables.length && rest > 0 ? 'all' : names.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
-    return `  ${printable(way)}: ${who}`;
+    const names = of.map(({ table }) => truncate(printable(table), REFRESH_NAME_WIDTH));
+    const isAll = of.length === tables.length && of.length > REFRESH_NAMES_MAX;
+    return `  ${printable(way)}: ${isAll ? 'all' : someOf(names, REFRESH_NAMES_MAX)}`;
   });
   const by =
     keeper === 'nobody' || keeper === 'silent'

@@ -7,7 +7,7 @@ import { sumOf } from '../../base/sum.ts';
 import { sumOf as sumOfAccounts } from '../../reconcile/account/pull-account.ts';
 import { messageText } from './error-text.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
-import { bytesText, countText, durationText, plural, printable, withoutName } from '../../base/text.ts';
+import { bytesText, countText, durationText, plural, printable, someOf, withoutName } from '../../base/text.ts';
 
 /** Everything that went wrong in a pull or a push: of the whole, of tables, and what a guard holds. */
 export function failuresOf(report: Pick<PullReport, 'error'> & FailedTables): readonly RowsyncError[] {
@@ -132,8 +132,7 @@ export function problemsText(problems: readonly TableProblem[]): string {
     .map(([first, ...others]) => {
       if (first === undefined) return ''; // groups are never empty
       const tables = [first, ...others].flatMap(({ table }) => table ?? []);
-      const names = tables.length > TABLES_NAMED_MAX ? [...tables.slice(0, TABLES_NAMED_MAX), '...'] : tables;
-      const where = names.length === 0 ? '' : `${names.map(printable).join(', ')}: `;
+      const where = tables.length === 0 ? '' : `${printable(someOf(tables, TABLES_NAMED_MAX))}: `;
       const { hint, code } = first.error;
       const said =
         code === 'origin.stopped'

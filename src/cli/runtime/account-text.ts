@@ -2,7 +2,7 @@
  * The account for people at a terminal, and as an exit code.
  */
 import { EXIT } from '../../base/errors.ts';
-import { printable } from '../../base/text.ts';
+import { printable, someOf } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import { problemsAt } from '../../daemon/account-facts.ts';
 import { worstOf, type Problem } from '../../reconcile/account/account.ts';
@@ -52,8 +52,7 @@ function paragraph(group: readonly Problem[]): string {
   const [first] = group;
   if (first === undefined) return ''; // groups are never empty
   const names = group.flatMap(({ table }) => table ?? []);
-  const shown = names.length > TABLES_NAMED_MAX ? [...names.slice(0, TABLES_NAMED_MAX), '...'] : names;
-  const where = shown.length === 0 ? '' : `${shown.join(', ')}: `;
+  const where = names.length === 0 ? '' : `${someOf(names, TABLES_NAMED_MAX)}: `;
   const hint = first.hint === '' ? '' : `    what to do: ${printable(first.hint)}\n`;
   return `  ${printable(where + first.sentence)}\n${hint}`;
 }

@@ -112,7 +112,7 @@ test('names the tables that have the same problem in one paragraph', () => {
 
   const text = accountText(Array.from({ length: 10 }, (_, index) => late(`T${index}`)));
 
-  expect(text).toBe('\nlate:\n  T0, T1, T2, T3, T4, T5, T6, T7, ...: no answer\n    what to do: ask\n');
+  expect(text).toBe('\nlate:\n  T0, T1, T2, T3, T4, T5, T6, T7 and 2 more: no answer\n    what to do: ask\n');
 });
 
 test.each([

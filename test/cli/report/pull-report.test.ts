@@ -119,7 +119,7 @@ test('what many tables have in common is said once', () => {
   const text = problemsText(names.map((name) => ({ what: 'failed', table: name, error: down })));
 
   expect(text.match(/what to do/g)).toHaveLength(1);
-  expect(text).toContain('T0, T1, T2, T3, T4, T5, T6, T7, ...: failed');
+  expect(text).toContain('T0, T1, T2, T3, T4, T5, T6, T7 and 4 more: failed');
 });
 
 test('tables that were not finished because of a stop are named once, and not called failed', () => {
