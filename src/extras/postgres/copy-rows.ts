@@ -46,12 +46,8 @@ export async function listReplaced(
   ids: readonly number[] | null,
   replaced: readonly ReplacedCell[],
 ): Promise<void> {
-  if (ids === null) await session.query(sql`DELETE FROM ${target.replaced} WHERE table_id = $1`, [table.id]);
-  else
-    await session.query(sql`DELETE FROM ${target.replaced} WHERE table_id = $1 AND row_id = ANY ($2::bigint[])`, [
-      table.id,
-      ids,
-    ]);
+  const isMeant = sql`table_id = $1 AND ($2::bigint[] IS NULL OR row_id = ANY ($2::bigint[]))`;
+  await session.query(sql`DELETE FROM ${target.replaced} WHERE ${isMeant}`, [table.id, ids]);
   if (replaced.length === 0) return;
   await session.query(
     sql`INSERT INTO ${target.replaced} (table_id, "table", row_id, "column", why)
