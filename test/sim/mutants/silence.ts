@@ -125,8 +125,9 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/account/findings.ts',
-        find: "it.about === 'table' && kinds.includes(kindOf(it))).map(",
-        replace: "it.about === 'table' && kinds.includes(kindOf(it))).slice(0, 1).map(",
+        find: "return complaintsAbout('table', (it) => (kinds.includes(kindOf(it)) ? said(it, it.subject) : null));",
+        replace:
+          "return (facts) => complaintsAbout('table', (it) => (kinds.includes(kindOf(it)) ? said(it, it.subject) : null))(facts).slice(0, 1);",
       },
     ],
   },
