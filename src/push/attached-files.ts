@@ -13,14 +13,8 @@ import { basename, isAbsolute, join, normalize, sep } from 'node:path';
 import { createHash } from 'node:crypto';
 import { asRowsyncError, codeOf } from '../base/errors.ts';
 import { piecesOf, systemFiles, type FileSystem } from '../base/file-system.ts';
-import {
-  BATCH_LIMITS,
-  tooLarge,
-  type MeasureFile,
-  type PlannedRow,
-  type SentCell,
-  type Unsendable,
-} from '../reconcile/push-plan.ts';
+import { BATCH_LIMITS, tooLarge, type MeasureFile, type PlannedRow, type SentCell } from '../reconcile/push-plan.ts';
+import type { Unsendable } from '../reconcile/match-column.ts';
 import { isHeaderText } from '../wire/header-parameters.ts';
 import type { StreamedBytes } from '../wire/write-body.ts';
 import { UPLOAD_PREFIX } from '../wire/column-types.ts';

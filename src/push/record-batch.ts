@@ -12,7 +12,7 @@ import type { TwoWayTable } from '../capture/two-way-table.ts';
 import { applyOutcome, applyEvent, readRowFacts } from '../capture/writer/apply-outcome.ts';
 import { storeMissingRows, storeRemoteRows } from '../capture/writer/store-origin-rows.ts';
 import { judgeDeletion } from '../reconcile/guards.ts';
-import { judgeHolder, type HolderVerdict } from '../reconcile/match-column.ts';
+import { judgeHolder, type HolderVerdict, type Unsendable } from '../reconcile/match-column.ts';
 import { decideMoved, decideRemote, type RowFacts, type RowOutcome } from '../reconcile/row-outcome.ts';
 import {
   BATCH_LIMITS,
@@ -23,7 +23,6 @@ import {
   type MakeMatch,
   type PlanOptions,
   type PushTable,
-  type Unsendable,
 } from '../reconcile/push-plan.ts';
 import type { BatchRow } from '../reconcile/push-settle.ts';
 import { ALONE } from '../reconcile/push-answer.ts';

@@ -18,7 +18,6 @@ import {
   type Value,
 } from '../wire/schema.ts';
 import { isSameValue, type MergeColumn } from './merge.ts';
-import type { Unsendable } from './push-plan.ts';
 
 /** The judged column, by its name at the origin, or its problem. */
 export interface MatchVerdict {
@@ -118,6 +117,16 @@ export function matchKey(value: Value): string {
   const bare = value.normalize('NFKD').replaceAll(/[\p{M}\p{Cf}]/gu, '');
   const folded = bare.toUpperCase().toLowerCase().trim();
   return folded.replaceAll(/[æœþðđøłħŧ]/gu, (letter) => LOOKALIKES[letter] ?? letter);
+}
+
+/** Why a row is not sent. */
+export interface Unsendable {
+  /** Index of the column at fault; null where it is the row. */
+  readonly column: number | null;
+  /** A sentence without a full stop and without the value. */
+  readonly reason: string;
+  /** soon: the origin is in trouble · later: a right is missing, which may be granted · left out: only an edit or a person helps. */
+  readonly hope?: 'soon' | 'later' | undefined;
 }
 
 /**

@@ -12,7 +12,7 @@ import { must } from '../base/assert.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { cellOf, type ConflictPolicy, type RowVersion } from './merge.ts';
-import { filterOfValue, matchKey } from './match-column.ts';
+import { filterOfValue, matchKey, type Unsendable } from './match-column.ts';
 import { uploadName, type SentFile } from './files.ts';
 
 export interface PushColumn {
@@ -104,16 +104,6 @@ export interface PlannedRow {
 export interface PlannedBatch {
   readonly method: WriteMethod;
   readonly rows: readonly PlannedRow[];
-}
-
-/** Why a row is not sent. */
-export interface Unsendable {
-  /** Index of the column at fault; null where it is the row. */
-  readonly column: number | null;
-  /** A sentence without a full stop and without the value. */
-  readonly reason: string;
-  /** soon: the origin is in trouble · later: a right is missing, which may be granted · left out: only an edit or a person helps. */
-  readonly hope?: 'soon' | 'later' | undefined;
 }
 
 /** What a push of one table would do. */
