@@ -30,8 +30,12 @@ export async function runPool<T>(next: () => T | null, limit: number, run: (item
 }
 
 export async function runAll<T>(items: Iterable<T>, limit: number, run: (item: T) => Promise<void>): Promise<void> {
-  const left: Iterator<T, undefined> = items[Symbol.iterator]();
-  await runPool(() => left.next().value ?? null, limit, run);
+  const left = items[Symbol.iterator]();
+  const take = (): T | null => {
+    const step = left.next();
+    return step.done === true ? null : step.value;
+  };
+  await runPool(take, limit, run);
 }
 
 /**
