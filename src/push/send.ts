@@ -65,7 +65,6 @@ class Sending {
   readonly #method: WriteMethod;
   readonly #endById = new Map<number, RowEnd>();
   readonly #alone: number[] = [];
-  #forbiddenCount = 0;
   #isAnswered = false;
   #isOriginThere: boolean | null = null;
   /** An answer got lost: the other rows wait until the origin was asked. */
@@ -92,7 +91,7 @@ class Sending {
     readonly endById: ReadonlyMap<number, RowEnd>;
     readonly stop: RowsyncError | null;
   } {
-    const isForbidden = !this.#isAnswered && rows.length > 1 && this.#forbiddenCount === rows.length;
+    const isForbidden = rows.length > 1 && rows.every(({ id }) => isRightLost(this.#endById.get(id)));
     return isForbidden
       ? { endById: new Map(), stop: forbidden(this.#run) }
       : { endById: this.#endById, stop: this.#stop };
@@ -102,10 +101,6 @@ class Sending {
     if (!areStatusesInOrder(rows, statuses) || this.#isKnown(madeIds(rows, statuses))) {
       // The answer was changed on its way, or belongs to another request: it proves nothing about any row.
       this.#setUnknown(rows, { status: 200, code: null, message: 'the answer is not about these rows', source: null });
-      return;
-    }
-    if (isRightLost(statuses)) {
-      this.#stop = forbidden(this.#run);
       return;
     }
     this.#isAnswered = true;
@@ -152,7 +147,6 @@ class Sending {
       this.#endById.set(row.id, { answer: judgeAnswer(row, { status, id: null, key: null, errors }) });
       if (isRowAtFault(refusal)) return;
       this.#alone.push(row.id);
-      if (refusal.status === 403) this.#forbiddenCount += 1;
       if (!this.#isAnswered && this.#alone.length >= LONE_REFUSALS_MAX) this.#blameTable(error);
     }
   }

@@ -136,12 +136,10 @@ export function madeIds(
 export type BatchVerdict =
   /** Send it in two halves; a single row is the one at fault. */
   | 'split'
-  /** The same if the origin answers another request; else `stopTable`. */
+  /** The same if the origin answers another request; else `stop`. */
   | 'ask'
   /** No row of the table can be sent now. */
-  | 'stopTable'
-  /** Nothing can be sent at all. */
-  | 'stopAll';
+  | 'stop';
 
 /**
  * Judges a 4xx for a whole batch of rows. Codes 1000 to 1999 are about the credentials (origin facts 4.2). A refusal without words is not the
@@ -153,11 +151,11 @@ export function judgeRefusal(refusal: {
   readonly words: string;
 }): BatchVerdict {
   const { status, code, words } = refusal;
-  if (status === 401 || (status === 403 && code !== null && code >= 1000 && code <= 1999)) return 'stopAll';
+  if (status === 401 || (status === 403 && code !== null && code >= 1000 && code <= 1999)) return 'stop';
   if (code === null && words === '' && !SIZE_STATUSES.has(status)) {
-    return status >= 400 && status < 500 && !NEVER_OF_A_ROW.has(status) ? 'ask' : 'stopTable';
+    return status >= 400 && status < 500 && !NEVER_OF_A_ROW.has(status) ? 'ask' : 'stop';
   }
-  return SPLIT_STATUSES.has(status) ? 'split' : 'stopTable';
+  return SPLIT_STATUSES.has(status) ? 'split' : 'stop';
 }
 
 /** Statuses for which a part of the rows may succeed: a wrong value, a right, a constraint, or the size. */
@@ -180,12 +178,10 @@ export function isRowAtFault({ status }: { readonly status: number }): boolean {
  */
 export const LONE_REFUSALS_MAX = 3;
 
-/** Whether all rows of an answer were refused because a right is missing: then the table counts as refused, and no row is parked. */
-export function isRightLost(statuses: readonly JudgedStatus[]): boolean {
-  return (
-    statuses.length > 1 &&
-    statuses.every(({ status, errors }) => status === 403 && errors.every(({ code }) => code !== NOT_FOUND_CODE))
-  );
+/** Whether a row was refused because a right is missing. If so were all of several, the table counts as refused, and no row is parked. */
+export function isRightLost(end: RowEnd | undefined): boolean {
+  const { as, refusal } = end?.answer ?? {};
+  return as === 'refused' && refusal?.status === 403 && refusal.code !== NOT_FOUND_CODE;
 }
 
 /** How many rows may leave together with a row, and how often it failed so in this push. */

@@ -194,81 +194,67 @@ test.each<[number, number | null, BatchVerdict]>([
   [400, 3100, 'split'],
   [403, 0, 'split'],
   [403, 999, 'split'],
-  [403, 1000, 'stopAll'],
-  [403, 1001, 'stopAll'],
-  [403, 1999, 'stopAll'],
+  [403, 1000, 'stop'],
+  [403, 1001, 'stop'],
+  [403, 1999, 'stop'],
   [403, 2000, 'split'],
   [400, 1500, 'split'],
   [422, 0, 'split'],
-  [401, null, 'stopAll'],
+  [401, null, 'stop'],
   [404, null, 'split'],
-  [405, 0, 'stopTable'],
+  [405, 0, 'stop'],
   [409, 0, 'split'],
   [413, null, 'split'],
   [414, null, 'split'],
-  [415, 0, 'stopTable'],
+  [415, 0, 'stop'],
 ])('a whole batch that is refused with %i (code %s) asks for %s', (status, code, verdict) => {
   expect(judgeRefusal({ status, code, words: 'No' })).toBe(verdict);
 });
 
-describe('a right is lost', () => {
-  test.each<[string, readonly (readonly [number, number])[], boolean]>([
-    [
-      'when every row of several is forbidden',
-      [
-        [403, 5],
-        [403, 5],
-      ],
-      true,
-    ],
-    ['not when one row alone is', [[403, 5]], false],
-    [
-      'not when another row passed',
-      [
-        [403, 5],
-        [200, 0],
-      ],
-      false,
-    ],
-    [
-      'not when the rows are missing',
-      [
-        [403, 4000],
-        [403, 4000],
-      ],
-      false,
-    ],
-    ['not when there is no row', [], false],
-  ])('%s', (_what, statuses, expected) => {
-    expect(isRightLost(statuses.map(([status, code]) => ({ status, errors: [{ code }] })))).toBe(expected);
-  });
+test.each<[RowReply['as'], number, number | null, boolean]>([
+  ['refused', 403, 5, true],
+  ['refused', 403, null, true],
+  ['refused', 400, 5, false],
+  ['refused', 403, 4000, false],
+  ['missing', 403, 5, false],
+])('a row that is %s with %i (code %s) lacks a right: %s', (as, status, code, expected) => {
+  expect(isRightLost({ answer: { as, id: null, refusal: { status, code, message: 'No', source: null } } })).toBe(
+    expected,
+  );
 });
+
+test.each([undefined, { answer: null }, { answer: { as: 'refused', id: null, refusal: null } as const }])(
+  'a row without words of the origin lacks no right: %j',
+  (end) => {
+    expect(isRightLost(end)).toBe(false);
+  },
+);
 
 test.each<[number, BatchVerdict]>([
   [400, 'ask'],
   [403, 'ask'],
   [406, 'ask'],
   [409, 'ask'],
-  [404, 'stopTable'],
-  [402, 'stopTable'],
-  [405, 'stopTable'],
-  [407, 'stopTable'],
-  [408, 'stopTable'],
-  [410, 'stopTable'],
-  [411, 'stopTable'],
-  [421, 'stopTable'],
+  [404, 'stop'],
+  [402, 'stop'],
+  [405, 'stop'],
+  [407, 'stop'],
+  [408, 'stop'],
+  [410, 'stop'],
+  [411, 'stop'],
+  [421, 'stop'],
   [422, 'ask'],
-  [425, 'stopTable'],
-  [426, 'stopTable'],
-  [428, 'stopTable'],
-  [429, 'stopTable'],
+  [425, 'stop'],
+  [426, 'stop'],
+  [428, 'stop'],
+  [429, 'stop'],
   [499, 'ask'],
-  [500, 'stopTable'],
-  [511, 'stopTable'],
-  [301, 'stopTable'],
+  [500, 'stop'],
+  [511, 'stop'],
+  [301, 'stop'],
   [413, 'split'],
   [414, 'split'],
-  [401, 'stopAll'],
+  [401, 'stop'],
 ])(
   '%i without a message is of a row only if it is about size, or the origin answers another request: %s',
   (status, verdict) => {
