@@ -131,9 +131,8 @@ export interface FoundBlock {
   readonly kind: ChangeKind;
   readonly ids: readonly number[];
   readonly found: FoundRows;
-  /** The match values of inserts that were looked up, by the insert's id here. */
-  readonly asked: ReadonlyMap<number, Value>;
-  readonly holders: ReadonlyMap<Value, Holder>;
+  /** The match values of inserts that were looked up, by the insert's id here, and what has them. */
+  readonly asked: ReadonlyMap<number, { readonly value: Value; readonly holder: Holder | undefined }>;
   /** Whether a row attaches a file. */
   readonly attaches: boolean;
   /** Whether the rows may be recorded before earlier ones have arrived: if they never leave, a look at the origin proves it. */
@@ -147,20 +146,21 @@ export async function readBlock(run: TablePush, { kind, ids }: IdBlock): Promise
   const locals =
     kind === 'delete' || (match === null && !mayAttach(run)) ? [] : readRowsById(run.context.replica, run.table, ids);
   const attaches = mayAttach(run) && locals.some((row) => isAttaching(run, row));
-  const asked = new Map<number, Value>();
+  const valueById = new Map<number, Value>();
   if (kind === 'insert' && match !== null) {
     for (const { id, values } of locals) {
       const value = values[match] ?? null;
-      if (value !== null && value !== '') asked.set(id, value);
+      if (value !== null && value !== '') valueById.set(id, value);
     }
   }
   const [found, holders] = await Promise.all([
     findById(run, kind === 'insert' ? [] : ids),
-    findByMatch(run, [...new Set(asked.values())], false),
+    findByMatch(run, [...new Set(valueById.values())], false),
   ]);
   const isFree =
-    kind !== 'insert' || (holders.size === 0 && ids.every((id) => isIdentified(run, asked.get(id) ?? null)));
-  return { kind, ids, found, asked, holders, attaches, mayGoAhead: !attaches && isFree };
+    kind !== 'insert' || (holders.size === 0 && ids.every((id) => isIdentified(run, valueById.get(id) ?? null)));
+  const asked = new Map([...valueById].map(([id, value]) => [id, { value, holder: holders.get(value) }]));
+  return { kind, ids, found, asked, attaches, mayGoAhead: !attaches && isFree };
 }
 
 function mayAttach({ table }: TablePush): boolean {

@@ -37,7 +37,7 @@ import { readRowsById } from '../replica/rows.ts';
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import type { Row } from '../wire/schema.ts';
 import { step, type Round, type TablePush, type PushContext, type PushSettings } from './context.ts';
-import { requireSameCaller, type Holder, type FoundBlock } from './find-rows.ts';
+import { requireSameCaller, type FoundBlock } from './find-rows.ts';
 import { requireSameShape } from './renamed-columns.ts';
 import { attachUploads, readUploads, fileMeasurer, type Uploads } from './attached-files.ts';
 import { unlikeRows } from '../reconcile/merge.ts';
@@ -58,7 +58,7 @@ export async function recordBatch(run: TablePush, block: FoundBlock, round: Roun
   const isMissing = (id: number): boolean => kind !== 'insert' && !found.byId.has(id) && !found.unreadable.has(id);
   const missing = ids.filter(isMissing);
   if (missing.length > 0) await requireSameCaller(run);
-  const holders = [...block.holders.values()].filter((holder) => typeof holder === 'object');
+  const holders = [...block.asked.values()].flatMap(({ holder }) => (typeof holder === 'object' ? [holder] : []));
   const present = [...found.byId.values()];
   const remoteIds = [...present, ...holders].map(({ id }) => id);
   const bases = readRowsById(context.replica, baseTarget(table), remoteIds);
@@ -73,8 +73,8 @@ export async function recordBatch(run: TablePush, block: FoundBlock, round: Roun
     const edited = diffRows(tx, table, left, isAsRead ? bases : undefined).filter(
       (row) => row.state === 'edited' && row.kind === kind,
     );
-    const limits = readLimits(tx, run, ids);
-    const facts = { ...block, edited, known: readHolders(tx, run.table, holders), uploads, limits };
+    limitUnanswered(tx, run, ids);
+    const facts = { ...block, edited, known: readHolders(tx, run.table, holders), uploads };
     const decided = decide(run, facts, round);
     return { decision: decided, batch: store(tx, run, { ...decided, edited, kind }) };
   });
@@ -149,7 +149,6 @@ interface Facts extends FoundBlock {
   /** Rows here that have the match value of a new row at the origin. */
   readonly known: ReadonlyMap<number, { readonly base: Row; readonly local: Row | null }>;
   readonly uploads: Uploads;
-  readonly limits: TablePush['tally']['limits'];
 }
 
 /** Base and local of the rows that have the match values of inserts, as far as they are known here. */
@@ -160,28 +159,26 @@ function readHolders(tx: Tx, table: TwoWayTable, holders: readonly Row[]): Facts
   return new Map(versions.flatMap(({ id, base, local }) => (base === null ? [] : [[id, { base, local }]])));
 }
 
-/** How many rows may leave together with a row: fewer after requests that ended without an answer, in this push or an earlier one. */
-function readLimits(tx: Tx, { table, tally: { limits } }: TablePush, ids: readonly number[]): Facts['limits'] {
+/** Rows whose requests ended without an answer in an earlier push leave alone. */
+function limitUnanswered(tx: Tx, { table, tally: { limits } }: TablePush, ids: readonly number[]): void {
   for (const id of readUnansweredIds(tx, table.id, ids)) if (!limits.has(id)) limits.set(id, ALONE);
-  return limits;
 }
 
 /** What becomes of each edited row of a block; nothing is written yet. */
 function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
   const { context, planned } = run;
-  const { limits } = facts;
+  const { limits } = run.tally;
   const waiting = new Map<number, Unsendable>();
   const adopted = new Map<number, Row>();
   const free: RowChange[] = [];
   for (const change of facts.edited) {
     const { id } = change;
-    const holder = holderOf(facts, id);
     const verdict = judgeRow(run, facts, change, round.isLast);
     if (verdict === 'send') free.push(change);
-    else if (verdict === 'adopt' && typeof holder === 'object') {
-      // Of two that are alike, the second waits until the first is known.
-      if (!adopted.values().some((remote) => remote.id === holder.id)) adopted.set(id, holder);
-    } else if (typeof verdict === 'object') waiting.set(id, verdict);
+    else if (typeof verdict !== 'object') continue;
+    else if ('reason' in verdict) waiting.set(id, verdict);
+    // Of two that are alike, the second waits until the first is known.
+    else if (!adopted.values().some((remote) => remote.id === verdict.id)) adopted.set(id, verdict);
   }
   const rowsMaxOf = limits.size === 0 ? undefined : (id: number): number => limits.get(id)?.rowsMax ?? Infinity;
   const isLeaving = (key: string): boolean => round.leaving.some((keys) => keys.has(key));
@@ -194,27 +191,23 @@ function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
   return { parked, adopted, method: first?.method ?? 'update', rows, rest };
 }
 
-function holderOf({ asked, holders }: FoundBlock, rowId: number): Holder | undefined {
-  const value = asked.get(rowId);
-  return value === undefined ? undefined : holders.get(value);
-}
-
 /** Whether a row may leave now. A row that may be the result of another one, or write over a row unseen, does not. */
 function judgeRow(
   { planned: { match }, tally, table }: TablePush,
   facts: Facts,
   { id, local }: RowChange,
   isLast: boolean,
-): HolderVerdict {
+): HolderVerdict<Row> {
   if (facts.found.unreadable.has(id)) {
     const reason = 'the origin shows its row with a value that cannot be read, so an edit might overwrite it unseen';
     return { reason, column: null, hope: 'soon' };
   }
-  if (tally.isNarrowing && facts.limits.has(id)) return 'wait';
+  if (tally.isNarrowing && tally.limits.has(id)) return 'wait';
   if (facts.kind !== 'insert' || match === null || local === null) return 'send';
   // Edited since the origin was asked.
-  if ((local.values[match] ?? '') !== (facts.asked.get(id) ?? '')) return 'wait';
-  const holder = holderOf(facts, id);
+  const asked = facts.asked.get(id);
+  if ((local.values[match] ?? '') !== (asked?.value ?? '')) return 'wait';
+  const holder = asked?.holder;
   const known = typeof holder === 'object' ? (facts.known.get(holder.id) ?? null) : null;
   return judgeHolder(holder, known, { match, columns: table.columns, isLast });
 }

@@ -132,21 +132,21 @@ export interface Unsendable {
 /**
  * What happens to a new row after the look-up of its match value.
  *
- *    send    no row has it                         adopt   a row has it that the replica does not know: both are merged
+ *    send    no row has it                         the row   a row has it that the replica does not know: both are merged
  *    wait    the row that has it is deleted here, or has another value here by now: the value is free once that has reached the origin
  */
-export type HolderVerdict = 'send' | 'adopt' | 'wait' | Unsendable;
+export type HolderVerdict<T> = 'send' | 'wait' | T | Unsendable;
 
 /** Judges the origin's answer about the match value of a new row. `known` is the row here that has it; null for none. */
-export function judgeHolder(
-  holder: { readonly id: number } | 'refused' | 'unclear' | undefined,
+export function judgeHolder<T extends { readonly id: number }>(
+  holder: T | 'refused' | 'unclear' | undefined,
   known: { readonly base: Row; readonly local: Row | null } | null,
   {
     match,
     columns,
     isLast,
   }: { readonly match: number; readonly columns: readonly MergeColumn[]; readonly isLast: boolean },
-): HolderVerdict {
+): HolderVerdict<T> {
   if (holder === undefined) return 'send';
   if (holder === 'refused') {
     const reason =
@@ -157,7 +157,7 @@ export function judgeHolder(
     const reason = 'asked for its match value, the origin answers with a row that cannot be read or has another value';
     return { column: match, reason, hope: 'soon' };
   }
-  if (known === null) return 'adopt';
+  if (known === null) return holder;
   const type = columns[match]?.type ?? 'Text';
   const matchOf = (row: Row): Value => row.values[match] ?? null;
   const isLeaving = known.local === null || !isSameValue(type, matchOf(known.base), matchOf(known.local));

@@ -30,7 +30,7 @@ const EMPTIED = { base: row('a', 'x'), local: row(null, 'x') };
 
 test.each([
   ['nobody has', undefined, null, 'send', 'send'],
-  ['an unknown row has', { id: 1 }, null, 'adopt', 'adopt'],
+  ['an unknown row has', { id: 1 }, null, 'merged with 1', 'merged with 1'],
   ['a row has that is deleted here', { id: 1 }, DELETED, 'wait', 'soon'],
   ['a row has that has another one here', { id: 1 }, RENAMED, 'wait', 'soon'],
   ['a row has that has none here', { id: 1 }, EMPTIED, 'wait', 'soon'],
@@ -40,7 +40,8 @@ test.each([
 ] as const)('a match value that %s', (_what, holder, known, verdict, last) => {
   const judge = (isLast: boolean): string => {
     const judged = judgeHolder(holder, known, { match: 0, columns: COLUMNS, isLast });
-    return typeof judged === 'string' ? judged : (judged.hope ?? 'never');
+    if (typeof judged === 'string') return judged;
+    return 'reason' in judged ? (judged.hope ?? 'never') : `merged with ${judged.id}`;
   };
 
   expect([judge(false), judge(true)]).toEqual([verdict, last]);

@@ -335,7 +335,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/find-rows.ts',
-        find: '    findByMatch(run, [...new Set(asked.values())], false),',
+        find: '    findByMatch(run, [...new Set(valueById.values())], false),',
         replace: '    findByMatch(run, [], false),',
       },
     ],
@@ -454,8 +454,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
       { file: 'push/record-batch.ts', find: 'if (missing.length > 0) await requireSameCaller(run);', replace: '' },
       {
         file: 'push/record-batch.ts',
-        find: 'import { requireSameCaller, type Holder',
-        replace: 'import { type Holder',
+        find: 'import { requireSameCaller, type FoundBlock',
+        replace: 'import { type FoundBlock',
       },
     ],
   },
