@@ -13,7 +13,7 @@ import { basename, isAbsolute, join, normalize, sep } from 'node:path';
 import { createHash } from 'node:crypto';
 import { asRowsyncError, codeOf } from '../base/errors.ts';
 import { piecesOf, systemFiles, type FileSystem } from '../base/file-system.ts';
-import { BATCH_LIMITS, tooLarge, type MeasureFile, type PlannedRow, type SentCell } from '../reconcile/push-plan.ts';
+import { BATCH_LIMITS, type MeasureFile, type PlannedRow, type SentCell } from '../reconcile/push-plan.ts';
 import type { Unsendable } from '../reconcile/match-column.ts';
 import { isHeaderText } from '../wire/header-parameters.ts';
 import type { StreamedBytes } from '../wire/write-body.ts';
@@ -89,13 +89,12 @@ function isWithin(path: string, folder: string): boolean {
 export async function readUploads(run: TablePush, rows: readonly PlannedRow[]): Promise<Uploads> {
   const { settings, files: { system = systemFiles } = {} } = run.context;
   const { requestBytesMax } = { ...BATCH_LIMITS, ...settings.batchLimits };
-  const bounds = { bytesMax: requestBytesMax, secrets: settings.secrets };
   const files = new Map<string, ReadFile | UnsendableFile>();
   let left = requestBytesMax;
   for (const { value } of rows.flatMap((row) => uploadsOf(run, row))) {
     if (!files.has(value) && left > 0) {
       const place = findFile(system, value, settings.uploadDir);
-      const read = 'problem' in place ? place : await readFile(system, place.path, bounds);
+      const read = 'problem' in place ? place : await readFile(system, place.path, settings.secrets);
       if ('problem' in read || read.bytes <= left) files.set(value, read);
     }
     const file = files.get(value);
@@ -160,13 +159,12 @@ function fileProblem(thrown: unknown): string {
 async function readFile(
   files: FileSystem,
   path: string,
-  { bytesMax, secrets }: { readonly bytesMax: number; readonly secrets: readonly string[] },
+  secrets: readonly string[],
 ): Promise<ReadFile | UnsendableFile> {
   try {
     const file = await files.open(path);
     try {
       if (!file.isFile) return { problem: NO_FILE };
-      if (file.bytes > bytesMax) return { problem: tooLarge(bytesMax) };
       const hash = createHash('sha256');
       const hasSecret = secretFinder(secrets, file.bytes);
       let bytes = 0;

@@ -184,7 +184,6 @@ export function pushedAmong(
 /** A two-way table that another program dropped, or of which it dropped a column; the next pull makes it again. */
 interface BrokenTable {
   readonly id: number;
-  readonly name: string;
   readonly localName: string;
   readonly error: RowsyncError;
 }
@@ -193,11 +192,11 @@ interface BrokenTable {
 export function brokenAmong(from: Connection, names: readonly string[]): readonly BrokenTable[] {
   const tables = tablesNamed(readTables(from), names);
   const dropped = readDropped(from);
-  return tables.flatMap(({ id, name, localName }) => {
+  return tables.flatMap(({ id, localName }) => {
     const found = dropped.find(({ subject }) => subject === localName);
     if (found === undefined) return [];
     const message = `${localName}: ${found.message}`;
-    return [{ id, name, localName, error: new RowsyncError('replica', 'replica.schema', { ...found, message }) }];
+    return [{ id, localName, error: new RowsyncError('replica', 'replica.schema', { ...found, message }) }];
   });
 }
 

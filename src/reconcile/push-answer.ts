@@ -52,11 +52,6 @@ export type RetryHope = 'soon' | 'later' | 'never';
 /** Code of "record is not found or not accessible" (specification 4.7). */
 const NOT_FOUND_CODE = 4000;
 
-export interface JudgedStatus {
-  readonly status: number;
-  readonly errors: readonly { readonly code: number | null }[];
-}
-
 export function judgeAnswer(
   { kind, cells }: { readonly kind: ChangeKind; readonly cells: readonly SentCell[] },
   answer: StatusDescriptor,
@@ -70,15 +65,14 @@ export function judgeAnswer(
   return { as, id: isTaken ? id : null, refusal: isTaken ? null : wordsOf(answer) };
 }
 
-function meaningOf(kind: ChangeKind, answer: JudgedStatus): RowReply['as'] {
-  const { status } = answer;
+function meaningOf(kind: ChangeKind, { status, errors }: StatusDescriptor): RowReply['as'] {
   if (status < 300 || status === 304) {
     // 304: a row with the same values was there, so no value was lost.
     return kind === 'insert' && status === 200 ? 'matched' : 'accepted';
   }
   // The specification has no such status for a row: it may have been created before the origin failed.
   if (status >= 500 && kind === 'insert') return 'failed';
-  const isMissing = status === 404 || answer.errors.some(({ code }) => code === NOT_FOUND_CODE);
+  const isMissing = status === 404 || errors.some(({ code }) => code === NOT_FOUND_CODE);
   if (isMissing && kind !== 'insert') return 'missing';
   return 'refused';
 }

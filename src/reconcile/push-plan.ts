@@ -292,12 +292,9 @@ function measureCells(
     fileColumn = column;
   }
   const isTooLarge = fileColumn !== null && bytes + fileBytes > requestBytesMax;
-  return isTooLarge ? { column: fileColumn, reason: tooLarge(requestBytesMax) } : { bytes, fileBytes };
-}
-
-/** Why files of so many bytes cannot be sent. */
-export function tooLarge(requestBytesMax: number): string {
-  return `a row with its files may have ${requestBytesMax} bytes, since the origin takes no larger request; this one has more`;
+  if (!isTooLarge) return { bytes, fileBytes };
+  const reason = `a row with its files may have ${requestBytesMax} bytes, since the origin takes no larger request; this one has more`;
+  return { column: fileColumn, reason };
 }
 
 /** Bytes of the headers of a file's part, with a long name in both spellings. */

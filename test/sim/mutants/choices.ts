@@ -51,9 +51,7 @@ export const CHOICE_MUTANTS: readonly Mutant[] = [
   {
     name: 'pushes-read-unmasked',
     without: 'What a push reads back is not masked.',
-    edits: [
-      { file: 'capture/two-way-table.ts', find: '    ...column,', replace: '    ...column,\n    mask: null,' },
-    ],
+    edits: [{ file: 'capture/two-way-table.ts', find: '    ...column,', replace: '    ...column,\n    mask: null,' }],
   },
   {
     name: 'star-beside-a-choice',
