@@ -25,7 +25,6 @@ import {
   type PushTable,
 } from '../reconcile/push-plan.ts';
 import type { BatchRow } from '../reconcile/push-settle.ts';
-import { ALONE } from '../reconcile/push-answer.ts';
 import { baseTarget, readVersions } from '../replica/base-comparison.ts';
 import { spendPushConfirmation } from '../replica/bookkeeping/table-errors.ts';
 import type { Tx } from '../replica/connection.ts';
@@ -161,7 +160,7 @@ function readHolders(tx: Tx, table: TwoWayTable, holders: readonly Row[]): Facts
 
 /** Rows whose requests ended without an answer in an earlier push leave alone. */
 function limitUnanswered(tx: Tx, { table, tally: { limits } }: TablePush, ids: readonly number[]): void {
-  for (const id of readUnansweredIds(tx, table.id, ids)) if (!limits.has(id)) limits.set(id, ALONE);
+  for (const id of readUnansweredIds(tx, table.id, ids)) if (!limits.has(id)) limits.set(id, 1);
 }
 
 /** What becomes of each edited row of a block; nothing is written yet. */
@@ -180,7 +179,7 @@ function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
     // Of two that are alike, the second waits until the first is known.
     else if (!adopted.values().some((remote) => remote.id === verdict.id)) adopted.set(id, verdict);
   }
-  const rowsMaxOf = limits.size === 0 ? undefined : (id: number): number => limits.get(id)?.rowsMax ?? Infinity;
+  const rowsMaxOf = limits.size === 0 ? undefined : (id: number): number => limits.get(id) ?? Infinity;
   const isLeaving = (key: string): boolean => round.leaving.some((keys) => keys.has(key));
   const plan = planPush(free, planned, { ...planOptions(context), rowsMaxOf, isLeaving });
   const [first, ...others] = plan.batches;

@@ -2,7 +2,6 @@
  * What a push did, table by table, and what became of the edits that it began with. A row stays the same edit when the origin gives it another id.
  */
 import type { RowsyncError } from '../base/errors.ts';
-import type { RowLimit } from '../reconcile/push-answer.ts';
 import { type PushAccount, accountOf } from '../reconcile/account/push-account.ts';
 import { type WaitingCounts, countWaiting, readRowEnds, readUnsentIds } from '../replica/bookkeeping/row-states.ts';
 import { ROW_STATES } from '../reconcile/row-state.ts';
@@ -70,7 +69,7 @@ export class TableTally {
   /** Rows that the origin did not return right before they were to be sent, in all batches so far: a guard judges them together. */
   missingCount = 0;
   /** Rows whose requests ended without an answer, with the size of the next request for each. */
-  readonly limits = new Map<number, RowLimit>();
+  readonly limits = new Map<number, number>();
   /** One of these rows failed again in this round: the others wait for the next one, so that a row at fault is found before many are halved. */
   isNarrowing = false;
   /** Requests that ended so. */

@@ -21,7 +21,7 @@ import {
   type RowNews,
   type SettledRow,
 } from '../reconcile/push-settle.ts';
-import { isUndone } from '../reconcile/push-answer.ts';
+import { isUndone, rowsMaxAfter } from '../reconcile/push-answer.ts';
 import { baseTarget, readAsSent } from '../replica/base-comparison.ts';
 import { countBatch, publishCount } from '../replica/older-copy.ts';
 import type { Tx } from '../replica/connection.ts';
@@ -178,8 +178,10 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   run.tally.isNarrowing ||= batch.rows.some(({ id, unanswered }) => unanswered !== undefined && limits.has(id));
   const ownIds = own.map(({ row }) => row.id);
   const outcomes = readRowFacts(tx, table, ownIds).map((facts, index) => {
-    const { outcome, limit } = decideSettled(facts, must(own[index], 'facts come in order'), rules);
-    if (limit !== null) limits.set(outcome.id, limit);
+    const one = must(own[index], 'facts come in order');
+    const outcome = decideSettled(facts, one, rules);
+    const { id, unanswered } = one.row;
+    if (unanswered !== undefined && outcome.state === 'edited') limits.set(id, rowsMaxAfter(unanswered.rowCount));
     return outcome;
   });
   carryOut(tx, run, outcomes);

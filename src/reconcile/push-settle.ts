@@ -25,7 +25,7 @@ import {
 } from './row-outcome.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
 import { nextRowState, settlementOf, type RowFinding, type Settlement } from './row-state.ts';
-import { afterUnanswered, retryHope, unansweredHope, type RowEnd, type RowLimit } from './push-answer.ts';
+import { retryHope, unansweredHope, type RowEnd } from './push-answer.ts';
 
 export interface BatchRow extends RowEnd {
   /** The id that it has here. */
@@ -146,7 +146,7 @@ export interface SettleRules {
   /** Index of the match column; null without one. */
   readonly match: number | null;
   /** Rows whose requests ended without an answer in this push. */
-  readonly limits: ReadonlyMap<number, RowLimit>;
+  readonly limits: ReadonlyMap<number, number>;
 }
 
 /** The settlement of a row, by the state table. */
@@ -178,34 +178,26 @@ function wasAccepted({ answer }: BatchRow): boolean {
   return answer?.as === 'accepted' || answer?.as === 'matched';
 }
 
-interface SettledOutcome {
-  readonly outcome: RowOutcome;
-  /** How the row is sent next after a request without an answer; null as before. */
-  readonly limit: RowLimit | null;
-}
-
 /** What becomes of a row that was sent, by its settlement. */
-export function decideSettled(facts: RowFacts, settled: SettledRow, rules: SettleRules): SettledOutcome {
-  const decided = decideRow(facts, settled, rules);
-  if (settled.news.unreadable === undefined) return decided;
+export function decideSettled(facts: RowFacts, settled: SettledRow, rules: SettleRules): RowOutcome {
+  const outcome = afterFailure(facts, settled.row, decideRow(facts, settled, rules), rules);
   // No page vouches for a row that cannot be read. Should it become what its page showed before, the page's ETag would hide that it can be read again.
-  return { ...decided, outcome: { ...decided.outcome, isOffPage: true } };
+  return settled.news.unreadable === undefined ? outcome : { ...outcome, isOffPage: true };
 }
 
-function decideRow(facts: RowFacts, settled: SettledRow, rules: SettleRules): SettledOutcome {
+function decideRow(facts: RowFacts, settled: SettledRow, rules: SettleRules): RowOutcome {
   const { row, settlement } = settled;
   switch (settlement) {
     case 'again':
-      return afterFailure(facts, row, decideMoved(facts, 'notApplied'), rules);
+      return decideMoved(facts, 'notApplied');
     case 'refuse': {
       const isLeft = isLeftAsSent({ ...facts, sent: row.cells }, row.kind, rules.columns);
-      const outcome = isLeft ? decideMoved(facts, 'refused', refusalOf(row)) : decideMoved(facts, 'notApplied');
-      return { outcome, limit: null };
+      return isLeft ? decideMoved(facts, 'refused', refusalOf(row)) : decideMoved(facts, 'notApplied');
     }
     case 'doubt':
-      return { outcome: decideMoved(facts, 'doubted', doubtOf(settled)), limit: null };
+      return decideMoved(facts, 'doubted', doubtOf(settled));
     default:
-      return afterFailure(facts, row, decideTaken(facts, settled, rules), rules);
+      return decideTaken(facts, settled, rules);
   }
 }
 
@@ -276,24 +268,22 @@ function isThere(columns: readonly MergeColumn[], { cells }: BatchRow, { remote,
   return remote !== null && isApplied(cells, remote, columns, arrived);
 }
 
-/** A row that certainly did not arrive leaves in a smaller request; one that fails alone, again, is parked. */
+/** A row that certainly did not arrive leaves again. One that fails alone, not for the first time, is parked: one cut connection is no fault of a row. */
 function afterFailure(
   facts: RowFacts,
-  row: BatchRow,
+  { id, kind, cells, unanswered }: BatchRow,
   outcome: RowOutcome,
   { columns, limits }: SettleRules,
-): SettledOutcome {
-  const { id, kind, cells, unanswered } = row;
-  if (unanswered === undefined || outcome.state !== 'edited') return { outcome, limit: null };
-  const { rowCount, words } = unanswered;
-  const next = afterUnanswered(rowCount, limits.get(id) ?? null);
-  if (next !== 'park') return { outcome, limit: next };
+): RowOutcome {
+  if (unanswered === undefined || outcome.state !== 'edited') return outcome;
+  if (unanswered.rowCount > 1 || !limits.has(id)) return outcome;
   const base = outcome.base === 'same' ? facts.base : outcome.base;
   const local = outcome.local === 'same' ? facts.local : outcome.local === 'base' ? base : outcome.local;
-  if (!isLeftAsSent({ base, local, sent: cells }, kind, columns)) return { outcome, limit: null };
+  if (!isLeftAsSent({ base, local, sent: cells }, kind, columns)) return outcome;
+  const { words } = unanswered;
   const reason = `sent alone, it got no answer about it: ${words.message}`;
   const refusal = { kind, reason, column: null, words, hope: unansweredHope(words.status), cells };
-  return { outcome: { ...outcome, state: nextRowState(outcome.state, 'refused'), refusal }, limit: null };
+  return { ...outcome, state: nextRowState(outcome.state, 'refused'), refusal };
 }
 
 /** Why a row waits that was not accepted. */

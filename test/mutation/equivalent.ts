@@ -153,13 +153,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
   ],
   [
     'src/reconcile/push-answer.ts',
-    'export const ALONE: RowLimit = { rowsMax: 1, failureCount: 1 };',
-    '1',
-    '2',
-    'one failure is as good as two, since the next one parks the row',
-  ],
-  [
-    'src/reconcile/push-answer.ts',
     'export const UNANSWERED_MAX = 48;',
     '48',
     '49',

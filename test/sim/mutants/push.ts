@@ -11,16 +11,22 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/push-settle.ts',
-        find: "if (next !== 'park') return { outcome, limit: next };",
+        find: 'if (unanswered.rowCount > 1 || !limits.has(id)) return outcome;',
         replace:
-          "if (rowCount > 1 && limits.size === 0)\n    return { outcome: { ...outcome, state: 'clean' }, limit: { rowsMax: rowCount, failureCount: 0 } };\n  if (next !== 'park') return { outcome, limit: next };",
+          "if (unanswered.rowCount > 1 && limits.size === 0) return { ...outcome, state: 'clean' };\n  if (unanswered.rowCount > 1 || !limits.has(id)) return outcome;",
       },
     ],
   },
   {
     name: 'parked-at-the-first-cut',
     without: 'A row that was alone in one request without an answer is parked at once.',
-    edits: [{ file: 'reconcile/push-answer.ts', find: 'const FAILURES_MIN = 2;', replace: 'const FAILURES_MIN = 1;' }],
+    edits: [
+      {
+        file: 'reconcile/push-settle.ts',
+        find: 'if (unanswered.rowCount > 1 || !limits.has(id)) return outcome;',
+        replace: 'if (unanswered.rowCount > 1) return outcome;',
+      },
+    ],
   },
   {
     name: 'parked-row-is-not-counted',
@@ -465,8 +471,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/push-settle.ts',
-        find: "const outcome = isLeft ? decideMoved(facts, 'refused', refusalOf(row))",
-        replace: "const outcome = isLeft || facts.id !== 0 ? decideMoved(facts, 'refused', refusalOf(row))",
+        find: "return isLeft ? decideMoved(facts, 'refused', refusalOf(row))",
+        replace: "return isLeft || facts.id !== 0 ? decideMoved(facts, 'refused', refusalOf(row))",
       },
     ],
   },
