@@ -13,7 +13,7 @@ import { readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { storeHold } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { clearSeenSuspects } from '../replica/bookkeeping/pages.ts';
-import { countSuspects, readSuspects } from '../replica/bookkeeping/suspects.ts';
+import { hasSuspects, readSuspects } from '../replica/bookkeeping/suspects.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
 import { blocksAbove } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';
@@ -52,7 +52,7 @@ export async function settleSuspects(
     deletedCount = looked.deletedCount;
     settling = await judgeSuspects(context, table, { consent, ...looked });
   }
-  const { hold, known, count, missingCount } = settling;
+  const { hold, known, missingCount } = settling;
   if (hold !== null) {
     if (isResumed) return { deletedCount, held: null };
     const held = holdError(table, { hold, missingCount, rowCount: known.rowCount });
@@ -62,8 +62,7 @@ export async function settleSuspects(
     });
     return { deletedCount, held };
   }
-  const looked =
-    count === 0 ? { deletedCount: 0, isSettled: true } : await lookUp(context, table, { next, counts, ...settling });
+  const looked = await lookUp(context, table, { next, counts, ...settling });
   const outcome = { deletedCount: deletedCount + looked.deletedCount, held: null };
   const isKnown = !known.isHeld && !known.identityChanged && !known.isOtherFilter;
   if (!looked.isSettled || isKnown) return outcome;
@@ -82,56 +81,55 @@ function isRequestedFirst({ hold, known, missingCount }: Settling): boolean {
   return hold === 'narrowed' && !known.isHeld && missingCount <= FIRST_LOOKUPS_MAX;
 }
 
-interface Settling {
-  readonly known: ReturnType<typeof readGuarded>;
-  readonly count: number;
+interface Settling extends Guard {
   /** Suspects that are here, and on no page. */
   readonly missingCount: number;
   /** Why they wait for a person; null if they may all go. */
   readonly hold: DeletionHold | null;
-  /** Whether so many may be deleted, or may leave the filter. */
-  readonly mayGo: (count: number) => boolean;
-  readonly mayLeave: (count: number) => boolean;
 }
 
 /** Judges suspects that were not seen since. `stayingCount` of them stay for an edit; rows that this sweep deleted before count as missing. */
 async function judgeSuspects(
   context: PullContext,
   table: PreparedTable,
-  { consent, stayingCount, deletedCount }: { readonly consent: number } & Omit<SuspectCounts, 'isSettled'>,
+  { stayingCount, ...allowed }: { readonly consent: number } & Omit<SuspectCounts, 'isSettled'>,
 ): Promise<Settling> {
-  const { replica, settings } = context;
+  const { replica } = context;
   const { target } = table;
-  const left =
-    countSuspects(replica, target.id) === 0
-      ? { count: 0, missingCount: 0 }
-      : await replica.write(`Looking for the missing rows of ${target.localName}`, (tx) =>
-          clearSeenSuspects(tx, confirmedRows(table)),
-        );
-  const { count } = left;
-  const missingCount = Math.max(0, left.missingCount - stayingCount);
+  const leftCount = hasSuspects(replica, target.id)
+    ? await replica.write(`Looking for the missing rows of ${target.localName}`, (tx) =>
+        clearSeenSuspects(tx, confirmedRows(table)),
+      )
+    : 0;
+  const missingCount = Math.max(0, leftCount - stayingCount);
+  const guard = guardOf(context, table, allowed);
+  return { ...guard, missingCount, hold: guard.judge(missingCount) };
+}
+
+type Guard = ReturnType<typeof guardOf>;
+
+/** The guard of a table of which `deletedCount` rows were deleted before; a person agreed to lose `consent`. */
+function guardOf(
+  { replica, settings: { maxDeletePercent } }: PullContext,
+  table: PreparedTable,
+  { consent, deletedCount }: { readonly consent: number; readonly deletedCount: number },
+) {
   const known = readGuarded(replica, table);
-  const rowCount = known.rowCount + deletedCount;
-  const { maxDeletePercent } = settings;
-  const judge = (missing: number, rules: Partial<DeletionFacts>): DeletionHold | null => {
-    const missingOfAll = missing === 0 ? 0 : missing + deletedCount;
-    return judgeDeletion({
+  const judge = (missing: number, rules: Partial<DeletionFacts> = {}): DeletionHold | null =>
+    judgeDeletion({
       ...known,
-      rowCount,
+      rowCount: known.rowCount + deletedCount,
       maxDeletePercent,
-      missingCount: missingOfAll,
+      missingCount: missing === 0 ? 0 : missing + deletedCount,
       confirmed: missing <= consent,
       ...rules,
     });
-  };
   return {
     known,
-    count,
-    missingCount,
-    hold: judge(missingCount, {}),
+    judge,
     // Suspects on a page that was read before they became suspects may be gone too, so they can outnumber the missing rows.
-    mayGo: (gone) => judge(gone, { isNarrowed: false }) === null,
-    mayLeave: (leaving) => judge(leaving, { maxDeletePercent: PERCENT_MAX }) === null,
+    mayGo: (gone: number) => judge(gone, { isNarrowed: false }) === null,
+    mayLeave: (leaving: number) => judge(leaving, { maxDeletePercent: PERCENT_MAX }) === null,
   };
 }
 
@@ -153,16 +151,11 @@ export async function proveDeletes(
   table: PreparedTable,
   { ids, counts }: { readonly ids: readonly number[]; readonly counts: SweepCounts },
 ): Promise<number | null> {
-  const { replica, settings } = context;
-  const facts = { ...readGuarded(replica, table), confirmed: false };
-  const isAllowed = (missingCount: number, rules: Pick<DeletionFacts, 'maxDeletePercent' | 'isNarrowed'>): boolean =>
-    judgeDeletion({ ...facts, missingCount, ...rules }) === null;
   const ordered = ids.toSorted((a, b) => a - b);
   const { deletedCount, isSettled } = await lookUp(context, table, {
     counts,
     next: (after) => ordered.filter((row) => row > after).slice(0, BATCH_ROWS),
-    mayGo: (count) => isAllowed(count, { maxDeletePercent: settings.maxDeletePercent, isNarrowed: false }),
-    mayLeave: (count) => isAllowed(count, { maxDeletePercent: PERCENT_MAX, isNarrowed: facts.isNarrowed }),
+    ...guardOf(context, table, { consent: 0, deletedCount: 0 }),
     isOutsideOfSweep: true,
   });
   return isSettled ? deletedCount : null;

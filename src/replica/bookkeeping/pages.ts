@@ -8,7 +8,6 @@
 import { must } from '../../base/assert.ts';
 import { ident, sql } from '../../base/sql.ts';
 import {
-  countSuspects,
   hasSuspects,
   clearSeen,
   clearSuspects,
@@ -169,26 +168,21 @@ export function dropPagesFrom(tx: Tx, tableId: number, { window, page }: PagePla
   }
 }
 
-/** Suspects that remain after a sweep: all of them, and those that are here, but on no page. */
-export interface RemainingSuspects {
-  readonly count: number;
-  readonly missingCount: number;
-}
-
-/** Forgets suspects that a later page shows. Those on an older page remain, and its ETag goes: the table may hold what a former page said. */
-export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget): RemainingSuspects {
-  if (countSuspects(tx, tableId) === 0) return { count: 0, missingCount: 0 };
+/**
+ * Forgets suspects that a later page shows. Those on an older page remain, and its ETag goes: the table may hold what a former page said. Returns how
+ * many of the others are here.
+ */
+export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget): number {
+  if (!hasSuspects(tx, tableId)) return 0;
   clearSeen(tx, tableId);
-  const count = countSuspects(tx, tableId);
-  if (count === 0) return { count, missingCount: 0 };
+  if (!hasSuspects(tx, tableId)) return 0;
   tx.prepare(
     sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ? AND ("window", page) IN (SELECT p."window", p.page FROM ${SEEN_SUSPECTS})`,
   ).run(tableId, tableId);
   // What is here no more cannot be deleted here: a push deleted it, or another client.
   const text = sql`SELECT count(*) FROM _rowsync_suspects gone JOIN ${ident(localName)} here ON here._id = gone.row_id
           WHERE gone.table_id = ? AND gone.row_id NOT IN (SELECT s.row_id FROM ${SEEN_SUSPECTS})`;
-  const missingCount = queryNumber(tx, text, [tableId, tableId]);
-  return { count, missingCount };
+  return queryNumber(tx, text, [tableId, tableId]);
 }
 
 /** How many rows the origin must have, where none came and none went: those that it confirmed, and those that could not be read. */
