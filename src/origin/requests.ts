@@ -281,16 +281,10 @@ export class Requests {
       result.kind === 'fault' ? this.#faultFailure(attempted, result) : readDocument(result, read, reading);
     if (answer.kind === 'ok') return { kind: 'done', value: answer.value };
     assert(answer.kind === 'failed', 'a change is never conditional');
-    const end: ChangeEnd =
-      result.kind === 'fault'
-        ? result
-        : {
-            kind: 'answer',
-            status: result.status,
-            hasDescriptor: descriptorOf(result, reading) !== undefined,
-            isPage: answer.error.code === 'origin.notApi',
-          };
-    const verdict = verdictOnChange(end);
+    const verdict = verdictOnChange(result, {
+      hasDescriptor: result.kind === 'answer' && descriptorOf(result, reading) !== undefined,
+      isPage: answer.error.code === 'origin.notApi',
+    });
     if (verdict === 'unknown') return unknownOutcomeFailure(attempted, answer);
     return verdict === 'again' ? answer : { ...answer, isTransient: false };
   }
@@ -420,18 +414,6 @@ function withAttempts(error: RowsyncError, attemptCount: number): RowsyncError {
   return new RowsyncError(kind, code, { message, hint, cause, refusal });
 }
 
-/** How a request ended, as far as it matters here. */
-type ChangeEnd =
-  | { readonly kind: 'fault'; readonly isSent: boolean }
-  | {
-      readonly kind: 'answer';
-      readonly status: number;
-      /** Whether the API's own words came with it. */
-      readonly hasDescriptor: boolean;
-      /** Whether another client's page came with it. */
-      readonly isPage: boolean;
-    };
-
 /**
  * `refused`: nothing happened, and the same request would be refused again · `again`: nothing happened, and the same request may succeed later ·
  * `unknown`: it may have happened.
@@ -441,10 +423,13 @@ type ChangeVerdict = 'refused' | 'again' | 'unknown';
 /** Redirects that ask for the same request at another address (RFC 9110, 15.4; 301 is never followed with a change here). */
 const NOT_ACTED_ON: ReadonlySet<number> = new Set([301, 307, 308]);
 
-/** What is certain of a change that was not answered with readable statuses of its rows. */
-export function verdictOnChange(end: ChangeEnd): ChangeVerdict {
+/** What is certain of a change without readable statuses of its rows: with the API's own words (`hasDescriptor`), or a page that is not the API's. */
+export function verdictOnChange(
+  end: Pick<TransportFault, 'kind' | 'isSent'> | Pick<WireAnswer, 'kind' | 'status'>,
+  { hasDescriptor, isPage }: { readonly hasDescriptor: boolean; readonly isPage: boolean },
+): ChangeVerdict {
   if (end.kind === 'fault') return end.isSent ? 'unknown' : 'again';
-  const { status, hasDescriptor, isPage } = end;
+  const { status } = end;
   if (status === 429 || (status === 503 && hasDescriptor)) return 'again';
   if ((status >= 400 && status < 500 && !isPage) || NOT_ACTED_ON.has(status)) return 'refused';
   return 'unknown';

@@ -3,13 +3,15 @@ import { describe, expect, test } from 'vitest';
 
 import { verdictOnChange } from '../../src/origin/requests.ts';
 
+const NOTHING = { hasDescriptor: false, isPage: false };
+
 describe('a change that was', () => {
   test('never sent may be sent', () => {
-    expect(verdictOnChange({ kind: 'fault', isSent: false })).toBe('again');
+    expect(verdictOnChange({ kind: 'fault', isSent: false }, NOTHING)).toBe('again');
   });
 
   test('sent and not answered may have happened', () => {
-    expect(verdictOnChange({ kind: 'fault', isSent: true })).toBe('unknown');
+    expect(verdictOnChange({ kind: 'fault', isSent: true }, NOTHING)).toBe('unknown');
   });
 
   test.each([
@@ -46,8 +48,8 @@ describe('a change that was', () => {
     [504, 'unknown', 'unknown'],
     [599, 'unknown', 'unknown'],
   ] as const)('answered %i: %s with a descriptor, %s without', (status, withDescriptor, without) => {
-    expect(verdictOnChange({ kind: 'answer', status, hasDescriptor: true, isPage: false })).toBe(withDescriptor);
-    expect(verdictOnChange({ kind: 'answer', status, hasDescriptor: false, isPage: false })).toBe(without);
+    expect(verdictOnChange({ kind: 'answer', status }, { hasDescriptor: true, isPage: false })).toBe(withDescriptor);
+    expect(verdictOnChange({ kind: 'answer', status }, { hasDescriptor: false, isPage: false })).toBe(without);
   });
 
   test.each([
@@ -57,6 +59,6 @@ describe('a change that was', () => {
     [429, 'again'],
     [503, 'unknown'],
   ] as const)('answered %i by a page of somebody else: %s', (status, verdict) => {
-    expect(verdictOnChange({ kind: 'answer', status, hasDescriptor: false, isPage: true })).toBe(verdict);
+    expect(verdictOnChange({ kind: 'answer', status }, { hasDescriptor: false, isPage: true })).toBe(verdict);
   });
 });
