@@ -25,9 +25,9 @@ export class PageCursor {
   readonly #known: number[];
   readonly #start: CursorStart;
   readonly #windowPages: number;
-  /** The page that is still to be requested before earlier ones; null for none. */
-  #early: number | null;
-  readonly #asked = new Set<number>();
+  /** The page that is requested before earlier ones; null for none. */
+  readonly #early: number | null;
+  #isEarlyAsked = false;
   /** The next page after all known ones. */
   #fresh: number;
   /** The highest page seen full, -1 before the first. */
@@ -55,20 +55,14 @@ export class PageCursor {
     const known = this.#known.shift();
     if (known !== undefined && (known <= this.#end || this.#start.asksBehindEnd === true)) return known;
     this.#known.length = 0; // the rest lies behind the end as well
-    if (this.#early !== null && this.#fresh > 0) {
-      const early = this.#early;
-      this.#early = null;
-      if (early <= this.#end) return this.#take(early);
+    if (this.#early !== null && this.#fresh > 0 && !this.#isEarlyAsked) {
+      this.#isEarlyAsked = true;
+      if (this.#early <= this.#end) return this.#early;
     }
-    while (this.#asked.has(this.#fresh)) this.#fresh += 1;
+    if (this.#fresh === this.#early) this.#fresh += 1;
     if (this.#fresh > this.#end || !this.#mayAskFresh()) return null;
     this.#fresh += 1;
-    return this.#take(this.#fresh - 1);
-  }
-
-  #take(page: number): number {
-    this.#asked.add(page);
-    return page;
+    return this.#fresh - 1;
   }
 
   /** The first page always; after the known ones once the last of them is full, and not too far ahead of a full page. */

@@ -30,7 +30,12 @@ export async function* findRows(
   const { names } = requestedColumns(table);
   // Fewer, larger batches otherwise: a guard judges all deletes of a batch together.
   const countMax = table.pageRows < context.settings.pageRows ? table.pageRows : undefined;
-  for (const batch of context.origin.idBatches(ids, names, countMax))
+  // Another client made these ids up; the origin gives none such, and would refuse the request.
+  const foreign = ids.filter((id) => id < 1);
+  if (foreign.length > 0)
+    yield { ids: foreign, page: { rows: [], unreadable: [], ids: [] }, outside: [], gone: foreign };
+  const askable = ids.filter((id) => id > 0);
+  for (const batch of context.origin.idBatches(askable, names, countMax))
     yield { ids: batch, ...(await findBatch(context, table, batch)) };
 }
 

@@ -189,10 +189,7 @@ async function lookUp(
   let goneCount = 0;
   let outsideCount = 0;
   for (const block of blocksAbove(order.next, (id) => id)) {
-    const foreign = block.filter((id) => id < 1); // another client made them up; the origin would refuse the request
-    if (foreign.length > 0) tally.deletedCount += await deleteForeign(context, table, foreign);
-    const askable = block.filter((id) => id > 0);
-    for await (const { ids, page, ...found } of findRows(context, table, askable)) {
+    for await (const { ids, page, ...found } of findRows(context, table, block)) {
       if (found.gone.length + found.outside.length > 0) await requireSameCaller(context);
       const countHere = (rows: readonly number[]): number => readRowsById(replica, confirmedRows(table), rows).length;
       goneCount += countHere(found.gone);
@@ -226,14 +223,6 @@ async function requireSameCaller({ origin, replica, signal }: PullContext): Prom
     message: 'The calling user, its role, permissions or time zone changed while rows were read; none was deleted',
     hint: 'The next run reads the tables as the present user sees them, and deletes wait for a person.',
   });
-}
-
-/** Deletes rows with ids that no origin assigns, keeping their last values; returns how many. */
-async function deleteForeign(context: PullContext, table: PreparedTable, ids: readonly number[]): Promise<number> {
-  const why = { reason: 'the origin gives no such id', at: stampFromMs(context.clock.nowMs()) };
-  return context.replica.write(`Deleting rows of ${table.target.localName}`, (tx) =>
-    storeMissingRows(tx, table, ids, why),
-  );
 }
 
 function holdError(
