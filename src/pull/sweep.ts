@@ -9,6 +9,7 @@
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
+import type { RowsyncError } from '../base/errors.ts';
 import { finishSwitch } from '../capture/sync-mode.ts';
 import {
   createdColumn,
@@ -141,13 +142,10 @@ async function repairWindow(pass: Pass, { window, pages, isAlone }: JudgedWindow
   const verdict = judgePages(pages);
   const [page, ...others] = pages;
   const isOnly = isAlone && others.length === 0;
-  const behind = verdict.kind === 'whole' && isOnly && page !== undefined ? await findRowsBehind(pass, page) : null;
-  const step = planRepair({ verdict, isShort: behind !== null, round });
+  const short = verdict.kind === 'whole' && isOnly && page !== undefined ? await shortProblem(pass, page) : null;
+  const step = planRepair({ verdict, isShort: short !== null, round });
   if (step.kind === 'done') return false;
-  if (step.kind === 'giveUp') {
-    if (behind === null) throw movingRowsError(table.target.localName);
-    throw behind.isSamePage ? samePageError(table.address.name) : shortPageError(table, behind);
-  }
+  if (step.kind === 'giveUp') throw short ?? movingRowsError(table.target.localName);
   context.log.info('sweep.torn', { table: table.target.localName, page: step.from, round });
   await readPass(pass, { only: new Set([window]), from: step.from, kind: step.inFull ? 'repairInFull' : 'repair' });
   return true;
@@ -415,22 +413,14 @@ async function dropBehindEnd<P extends KnownPage & PageEdges>(pass: Pass, pages:
   return pages.filter(({ page }) => page <= end.page);
 }
 
-/** Rows that follow a page which looked like the last one. */
-interface RowsBehind {
-  readonly pageRowCount: number;
-  readonly followingCount: number;
-  /** Whether they begin with the row with which the page itself began. */
-  readonly isSamePage: boolean;
-}
-
 /** Asks once for rows after the only page of a table: a page cut short would look like its end. Several pages prove that they are full. */
-async function findRowsBehind(pass: Pass, last: KnownPage): Promise<RowsBehind | null> {
+async function shortProblem(pass: Pass, last: KnownPage): Promise<RowsyncError | null> {
   const { context, table } = pass;
   if (last.rowCount === 0 || readTable(context.replica, table.target.id).endProven) return null;
   const skip = pageSkip(last.page, table.pageRows) + last.rowCount;
   const request = { table: table.address, columns: table.shapes, query: { ...pageQuery(pass, last), skip } };
   const { ids } = (await context.origin.select(request, { signal: context.signal })).value;
   if (ids.length === 0) return null;
-  const isSamePage = ids[0] === last.firstId;
-  return { pageRowCount: last.rowCount, followingCount: ids.length, isSamePage };
+  if (ids[0] === last.firstId) return samePageError(table.address.name);
+  return shortPageError(table, { pageRowCount: last.rowCount, followingCount: ids.length });
 }
