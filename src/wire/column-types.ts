@@ -19,9 +19,6 @@ export type Given = Exclude<Value, null>;
 /** Turns a parsed JSON value, or the text of an XML element, into a `Value`; undefined when it has no meaning for the type. */
 export type ValueReader = (raw: unknown) => Value | undefined;
 
-/** Turns a value into the text of an XML element, not escaped; in JSON it is a string unless its type says otherwise. */
-export type GivenWriter = (value: Given) => string;
-
 /** What the values of a type are. Types of one form hold each other's values: a change between them keeps the column. */
 export type ValueForm = 'text' | 'multiline' | 'checkbox' | 'number' | 'date' | 'time' | 'timestamp' | 'file';
 
@@ -43,7 +40,8 @@ interface Wire {
   readonly readOutput: ValueReader;
   /** The text of an element means the same with spaces around it; in types without this, every character counts. */
   readonly readXmlText?: (text: string, read: ValueReader) => Value | undefined;
-  readonly writeInput: (zone: string) => GivenWriter;
+  /** The text of an XML element, not escaped, or of a string in JSON. */
+  readonly writeInput: (value: Given, zone: string) => string;
   /** Whether JSON has the text without quotes, as a number or a boolean. */
   readonly isJsonLiteral?: boolean;
 }
@@ -152,7 +150,7 @@ const TEXT: TypeRules = {
   isTakenAs: (sent, there) => sent === '' && there === null,
   filterLiteral: (value) => textLiteral(String(value)),
   readOutput: readText,
-  writeInput: () => String,
+  writeInput: (value) => String(value),
 };
 
 /** In formulas a type of its own: a filter that compares it with a text would be refused. */
@@ -225,7 +223,7 @@ const NUMERIC: TypeRules = {
   filterLiteral: (value) =>
     !isNumber(value) || typeof value === 'boolean' || isTooLong(value) ? null : numberLiteral(value),
   readOutput: readNumeric,
-  writeInput: () => numericToPlain,
+  writeInput: (value) => numericToPlain(value),
   isJsonLiteral: true,
   readXmlText: trimmed,
 };
@@ -290,7 +288,7 @@ const TIMESTAMP: TypeRules = {
   readOutput: ofText(utcFromOffsetText),
   // Both formats show whole seconds.
   isTakenAs: (sent, there) => typeof sent === 'string' && withoutFraction(sent) === there,
-  writeInput: (zone) => (value) => inputTextFromUtc(String(value), zone),
+  writeInput: (value, zone) => inputTextFromUtc(String(value), zone),
   readXmlText: trimmed,
 };
 

@@ -7,7 +7,6 @@ import { TYPE_RULES } from './column-types.ts';
 import { ExactNumber } from './exact-json.ts';
 import { integerFrom, isObject, readArray, readError, readObject, unexpected, type ErrorDescriptor } from './json.ts';
 import type { ColumnShape, ColumnType, Value } from './schema.ts';
-import { writeInput, type ValueWriter } from './values.ts';
 
 /** One cell of a write; the value of an attachment column is `cid:<content id>`. */
 export interface OutgoingCell extends ColumnShape {
@@ -57,14 +56,19 @@ export function unsendable(message: string, hint = 'Nothing was sent. Correct th
   return new RowsyncError('originRefused', 'origin.unsendable', { message, hint });
 }
 
+/** A value as the write methods take it, as JSON text; `zone` is the calling user's. */
+export function inputJson(type: ColumnType, value: Value, zone: string): string {
+  if (value === null) return 'null';
+  const { isJsonLiteral, writeInput } = TYPE_RULES[type];
+  const text = writeInput(value, zone);
+  return isJsonLiteral === true ? text : JSON.stringify(text);
+}
+
 /** Writes the rows of a JSON body, for a user in `zone`. @throws RowsyncError `origin.unsendable`. */
 export function writeInputRows(rows: readonly OutgoingRow[], zone: string): string {
   checkInputRows(rows);
-  const writers = new Map<ColumnType, ValueWriter>();
   const cellText = ({ name, type, value }: OutgoingCell): string => {
-    let write = writers.get(type);
-    if (write === undefined) writers.set(type, (write = writeInput(type, zone)));
-    return `${JSON.stringify(name)}:${write(value)}`;
+    return `${JSON.stringify(name)}:${inputJson(type, value, zone)}`;
   };
   const texts = rows.map(({ id, cells }) => {
     const fields = cells.map(cellText);

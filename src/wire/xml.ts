@@ -9,9 +9,10 @@
 import { XMLBuilder } from 'fast-xml-parser';
 
 import { RowsyncError } from '../base/errors.ts';
+import { TYPE_RULES } from './column-types.ts';
 import { WireFault } from './fault.ts';
 import * as json from './json.ts';
-import type { ColumnType, JsonObject } from './schema.ts';
+import type { JsonObject } from './schema.ts';
 import { checkInputRows, rowIdFrom, unsendable, type OutgoingCell, type OutgoingRow } from './writes.ts';
 import { whyUnreadable } from './unreadable.ts';
 import { elementFromName, nameFromElement } from './xml-names.ts';
@@ -24,7 +25,7 @@ import {
   type XmlAttribute,
   type XmlElement,
 } from './xml-tree.ts';
-import { readXmlOutput, writeXmlInput, type XmlValueWriter } from './values.ts';
+import { readXmlOutput } from './values.ts';
 
 /** Begins every document. */
 export const DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
@@ -156,11 +157,8 @@ const BUILDER = new XMLBuilder({
  */
 export function writeXmlInputRows(rows: readonly OutgoingRow[], zone: string): string {
   checkInputRows(rows);
-  const writers = new Map<ColumnType, XmlValueWriter>();
   const cellNode = ({ name, type, value }: OutgoingCell): XmlNode => {
-    let write = writers.get(type);
-    if (write === undefined) writers.set(type, (write = writeXmlInput(type, zone)));
-    const text = write(value) ?? '';
+    const text = value === null ? '' : TYPE_RULES[type].writeInput(value, zone);
     if (!isXmlText(text)) {
       const complaint = `a value of the column "${name}" has characters that XML cannot carry`;
       throw unsendable(complaint, 'Remove the control characters from the text, or set origin.format to json.');

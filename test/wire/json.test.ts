@@ -19,7 +19,7 @@ import {
   readUser,
 } from '../../src/wire/json.ts';
 import { COLUMN_TYPES, type ColumnShape, type Row } from '../../src/wire/schema.ts';
-import { writeInput } from '../../src/wire/values.ts';
+import { inputJson } from '../../src/wire/writes.ts';
 import { rowsWriter, writeDatabase, writeError, writeTable, writeUser } from '../../src/sandbox/wire/json-answers.ts';
 import { readInput } from '../../src/sandbox/wire/value-forms.ts';
 import { WIRE_FORMATS } from '../../src/wire/format.ts';
@@ -336,7 +336,7 @@ describe('rows', () => {
     const values = [...(ROWS[0]?.values ?? [])].with(13, 'cid:part-1');
 
     const cells = EVERY_TYPE.map(
-      ({ name, type }, index) => `${JSON.stringify(name)}:${writeInput(type, PARIS)(values[index] ?? null)}`,
+      ({ name, type }, index) => `${JSON.stringify(name)}:${inputJson(type, values[index] ?? null, PARIS)}`,
     );
 
     expect(`{${cells.join(',')}}`).toBe(golden('upsert'));

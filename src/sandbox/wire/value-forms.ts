@@ -2,11 +2,20 @@
  * One value of one column as the sandbox reads it from a write and writes it in an answer (specification 2.4), in JSON and in XML. It is the form that the
  * client uses in the other direction, but for the types that are named here. In XML an answer has six decimals, rounded half away from zero.
  */
-import { ofText, TYPE_RULES, withoutFraction, type GivenWriter, type ValueReader } from '../../wire/column-types.ts';
+import { ofText, TYPE_RULES, withoutFraction, type Given, type ValueReader } from '../../wire/column-types.ts';
 import { numericToPlain, type Numeric } from '../../wire/decimal.ts';
 import type { ColumnType, Value } from '../../wire/schema.ts';
-import { jsonWriterOf, xmlReaderOf, type ValueWriter, type XmlValueWriter } from '../../wire/values.ts';
+import { xmlReaderOf } from '../../wire/values.ts';
 import { isDate, isTimeOfDay, offsetTextFromUtc, utcFromInputText } from '../../wire/time-zones.ts';
+
+/** Turns a value into the text of an XML element, not escaped; in JSON it is a string unless its type says otherwise. */
+type GivenWriter = (value: Given) => string;
+
+/** Turns a `Value` into JSON text. */
+export type ValueWriter = (value: Value) => string;
+
+/** Turns a `Value` into element text, not escaped; null for a null element. */
+export type XmlValueWriter = (value: Value) => string | null;
 
 type ByType<T> = Readonly<Partial<Record<ColumnType, (zone: string) => T>>>;
 
@@ -43,13 +52,19 @@ export function readXmlInput(type: ColumnType, zone: string): ValueReader {
 
 /** Writes a value as Select and Retrieve send it, as JSON text; `zone` is the calling user's. */
 export function writeOutput(type: ColumnType, zone: string): ValueWriter {
-  return jsonWriterOf(type, WRITERS[type]?.(zone) ?? TYPE_RULES[type].writeInput(zone));
+  const write = writerOf(WRITERS, type, zone);
+  if (TYPE_RULES[type].isJsonLiteral === true) return (value) => (value === null ? 'null' : write(value));
+  return (value) => (value === null ? 'null' : JSON.stringify(write(value)));
 }
 
 /** Writes element text as Select and Retrieve send it; `zone` is the calling user's. */
 export function writeXmlOutput(type: ColumnType, zone: string): XmlValueWriter {
-  const write = XML_WRITERS[type]?.(zone) ?? TYPE_RULES[type].writeInput(zone);
+  const write = writerOf(XML_WRITERS, type, zone);
   return (value) => (value === null ? null : write(value));
+}
+
+function writerOf(writers: ByType<GivenWriter>, type: ColumnType, zone: string): GivenWriter {
+  return writers[type]?.(zone) ?? ((value) => TYPE_RULES[type].writeInput(value, zone));
 }
 
 function withLineEnds(value: Exclude<Value, null>): string {
