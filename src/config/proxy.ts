@@ -35,21 +35,17 @@ function proxyOfEnvironment(url: URL, sources: SecretSources): ProxySettings | n
   const text = named(variable).trim();
   if (text === '' || isExcepted(url, named('NO_PROXY'))) return null;
   const address = URL.parse(text.includes('://') ? text : `http://${text}`);
-  const parts = address === null ? null : loginOf(address);
-  if (address !== null && parts !== null && /^https?:$/.test(address.protocol))
-    return { url: address.origin, login: parts.login };
+  if (address !== null && /^https?:$/.test(address.protocol)) {
+    const { origin, username, password } = address;
+    if (username === '') return { url: origin, login: null };
+    try {
+      return { url: origin, login: { user: decodeURIComponent(username), password: decodeURIComponent(password) } };
+    } catch {
+      // A percent sign that escapes nothing.
+    }
+  }
   const complaint = `finds no address of a proxy in the environment variable ${variable}: http://HOST:PORT is one`;
   return sources.refuse(['origin', 'proxy'], complaint);
-}
-
-/** The login in an address, as variables of the environment have it; null where it cannot be read. */
-function loginOf({ username, password }: URL): { readonly login: ProxySettings['login'] } | null {
-  if (username === '') return { login: null };
-  try {
-    return { login: { user: decodeURIComponent(username), password: decodeURIComponent(password) } };
-  } catch {
-    return null; // a percent sign that escapes nothing
-  }
 }
 
 /**

@@ -37,11 +37,15 @@ export function parseYaml(file: string, text: string): ParsedFile {
   if (faults.length === 0) {
     try {
       const values: unknown = document.toJS({ maxAliasCount: ALIASES_MAX });
-      if (!isEndless(values, new Set())) return { document, lines, values };
-      faults.push({ line: 1, complaint: 'an alias (*name) is inside of what its anchor (&name) names' });
-    } catch {
+      JSON.stringify(values); // finds what contains itself
+      return { document, lines, values };
+    } catch (thrown) {
       // The parser leaves it to this step to resolve aliases, and says no more than that it failed.
-      faults.push({ line: 1, complaint: 'an alias (*name) has no anchor (&name) before it, or there are too many' });
+      const complaint =
+        thrown instanceof TypeError
+          ? 'an alias (*name) is inside of what its anchor (&name) names'
+          : 'an alias (*name) has no anchor (&name) before it, or there are too many';
+      faults.push({ line: 1, complaint });
     }
   }
   // One fault makes the parser stumble over the rest of its line.
@@ -57,14 +61,4 @@ function keyText(key: unknown): string | null {
   if (!isScalar(key)) return null;
   const { value, source } = key;
   return (typeof value === 'string' ? value : (source ?? String(value))).normalize('NFC');
-}
-
-/** Whether a value contains itself. `around` are the values that it is in. */
-function isEndless(value: unknown, around: Set<unknown>): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (around.has(value)) return true;
-  around.add(value);
-  const found = Object.values(value).some((part) => isEndless(part, around));
-  around.delete(value);
-  return found;
 }
