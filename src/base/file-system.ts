@@ -95,12 +95,8 @@ export const systemFiles: FileSystem = {
   rename: (from, to) => rename(from, to),
   remove: (path) => rm(path, { recursive: true, force: true }),
   sync: async (path) => {
-    const handle = await open(path, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await using handle = await open(path, 'r');
+    await handle.sync();
   },
   lookAt: (path) => {
     const facts = statSync(path);

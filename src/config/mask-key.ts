@@ -2,7 +2,7 @@
  * The key for hashing values: a separate secret file, made when it is first needed. With the key, values can be tried until one has a given hash, so a
  * key that another user may know is refused. The key gets into no message (I16).
  */
-import { closeSync, fsyncSync, lstatSync, openSync, statSync, writeSync } from 'node:fs';
+import { lstatSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import { isSystemdCredential, processEnvironment, readNamedSecret, SecretSources, systemCode } from './secrets.ts';
@@ -32,7 +32,8 @@ export function maskKeyProblem(path: string): string | null {
 
 /** The key in a file, which is made if it is missing. @throws RowsyncError `config.maskKey` for a key that others may know, `config.secret`. */
 export function maskKey(path: string): string {
-  makeKey(path);
+  // Nothing is made through a link that leads nowhere.
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) makeKey(path);
   const refused = maskKeyProblem(path);
   if (refused !== null) {
     throw new RowsyncError('config', 'config.maskKey', {
@@ -59,16 +60,9 @@ function readKey(path: string): { readonly key: string | null; readonly complain
   return { key: secret !== null && secret.length >= KEY_CHARS_MIN ? secret : null, complaint };
 }
 
-/** Makes a key where there is nothing, not even a link that leads nowhere. */
 function makeKey(path: string): void {
   try {
-    const file = openSync(path, 'wx', 0o600);
-    try {
-      writeSync(file, newMaskKey());
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    writeFileSync(path, newMaskKey(), { flag: 'wx', mode: 0o600, flush: true });
   } catch (thrown) {
     const code = systemCode(thrown);
     if (code !== 'EEXIST') throw secretError(`replica.maskKeyFile: ${path} cannot be made (${code})`);
