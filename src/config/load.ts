@@ -15,7 +15,6 @@ import { addedJobs, optionsSchema, type ExtraSettings, type OptionSection, type 
 import { describeProblems, problemsFromIssues, type ConfigProblem } from './config-errors.ts';
 import {
   expandVariables,
-  hiddenProblem,
   processEnvironment,
   readCredentials,
   SecretSources,
@@ -118,7 +117,6 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
         return [{ key, ...readSection(parsedOptions[key], context) }];
       });
   const otherProblems = [
-    ...keyProblems(values, []),
     ...expanded.problems,
     ...(parsed.success ? read.flatMap((section) => section.problems ?? []) : problemsFromIssues(parsed.error.issues)),
   ];
@@ -159,17 +157,6 @@ function readConfigFile(file: string): string {
   throw new RowsyncError('config', 'config.missing', {
     message: `${file} is not a configuration file: it is not a plain file, or larger than ${CONFIG_BYTES_MAX} bytes`,
     hint: 'Name the YAML file with --config FILE.',
-  });
-}
-
-/** A key that JavaScript objects give a meaning of their own would be dropped without a message. */
-function keyProblems(values: unknown, path: ConfigProblem['path']): readonly ConfigProblem[] {
-  if (typeof values !== 'object' || values === null) return [];
-  return Object.entries(values).flatMap(([key, value]): readonly ConfigProblem[] => {
-    const complaint = 'cannot be used as a key; for a table of this name, write a pattern such as __proto*';
-    return key === '__proto__'
-      ? [hiddenProblem([...path, key], complaint)]
-      : keyProblems(value, [...path, Array.isArray(values) ? Number(key) : key]);
   });
 }
 

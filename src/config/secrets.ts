@@ -27,11 +27,13 @@ const OTHERS_MODE = 0o077;
 /** A secret in the file: one environment variable and nothing else. */
 export const SECRET_REFERENCE = /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/;
 
+const PROTO_COMPLAINT = 'cannot be used as a key; for a table of this name, write a pattern such as __proto*';
+
 const VARIABLE = /\$(\$)?\{([^}]*)\}/g;
 
 /**
  * Replaces `${NAME}` in every text of the file by the environment variable, or by the text after `:-` if the variable is not set, as in a shell.
- * `$${` means a plain `${`. Keys are left as they are. A variable that is not set and has nothing behind it is a problem.
+ * `$${` means a plain `${`. Keys are left as they are. A variable that is not set and has nothing behind it is a problem, and so is a key that cannot be one.
  */
 export function expandVariables(
   values: unknown,
@@ -56,6 +58,8 @@ export function expandVariables(
     return Object.fromEntries(
       Object.entries(value).map(([key, item]) => {
         const itemPath = [...path, key];
+        // JavaScript objects give this key a meaning of their own, and validation would drop it without a message.
+        if (key === '__proto__') problems.push(hiddenProblem(itemPath, PROTO_COMPLAINT));
         // A secret is put in by readCredentials, so that it is nowhere else.
         return [key, isSecretReference(itemPath) || isOtherSecret(itemPath) ? item : expand(item, itemPath)];
       }),
