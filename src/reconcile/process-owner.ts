@@ -2,6 +2,7 @@
  * Who root becomes before it works on a replica. It is decided from the folders that lead to the file. A file in a shared folder can be exchanged
  * by everyone who may write there, the folder itself only by its owner. Pure.
  */
+import { RowsyncError } from '../base/errors.ts';
 
 /** What the file system says of one part of a path. */
 export interface PathPart {
@@ -18,27 +19,22 @@ export interface Owner {
   readonly gid: number;
 }
 
-/** Root stays root, becomes an owner, or does not work there at all. */
-export type OwnerDecision =
-  | { readonly kind: 'stay' }
-  | { readonly kind: 'become'; readonly owner: Owner }
-  | { readonly kind: 'refuse'; readonly message: string; readonly hint: string };
-
 /**
  * Decides by the parts from `/` down to the replica, or to the last one that exists. A link of root is followed by the parts of its target; any
- * other link is the last part. The first owner that is not root owns all that follows.
+ * other link is the last part. The first owner that is not root owns all that follows. Null if root stays root.
+ * @throws RowsyncError `replica.path` where it must not work at all.
  */
-export function decideOwner(parts: readonly PathPart[]): OwnerDecision {
+export function decideOwner(parts: readonly PathPart[]): Owner | null {
   const first = parts.findIndex(({ uid }) => uid !== 0);
   const owner = parts[first];
-  if (owner === undefined) return { kind: 'stay' };
+  if (owner === undefined) return null;
   const above = parts[first - 1];
   // What is in a sticky folder can be exchanged by its owner alone.
-  if (above !== undefined && mayOthersWrite(above) && (above.mode & 0o1000) === 0) return refusePlanted(owner, above);
+  if (above !== undefined && mayOthersWrite(above) && (above.mode & 0o1000) === 0) throw plantedError(owner, above);
   const foreign = parts.slice(first).find(({ uid, kind }) => uid !== owner.uid && (uid !== 0 || kind === 'file'));
-  if (foreign !== undefined) return refuseForeign(foreign, owner);
+  if (foreign !== undefined) throw foreignError(foreign, owner);
   const { gid } = parts.findLast(({ uid, kind }) => uid === owner.uid && kind === 'folder') ?? owner;
-  return { kind: 'become', owner: { uid: owner.uid, gid } };
+  return { uid: owner.uid, gid };
 }
 
 /** Whether others than root may put something into a folder of root. */
@@ -46,18 +42,16 @@ export function mayOthersWrite({ mode, gid }: Pick<PathPart, 'mode' | 'gid'>): b
   return (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== 0);
 }
 
-function refusePlanted({ path, uid }: PathPart, above: PathPart): OwnerDecision {
-  return {
-    kind: 'refuse',
+function plantedError({ path, uid }: PathPart, above: PathPart): RowsyncError {
+  return new RowsyncError('replica', 'replica.path', {
     message: `${path} belongs to the user ${uid}, and everyone who may write ${above.path} can have put it there: root does not work on it`,
     hint: `Give ${above.path} to the user that rowsync runs as (chown), or run the command as that user.`,
-  };
+  });
 }
 
-function refuseForeign({ path, uid }: PathPart, owner: PathPart): OwnerDecision {
-  return {
-    kind: 'refuse',
+function foreignError({ path, uid }: PathPart, owner: PathPart): RowsyncError {
+  return new RowsyncError('replica', 'replica.path', {
     message: `${path} belongs to the user ${uid}, but ${owner.path} to the user ${owner.uid}: somebody may have put it there, so root does not work on it`,
     hint: `Look whose file it is. If it is the replica, give it back (chown ${owner.uid}:${owner.gid}), or run the command as the user that rowsync runs as.`,
-  };
+  });
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { decideOwner, type PathPart } from '../../src/reconcile/process-owner.ts';
+import { RowsyncError } from '../../src/base/errors.ts';
+import { decideOwner, type Owner, type PathPart } from '../../src/reconcile/process-owner.ts';
 
 const ROWSYNC = 990;
 const MEMBER = 1001;
@@ -10,11 +11,20 @@ function part(path: string, uid: number, mode: number, kind: PathPart['kind'] = 
 
 const TOP = part('/', 0, 0o755);
 const SHARED = part('/srv', ROWSYNC, 0o2770);
-const BECOME = { kind: 'become', owner: { uid: ROWSYNC, gid: ROWSYNC } };
-const STAY = { kind: 'stay' };
-const REFUSE = { kind: 'refuse' };
+const BECOME = { uid: ROWSYNC, gid: ROWSYNC };
+const STAY = null;
+const REFUSE = 'replica.path';
 
-test.each<[string, readonly PathPart[], object]>([
+/** What is decided, or the code of the error. */
+function outcomeOf(parts: readonly PathPart[]): Owner | string | null {
+  try {
+    return decideOwner(parts);
+  } catch (thrown) {
+    return thrown instanceof RowsyncError ? thrown.code : String(thrown);
+  }
+}
+
+test.each<[string, readonly PathPart[], Owner | string | null]>([
   ['everything is root’s', [TOP, part('/data', 0, 0o755), part('/data/r.db', 0, 0o600, 'file')], STAY],
   [
     'everything is root’s, in an open folder',
@@ -75,15 +85,15 @@ test.each<[string, readonly PathPart[], object]>([
   ['a folder in one like /tmp', [TOP, part('/tmp', 0, 0o1777), part('/tmp/x', ROWSYNC, 0o700)], BECOME],
   ['the file of a user in a closed folder of root', [TOP, part('/srv/r.db', ROWSYNC, 0o600, 'file')], BECOME],
 ])('%s', (_what, parts, expected) => {
-  expect(decideOwner(parts)).toMatchObject(expected);
+  expect(outcomeOf(parts)).toEqual(expected);
 });
 
 test('the group is that of the folder, which its members share', () => {
   const folder = part('/srv', ROWSYNC, 0o2770, 'folder', 50);
 
   expect(decideOwner([TOP, folder, part('/srv/r.db', ROWSYNC, 0o660, 'file', 7)])).toEqual({
-    kind: 'become',
-    owner: { uid: ROWSYNC, gid: 50 },
+    uid: ROWSYNC,
+    gid: 50,
   });
 });
 
@@ -92,6 +102,6 @@ test('of several folders, the last one has the group', () => {
   const inner = part('/srv/main', ROWSYNC, 0o2770, 'folder', 60);
 
   expect(decideOwner([TOP, outer, inner, part('/srv/main/r.db', ROWSYNC, 0o660, 'file', 7)])).toMatchObject({
-    owner: { gid: 60 },
+    gid: 60,
   });
 });
