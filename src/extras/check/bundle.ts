@@ -5,6 +5,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { arch, platform, release, totalmem } from 'node:os';
 import { RowsyncError } from '../../base/errors.ts';
+import { answerAsJson } from '../../base/result-formats.ts';
 import { versionOf } from '../../cli/runtime/installation.ts';
 import { hearDaemon } from '../shared/daemon-client.ts';
 import type { Config } from '../../config/load.ts';
@@ -56,26 +57,15 @@ export function writeBundle(path: string, bundle: object): number {
   return Buffer.byteLength(text);
 }
 
-function answersOf(path: string): Readonly<Record<string, readonly object[]>> {
+function answersOf(path: string): Readonly<Record<string, unknown>> {
   try {
     using reader = openReader(path);
-    return Object.fromEntries(
-      Object.entries(QUERIES).map(([name, text]) => {
-        const { columns, rows } = reader.query(text);
-        return [
-          name,
-          [...rows].map((row) => Object.fromEntries(columns.map((column, index) => [column, plain(row[index])]))),
-        ];
-      }),
-    );
+    const answerOf = (text: string): unknown => JSON.parse([...answerAsJson(reader.query(text))].join(''));
+    return Object.fromEntries(Object.entries(QUERIES).map(([name, text]) => [name, answerOf(text)]));
   } catch (thrown) {
     if (thrown instanceof RowsyncError) return {};
     throw thrown;
   }
-}
-
-function plain(value: unknown): unknown {
-  return typeof value === 'bigint' ? Number(value) : value;
 }
 
 function sizeOf(path: string): number | null {

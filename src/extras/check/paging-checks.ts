@@ -333,7 +333,7 @@ async function checkFollow(parts: AnswerParts, tables: readonly TableDescriptor[
   const say = isAsked ? warn : (name: string, message: string) => ok(name, message);
   if (first === undefined) return say('follow', 'no table says when a row was changed', SHOW_STAMPS);
   const { table, column } = first;
-  const filter = `${columnReference(column.name)} >= ${timestampLiteral('1970-01-01T00:00:00Z')}`;
+  const filter = `${columnReference(column.name)} >= ${EVER}`;
   const columns = [{ name: column.name, type: columnType(column.type) }];
   const query = { columns: [column.name], sort: [{ column: column.name, descending: true }], filter, top: 1 };
   try {

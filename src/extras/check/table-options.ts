@@ -92,34 +92,30 @@ export function checkStoredFiles(reader: ReplicaReader, config: Config): readonl
   });
   const wanted = columns.filter(({ mode }) => mode !== 'none');
   if (wanted.length === 0) return [];
-  const some = (isMeant: (column: (typeof columns)[number]) => boolean, words: (names: string) => string): string[] => {
-    const names = wanted.filter(isMeant).map(({ name }) => name);
-    return names.length === 0 ? [] : [words(someOf(names, NAMES_MAX))];
-  };
+  const named = (isMeant: (column: (typeof columns)[number]) => boolean): readonly string[] =>
+    wanted.filter(isMeant).map(({ name }) => name);
+  const [all, latest] = [named(({ mode }) => mode === 'all'), named(({ mode }) => mode === 'latest')];
   const kinds = [
-    ...some(
-      ({ mode }) => mode === 'all',
-      (names) => `every revision of ${names}`,
-    ),
-    ...some(
-      ({ mode }) => mode === 'latest',
-      (names) => `the latest of ${names}`,
-    ),
+    ...ofSome(all, (names) => `every revision of ${names}`),
+    ...ofSome(latest, (names) => `the latest of ${names}`),
   ];
-  const listed = some(
-    ({ isListed }) => isListed,
-    (names) =>
-      `${names}: the origin does not show the revision there, so that each cell with a file costs a request in every pull`,
-  );
-  const withoutHistory = some(
-    ({ wished, mode }) => wished === 'all' && mode === 'latest',
-    (names) => `${names}: all revisions are wanted, but the column does not show its history`,
-  );
+  const listed = named(({ isListed }) => isListed);
+  const withoutHistory = named(({ wished, mode }) => wished === 'all' && mode === 'latest');
   return [
     ok('files', `${kinds.join('; ')}${listed.length === 0 ? '; found by the values of their cells' : ''}`),
-    ...listed.map((message) => warn('files', message, 'Write files: none for the tables whose files are not needed.')),
-    ...withoutHistory.map((message) =>
-      warn('files', message, 'Set "Allow See Revision History" for the column at the origin, or write files: latest.'),
+    ...ofSome(listed, (names) =>
+      warn(
+        'files',
+        `${names}: the origin does not show the revision there, so that each cell with a file costs a request in every pull`,
+        'Write files: none for the tables whose files are not needed.',
+      ),
+    ),
+    ...ofSome(withoutHistory, (names) =>
+      warn(
+        'files',
+        `${names}: all revisions are wanted, but the column does not show its history`,
+        'Set "Allow See Revision History" for the column at the origin, or write files: latest.',
+      ),
     ),
   ];
 }

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { asRowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
-import { durationText, plural } from '../../base/text.ts';
+import { durationText, plural, someOf } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import type { DaemonView } from '../../daemon/context.ts';
 import {
@@ -187,9 +187,8 @@ function readNames({ config, replica }: ReturnType<DaemonView['resources']>): Re
 
 function rungLines({ sinceBroughtMs }: Pick<Doorbell, 'sinceBroughtMs'>): readonly string[] {
   if (sinceBroughtMs.length === 0) return [];
-  const shown = sinceBroughtMs.slice(0, RUNG_TABLES_MAX).map(([table, ms]) => `${table} ${durationText(ms)} ago`);
-  const moreCount = sinceBroughtMs.length - shown.length;
-  return [`rung      ${shown.join(', ')}${moreCount === 0 ? '' : ` and ${moreCount} more`}`];
+  const tables = sinceBroughtMs.map(([table, ms]) => `${table} ${durationText(ms)} ago`);
+  return [`rung      ${someOf(tables, RUNG_TABLES_MAX)}`];
 }
 
 function ringsText(counts: Readonly<Record<'rung' | (typeof REASONS)[number], number>>, doorbell: Doorbell): string {

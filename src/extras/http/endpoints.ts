@@ -21,10 +21,8 @@ import { statfsSync, statSync } from 'node:fs';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readSinkStatus } from '../shared/sinks.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
-import { readAccount, type Surroundings } from '../../daemon/account-facts.ts';
+import { readAccount } from '../../daemon/account-facts.ts';
 import { metricsText } from './metrics.ts';
-import type { Resources } from '../../daemon/resources.ts';
-import { type DaemonState } from '../../daemon/state.ts';
 import { stateJson } from './state-json.ts';
 import { httpOf } from '../shared/http-settings.ts';
 
@@ -57,14 +55,8 @@ export async function openServer(address: ListenAddress, view: ServedDaemon): Pr
     isAlive: () => view.isAlive(),
     problems: seldom(() => view.problems(), clock),
     nowMs: () => clock.nowMs(),
-    status: async () => ({
-      progress: work.snapshot().progress,
-      ...(await statusJson(view.state(), view.resources(), view.surroundings())),
-    }),
-    metrics: seldom(
-      () => metricsOf(view.state(), view.resources(), { around: view.surroundings(), view, delay }),
-      clock,
-    ),
+    status: async () => ({ progress: work.snapshot().progress, ...(await statusJson(view)) }),
+    metrics: seldom(() => metricsOf(view, delay), clock),
     document: ({ msMax, signal, isStream = false, ...asked }) => {
       const { config } = view.resources();
       const { replica, tables } = config;
@@ -141,10 +133,11 @@ export function seldom<T>(make: () => T, clock: Pick<Clock, 'monotonicMs'>): () 
 }
 
 /** The body of `/status`. @throws RowsyncError of the replica. */
-async function statusJson(state: DaemonState, { config }: Resources, around: Surroundings): Promise<object> {
-  const { path } = config.replica;
+async function statusJson(view: DaemonView): Promise<object> {
+  const { path } = view.resources().config.replica;
+  const around = view.surroundings();
   return {
-    ...stateJson(state),
+    ...stateJson(view.state()),
     replica: { path, bytes: sizeOf(path) },
     complaints: around.complaints,
     ...(await read(path, (reader) => ({
@@ -156,13 +149,11 @@ async function statusJson(state: DaemonState, { config }: Resources, around: Sur
 }
 
 /** The body of `/metrics`. @throws RowsyncError of the replica. */
-async function metricsOf(
-  state: DaemonState,
-  { config, origin, replica }: Resources,
-  { around, view, delay }: { readonly around: Surroundings; readonly view: DaemonView; readonly delay: LoopDelay },
-): Promise<string> {
-  const { nowMs } = around;
+async function metricsOf(view: DaemonView, delay: LoopDelay): Promise<string> {
+  const { config, origin, replica } = view.resources();
   const { path } = config.replica;
+  const around = view.surroundings();
+  const { nowMs } = around;
   const { bavail, bsize } = statfsSync(dirname(path));
   const measured = await read(path, (reader) => ({
     problems: readAccount(reader, around),
@@ -171,7 +162,7 @@ async function metricsOf(
     extras: view.parts().flatMap((part: LinkedPart) => part.metrics?.({ reader, nowMs }) ?? []),
   }));
   return metricsText({
-    state,
+    state: view.state(),
     ...measured,
     origin: origin.counters(),
     ...replica.counters(),

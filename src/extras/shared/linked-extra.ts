@@ -127,7 +127,7 @@ export function fail(name: string, message: string, hint: string): CheckResult {
 }
 
 /** What is to be said of some of many; nothing without any. */
-export function ofSome(names: readonly string[], say: (names: string) => CheckResult): readonly CheckResult[] {
+export function ofSome<T>(names: readonly string[], say: (names: string) => T): readonly T[] {
   return names.length === 0 ? [] : [say(someOf(names))];
 }
 
