@@ -167,13 +167,12 @@ async function leaveThere(place: PutbackPlace, ready: readonly PutbackRecord[]):
     place,
     ready.map(({ id, tableId, oldId }) => ({ tableId, oldId, values: cells.get(id) ?? new Map() })),
   );
-  const changeOf = ({ tableId, oldId }: PutbackRecord): ThereRow | undefined => there.get(rowName(tableId, oldId));
   const found = ready.flatMap((record) => {
-    const change = changeOf(record);
+    const change = there.get(rowName(record.tableId, record.oldId));
     return change === undefined ? [] : [[record, { ...change, state: 'there' }] as const];
   });
   if (found.length > 0) await replica.write('Noting rows that are there', (tx) => changeRecords(tx, found));
-  return ready.filter((record) => changeOf(record) === undefined);
+  return ready.filter(({ tableId, oldId }) => !there.has(rowName(tableId, oldId)));
 }
 
 /** Writes rows into the file as new ones, and notes that they are on their way: in one transaction. */

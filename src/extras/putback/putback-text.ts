@@ -8,7 +8,7 @@ import type { PutbackPlace } from './putback-file.ts';
 import type { PutbackPlan } from './make-plan.ts';
 import { needsPerson, type PutbackRecord } from './putback-records.ts';
 
-/** Lines of a tree; the rest is counted. */
+/** Lines of a tree or list; the rest is counted. */
 const TREE_LINES_MAX = 60;
 
 /** The plan for a person; without a place it was made from what is here alone. */
@@ -20,9 +20,7 @@ export function putbackPlanText(plan: PutbackPlan, place: PutbackPlace | null): 
       ? ['Nothing to put back']
       : ['would be created, parents first:', ...treeLines(created, nameOf)];
   const listed = (title: string, some: readonly PlannedPutback[]): void => {
-    if (some.length === 0) return;
-    const shown = some.slice(0, TREE_LINES_MAX).map((row) => `  ${labelOf(row, nameOf)}: ${row.reason ?? ''}`);
-    lines.push(title, ...shown, ...restLine(some.length - shown.length));
+    if (some.length > 0) lines.push(title, ...cut(some.map((row) => `  ${labelOf(row, nameOf)}: ${row.reason ?? ''}`)));
   };
   const byFate = Map.groupBy(rows, ({ fate }) => fate);
   listed('left alone:', byFate.get('there') ?? []);
@@ -63,8 +61,9 @@ function labelOf({ tableId, oldId, oldKey }: PlannedPutback, nameOf: (tableId: n
   return `${nameOf(tableId)} ${oldId}${oldKey === null || oldKey === String(oldId) ? '' : ` (${oldKey})`}`;
 }
 
-function restLine(count: number): readonly string[] {
-  return count > 0 ? [`  ... and ${count} more`] : [];
+function cut(lines: readonly string[]): readonly string[] {
+  const rest = lines.length - TREE_LINES_MAX;
+  return rest > 0 ? [...lines.slice(0, TREE_LINES_MAX), `  ... and ${rest} more`] : lines;
 }
 
 /** Rows below the first row that they refer to. */
@@ -87,7 +86,7 @@ function treeLines(rows: readonly PlannedPutback[], nameOf: (tableId: number) =>
   };
   for (const row of children.get('') ?? []) add(row, 1);
   for (const row of rows) add(row, 1); // rows that refer to each other in a circle
-  return [...lines.slice(0, TREE_LINES_MAX), ...restLine(lines.length - TREE_LINES_MAX)];
+  return cut(lines);
 }
 
 function filesOf(rows: readonly PlannedPutback[]): { readonly count: number; readonly bytes: number } {
@@ -144,10 +143,9 @@ export function putbackStatusText(
   ].map(([title, some]) => `${title} ${some.length}`);
   const waiting = records.filter((record) => needsPerson(record));
   const left = records.filter(({ state }) => state === 'cannot' || state === 'there');
-  const reasons = [...waiting, ...left];
-  const named = reasons
-    .slice(0, TREE_LINES_MAX)
-    .map(({ table, oldId, state, reason }) => `  ${table} ${oldId} ${state}: ${reason ?? ''}`);
+  const named = [...waiting, ...left].map(
+    ({ table, oldId, state, reason }) => `  ${table} ${oldId} ${state}: ${reason ?? ''}`,
+  );
   const isOpen = records.some(({ state }) => state === 'waiting' || state === 'sent');
   const ends = [
     ...(verified === null ? [] : verifiedLines(verified)),
@@ -158,16 +156,14 @@ export function putbackStatusText(
         : []),
     `Each row with its new id and key: table sync_putback in ${path}`,
   ];
-  return linesText([...lines, ...named, ...restLine(reasons.length - named.length), ...ends]);
+  return linesText([...lines, ...cut(named), ...ends]);
 }
 
 function verifiedLines(given: { comparedCount: number; differences: readonly string[] }): string[] {
   const { comparedCount, differences } = given;
-  const shown = differences.slice(0, TREE_LINES_MAX).map((difference) => `  differs: ${difference}`);
   return [
     `verified: ${plural(comparedCount, 'row')} compared, ${differences.length} differ`,
-    ...shown,
-    ...restLine(differences.length - shown.length),
+    ...cut(differences.map((difference) => `  differs: ${difference}`)),
   ];
 }
 
