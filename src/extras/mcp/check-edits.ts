@@ -8,7 +8,7 @@ import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { exactText } from '../../replica/history-cells.ts';
 import { reasonRefused, storedFromText } from '../shared/cell-refusals.ts';
 import { readExactCells } from '../shared/sql-client.ts';
-import { isNeeded, reasonNotWritten } from './cells.ts';
+import { columnType } from '../../wire/schema.ts';
 import type { ProposedEdit, StoredEdit } from './proposal.ts';
 
 /** The result of a check; the edits are complete only if there are no complaints. */
@@ -86,6 +86,20 @@ function insertOf(
   if (missing.length > 0) return { problem: `these must have a value: ${missing.map(({ name }) => name).join(', ')}` };
   const cells = wanted.map(({ column, value }) => ({ column: column.name, was: null, value }));
   return { table: table.name, kind: 'insert', rowId: null, cells: cells.filter((cell) => cell.value !== 'null') };
+}
+
+/** Whether a new row needs a value in a column, because the origin gives none. */
+function isNeeded(column: BrowsedColumn): boolean {
+  const isGiven = column.kind === 'Key' || column.kind === 'RecordOwner';
+  return column.isRequired && !isGiven && reasonNotWritten(column) === null;
+}
+
+/** Why a column takes no proposed value; null if it takes one. */
+export function reasonNotWritten(column: BrowsedColumn | undefined): string | null {
+  if (column === undefined) return 'there is no such column';
+  if (columnType(column.type) === 'Attachment') return 'files are attached by people';
+  if (column.mask !== null) return 'its values are masked here';
+  return column.isWritable ? null : 'the column cannot be written';
 }
 
 /** Why rows of a table cannot be edited so; null where they can. */

@@ -22,8 +22,7 @@ import { findBrowsedTable, type BrowsedTable } from '../shared/rows-page.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { exactFromText, exactText, type Exact } from '../../replica/history-cells.ts';
 import type { Inverse, InverseCell, InverseEdit, UndoRefusal } from '../history/undo-plan.ts';
-import { reasonNotWritten } from './cells.ts';
-import { reasonNotEdited, writableOf } from './check-edits.ts';
+import { reasonNotEdited, reasonNotWritten, writableOf } from './check-edits.ts';
 
 const EXAMPLES = `
 An agent (rowsync mcp) changes nothing: what it proposes waits here. "show" says what would be edited today; nothing is. It shows every cell

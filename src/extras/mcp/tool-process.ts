@@ -12,8 +12,7 @@ import { stampFromMs } from '../../base/clock.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import { agesText } from '../shared/freshness.ts';
 import { ageBound, requireFresh, staleTables } from '../shared/fresh-tables.ts';
-import { reasonNotWritten } from './cells.ts';
-import { lookAtEdits } from './check-edits.ts';
+import { lookAtEdits, reasonNotWritten } from './check-edits.ts';
 
 /** Memory of SQLite for one answer. */
 const SQLITE_BYTES_MAX = 96 * 1024 * 1024;
