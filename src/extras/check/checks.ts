@@ -29,7 +29,8 @@ import { judgeMatch } from '../../reconcile/match-column.ts';
 import { mayOthersWrite } from '../../reconcile/process-owner.ts';
 import { checkIntegrity } from '../../replica/integrity-check.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
-import { readForeignTriggers } from './replica-facts.ts';
+import { sql } from '../../base/sql.ts';
+import { queryTexts } from '../../replica/query.ts';
 import { sqliteVersion } from '../shared/sql-client.ts';
 import {
   columnType,
@@ -472,11 +473,15 @@ function checkFile(config: Config): readonly CheckResult[] {
   }
 }
 
-/** Triggers of other clients, which run in the midst of rowsync's own transactions. */
+/** Triggers of other clients on what rowsync keeps, which run in the midst of its own transactions. */
 function checkTriggers(reader: ReplicaReader): readonly CheckResult[] {
+  const text = sql`SELECT name || ' on ' || tbl_name FROM sqlite_schema
+    WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*'
+      AND (tbl_name COLLATE NOCASE IN (SELECT local_name FROM _rowsync_tables) OR lower(tbl_name) GLOB '_rowsync_*' OR lower(tbl_name) GLOB 'sync_*')
+    ORDER BY tbl_name, name`;
   const hint =
     "Drop those that are not wanted: SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' shows what they do.";
-  return ofSome(readForeignTriggers(reader), (names) =>
+  return ofSome(queryTexts(reader, text), (names) =>
     warn('triggers', `other clients have made triggers that run when rowsync stores rows: ${names}`, hint),
   );
 }

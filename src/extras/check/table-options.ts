@@ -18,7 +18,8 @@ import { readHistories } from '../../replica/bookkeeping/history.ts';
 import { type ReplicaReader, openReader } from '../../replica/reader.ts';
 import { columnMode } from '../../reconcile/files.ts';
 import { readFileColumns } from '../../replica/bookkeeping/file-cells.ts';
-import { hasListedCells } from './replica-facts.ts';
+import { sql } from '../../base/sql.ts';
+import { queryAny } from '../../replica/query.ts';
 import { findMaskKey } from '../../config/mask-key.ts';
 import {
   selectPulledColumns,
@@ -60,6 +61,8 @@ export async function checkRows(
   }
 }
 
+const LISTED_CELLS = sql`SELECT 1 FROM _rowsync_file_cells WHERE table_id = ? AND column_id = ? AND form = 'list' LIMIT 1`;
+
 /** Tables named, each with its bounds. */
 const NAMES_MAX = 8;
 
@@ -87,7 +90,8 @@ export function checkStoredFiles(reader: ReplicaReader, config: Config): readonl
       name: `${column.tableName}.${column.columnName}`,
       wished,
       mode: columnMode(wished, column.options),
-      isListed: hasListedCells(reader, column),
+      // Values of another form, so that the origin has to be asked for their revisions.
+      isListed: queryAny(reader, LISTED_CELLS, [id, column.columnId]),
     }));
   });
   const wanted = columns.filter(({ mode }) => mode !== 'none');
