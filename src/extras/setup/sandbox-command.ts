@@ -41,20 +41,16 @@ export function addSandboxCommand(program: Command, runner: Runner): void {
     .option(
       '--rows <count>',
       'with --replica, at most so many rows of each table, and the rows that they refer to',
-      integerBetween({ from: 0, to: 1_000_000_000 }),
+      integerTo(1_000_000_000),
     )
     .option('--store <path>', 'keep what is changed in this file (default: a temporary one)')
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
-    .option('--port <number>', 'port to listen on (default: any free one)', integerBetween({ from: 0, to: 65_535 }))
+    .option('--port <number>', 'port to listen on (default: any free one)', integerTo(65_535))
     .option('--database <id>', 'number of the database (default: 21995)')
     .option('--token <hex>', 'API token to accept, 32 hexadecimal digits (default: made up)')
-    .option('--latency <ms>', 'milliseconds added to every request', integerBetween({ from: 0, to: 60_000 }))
-    .option('--activity <count>', 'changes a second by simulated colleagues', integerBetween({ from: 0, to: 1_000 }))
-    .option(
-      '--seed <number>',
-      'what the sample data and the colleagues come from',
-      integerBetween({ from: 0, to: 2 ** 31 }),
-    )
+    .option('--latency <ms>', 'milliseconds added to every request', integerTo(60_000))
+    .option('--activity <count>', 'changes a second by simulated colleagues', integerTo(1_000))
+    .option('--seed <number>', 'what the sample data and the colleagues come from', integerTo(2 ** 31))
     .addOption(
       new Option('--login <mode>', 'who may sign in (default: tokens and users)').choices([
         'tokens and users',
@@ -66,7 +62,7 @@ export function addSandboxCommand(program: Command, runner: Runner): void {
     .option(
       '--control <port>',
       'also listen on 127.0.0.1 for changes of the faults, and to show requests',
-      integerBetween({ from: 0, to: 65_535 }),
+      integerTo(65_535),
     )
     .option(
       '--ring <addresses...>',
@@ -199,10 +195,10 @@ Try it in another terminal, in an empty folder${isCheckout ? ' inside the checko
 `;
 }
 
-function integerBetween(range: { readonly from: number; readonly to: number }): (text: string) => number {
+function integerTo(max: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
-    if (/^\d+$/.test(text) && number >= range.from && number <= range.to) return number;
-    throw new InvalidArgumentError(`It must be a whole number from ${range.from} to ${range.to}.`);
+    if (/^\d+$/.test(text) && number <= max) return number;
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${max}.`);
   };
 }
