@@ -4,13 +4,17 @@
  */
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
-import { queryAny, queryNumbers } from '../query.ts';
+import { queryAny, queryNumber, queryNumbers } from '../query.ts';
 
 /** applied   the latest answer that had the row on a page which it left; 0 for rows that no page ever had */
 export const SUSPECTS = sql`
   CREATE TABLE _rowsync_suspects (
     table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, applied INTEGER NOT NULL, PRIMARY KEY (table_id, row_id)
   ) STRICT, WITHOUT ROWID`;
+
+export function countSuspects(from: Connection, tableId: number): number {
+  return queryNumber(from, sql`SELECT count(*) FROM _rowsync_suspects WHERE table_id = ?`, [tableId]);
+}
 
 export function hasSuspects(from: Connection, tableId: number): boolean {
   return queryAny(from, sql`SELECT 1 FROM _rowsync_suspects WHERE table_id = ? LIMIT 1`, [tableId]);
