@@ -259,18 +259,14 @@ function factsFrom({ type, length, author, lastModifiedAt }: FileHeaders): FileF
 
 /** Brings a file here; false if it was not requested, since the work is over for all files. */
 async function download(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
-  const reserved = run.quota.reserve(wanted.file.bytes ?? 0);
-  try {
-    const finished = await run.receiving.add(() => (run.watch.isOver ? null : receive(run, wanted)));
-    if (finished === null) return false;
-    await keepOrDiscard(run, finished);
-    run.quota.use(finished.file.bytes);
-    run.tally.downloadedCount += 1;
-    run.tally.downloadedBytes += finished.file.bytes;
-    return true;
-  } finally {
-    reserved.release();
-  }
+  using _reserved = run.quota.reserve(wanted.file.bytes ?? 0);
+  const finished = await run.receiving.add(() => (run.watch.isOver ? null : receive(run, wanted)));
+  if (finished === null) return false;
+  await keepOrDiscard(run, finished);
+  run.quota.use(finished.file.bytes);
+  run.tally.downloadedCount += 1;
+  run.tally.downloadedBytes += finished.file.bytes;
+  return true;
 }
 
 async function keepOrDiscard({ keep }: FetchRun, finished: FinishedFile): Promise<void> {

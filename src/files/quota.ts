@@ -17,9 +17,9 @@ export class Quota {
     return this.#left === null ? null : Math.max(0, this.#left - this.#reserved);
   }
 
-  reserve(bytes: number): { release(): void } {
+  reserve(bytes: number): Disposable {
     this.#reserved += bytes;
-    return { release: () => void (this.#reserved -= bytes) };
+    return { [Symbol.dispose]: () => void (this.#reserved -= bytes) };
   }
 
   /** Takes note of bytes that were stored. */
