@@ -76,13 +76,13 @@ async function checkDaemon(config: Config, extras: readonly Extra[], nowMs: numb
   const problems = problemsBesideDisk(config, { ...facts, nowMs });
   return [
     ...services.flatMap((found) => found?.findings ?? []),
-    ...(answer === null ? [] : [answer.failure === null ? ok('daemon', answer.status) : daemonFailure(answer)]),
+    ...(answer === null ? [] : [daemonResult(answer)]),
     ...problems.map(accountResult),
   ];
 }
 
-function daemonFailure({ status, failure }: DaemonAnswer): CheckResult {
-  return warn('daemon', status, failure?.hint ?? '');
+function daemonResult({ status, failure }: DaemonAnswer): CheckResult {
+  return failure === null ? ok('daemon', status) : warn('daemon', status, failure.hint);
 }
 
 const OUTCOMES = { damaged: 'fail', person: 'warn', late: 'warn', notice: 'note' } as const;

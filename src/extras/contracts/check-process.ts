@@ -4,7 +4,7 @@
 import { json } from 'node:stream/consumers';
 import { asRowsyncError } from '../../base/errors.ts';
 import { openReader } from '../../replica/reader.ts';
-import { jsonAnswer, serveQuestions, type AnswerChunks } from '../shared/child-process.ts';
+import { jsonAnswer, serveQuestions } from '../shared/child-process.ts';
 import { ChildFailure, ChildPool } from '../shared/child-pool.ts';
 import { CHECK_PROCESS } from './extra.ts';
 
@@ -25,11 +25,7 @@ export type CheckRows =
   | { readonly problem: string };
 
 export function serveChecks(): void {
-  serveQuestions(answerCheck);
-}
-
-function answerCheck(request: CheckRequest): AnswerChunks {
-  return jsonAnswer(200, runHere(request));
+  serveQuestions((request: CheckRequest) => jsonAnswer(200, runHere(request)));
 }
 
 function runHere({ replicaPath, text }: CheckRequest): CheckRows {

@@ -3,7 +3,7 @@
  * that people gave. `npm run contract` puts the same questions to the sandbox, which must answer as rowsync assumes.
  */
 import { RowsyncError } from '../../base/errors.ts';
-import { columnReference, textLiteral } from '../../wire/formula.ts';
+import { columnReference, textLiteral, timestampLiteral } from '../../wire/formula.ts';
 import { pathSegment, queryFromPairs } from '../../wire/request-paths.ts';
 import { columnType } from '../../wire/schema.ts';
 import type { ColumnFields, RowFields, Server, TableFields } from './server.ts';
@@ -169,7 +169,7 @@ export const QUESTIONS: readonly OriginQuestion[] = [
     const value = column === undefined ? null : await firstValue(origin, column);
     // In a zone without an offset both ways to read a literal are the same.
     if (column === undefined || typeof value !== 'string' || /[+-]00:00$/.test(value)) return null;
-    const [from, to] = [-1000, 1000].map((ms) => utcLiteral(Date.parse(value) + ms));
+    const [from, to] = [-1000, 1000].map((ms) => timestampLiteral(new Date(Date.parse(value) + ms).toISOString()));
     const name = columnReference(column.name);
     const rows = await rowsOf(origin, ['filter', `${name} >= ${from} and ${name} <= ${to}`], ['column', column.name]);
     return rows.some((row) => row[column.name] === value) ? 'yes' : 'no';
@@ -331,10 +331,6 @@ function stampColumn(origin: Server): ColumnFields | undefined {
 
 function keyColumn({ table }: Server): ColumnFields | undefined {
   return table.columns.find(({ name }) => name === table.key);
-}
-
-function utcLiteral(ms: number): string {
-  return `#${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')}#`;
 }
 
 function shapeOf(value: unknown): string {
