@@ -188,7 +188,7 @@ const LISTS = ['ignoredMeasures', 'leftOut', 'missingColumns'] as const;
 function recordOf(row: unknown): TableRecord {
   const record = row as Record<string, unknown>; // a row of better-sqlite3
   for (const flag of FLAGS) record[flag] = record[flag] === 1;
-  for (const list of LISTS) record[list] = record[list] === null ? [] : JSON.parse(String(record[list]));
+  for (const list of LISTS) record[list] = JSON.parse((record[list] ?? '[]') as string);
   return record as unknown as TableRecord; // as selected
 }
 
