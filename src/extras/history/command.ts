@@ -21,7 +21,7 @@ import type { Replica } from '../../replica/database.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import { markHistory } from '../../replica/bookkeeping/history.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
-import { queryAny, queryNumber, queryNumbers, queryRows } from '../../replica/query.ts';
+import { queryAny, queryFirst, queryNumber, queryNumbers, queryText, queryTexts } from '../../replica/query.ts';
 
 const EXAMPLES = `
 The oldest change comes first. A change happened between two times: the row was last known to be as before at the first one, and
@@ -205,19 +205,16 @@ function findForgettable(from: Connection, name: string): { readonly id: number;
   const names = sql`SELECT id, local_name AS name FROM _rowsync_tables
       UNION SELECT table_id, name FROM _rowsync_history_names WHERE column_seq = 0
       UNION SELECT table_id, table_name FROM _rowsync_deleted WHERE table_id NOT IN (SELECT id FROM _rowsync_tables)`;
-  const text = sql`SELECT id, name FROM (${names}) WHERE name = ? COLLATE NOCASE ORDER BY name = ? DESC LIMIT 1`;
-  const [row] = queryRows(from, text, [name, name]);
-  return row === undefined ? null : { id: Number(row[0]), table: String(row[1]) };
+  const text = sql`SELECT id, name AS "table" FROM (${names}) WHERE name = ? COLLATE NOCASE ORDER BY name = ? DESC LIMIT 1`;
+  return queryFirst(from, text, [name, name]) as { readonly id: number; readonly table: string } | null; // as selected
 }
 
 /** A column by its name here, also a pruned one; null if there is none. */
 function findForgettableColumn(from: Connection, tableId: number, name: string): ForgettableColumn | null {
   const names = sql`SELECT seq, local_name AS name, id FROM _rowsync_columns WHERE table_id = ?
       UNION ALL SELECT column_seq, name, NULL FROM _rowsync_history_names WHERE table_id = ? AND column_seq > 0`;
-  const text = sql`SELECT seq, name, id FROM (${names}) WHERE name = ? COLLATE NOCASE ORDER BY name = ? DESC LIMIT 1`;
-  const [row] = queryRows(from, text, [tableId, tableId, name, name]);
-  if (row === undefined) return null;
-  return { seq: Number(row[0]), name: String(row[1]), originId: row[2] === null ? null : Number(row[2]) };
+  const text = sql`SELECT seq, name, id AS originId FROM (${names}) WHERE name = ? COLLATE NOCASE ORDER BY name = ? DESC LIMIT 1`;
+  return queryFirst(from, text, [tableId, tableId, name, name]) as ForgettableColumn | null; // as selected
 }
 
 /** An open conflict of the row, whose versions are still needed; null for none. */
@@ -296,8 +293,8 @@ function forgetConflicts(tx: Tx, { tableId, column }: ForgettableRow, rowId: num
 
 /** Whether the row is in its table: then its files are those of the origin. */
 function isHere(from: Connection, { tableId, rowId }: ForgettableRow): boolean {
-  const [name] = queryRows(from, sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`, [tableId]);
-  return name !== undefined && hasRow(from, String(name[0]), rowId);
+  const name = queryText(from, sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`, [tableId]);
+  return name !== null && hasRow(from, name, rowId);
 }
 
 function hasRow(from: Connection, table: string, rowId: number): boolean {
@@ -311,7 +308,7 @@ function forgetFiles(
   if (column !== null && column.originId === null) return { count: 0, contents: [] };
   const isOwn: Sql = sql`table_id = ? AND row_id = ? AND ${column === null ? sql`1` : sql`column_id = ${column.originId ?? 0}`}`;
   const hashes = sql`SELECT DISTINCT sha256 FROM _rowsync_files WHERE ${isOwn} AND sha256 IS NOT NULL`;
-  const contents = queryRows(tx, hashes, [tableId, rowId]).map(([hash]) => String(hash));
+  const contents = queryTexts(tx, hashes, [tableId, rowId]);
   tx.prepare(sql`DELETE FROM _rowsync_file_cells WHERE ${isOwn}`).run(tableId, rowId);
   const { changes } = tx.prepare(sql`DELETE FROM _rowsync_files WHERE ${isOwn}`).run(tableId, rowId);
   return { count: changes, contents };

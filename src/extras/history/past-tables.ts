@@ -12,7 +12,7 @@ import type { CellChange, Exact, Version } from '../../replica/history-cells.ts'
 import { checkKnown, lastSeqAt, readKnownTables, unknown, type KnownTable } from './known-since.ts';
 import { openKnownRows, type KnownRows } from '../../replica/history-writer.ts';
 import { findHistory } from '../../replica/bookkeeping/history.ts';
-import { BLOCK_ROWS, blocksAbove, queryNumbers, queryRows, queryTexts } from '../../replica/query.ts';
+import { BLOCK_ROWS, blocksAbove, queryAll, queryNumbers, queryTexts } from '../../replica/query.ts';
 import type { QueryAnswer, ReplicaReader } from '../../replica/reader.ts';
 import { readExactEntries, type ExactEntry } from './exact-entries.ts';
 
@@ -37,12 +37,10 @@ export function queryPast(
 
 function namedTables(reader: ReplicaReader, text: string): readonly { readonly id: number; readonly table: string }[] {
   reader.query(text); // says in the words of SQLite what is wrong with it
-  const named = sql`SELECT id, local_name FROM _rowsync_tables
+  const named = sql`SELECT id, local_name AS "table" FROM _rowsync_tables
       WHERE local_name COLLATE NOCASE IN (SELECT value FROM json_each(?)) ORDER BY id`;
-  return queryRows(reader, named, [JSON.stringify(reader.tablesOf(text))]).map(([id, table]) => ({
-    id: Number(id),
-    table: String(table),
-  }));
+  const found = queryAll(reader, named, [JSON.stringify(reader.tablesOf(text))]);
+  return found.map((row) => row as { readonly id: number; readonly table: string }); // as selected
 }
 
 /** Makes the connection show one table as it was after an entry. */

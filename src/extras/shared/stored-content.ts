@@ -12,7 +12,7 @@ import { copyContent, type CopyTally, type OnCarried } from '../../files/copy-co
 import { fileError, hashOfFile, openStore, type FileStore } from '../../files/store.ts';
 import type { CellFile, StoredContent } from '../../reconcile/files.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { queryRows } from '../../replica/query.ts';
+import { queryAll, withFlags } from '../../replica/query.ts';
 
 /** A file whose content is here. */
 export interface FileHere extends StoredContent, CellFile {
@@ -29,8 +29,9 @@ export interface FileHere extends StoredContent, CellFile {
 
 /** Files whose content is here, by table, row, column and falling revision; of the given tables, or of all for null. */
 export function readFilesHere(from: Connection, tableIds: readonly number[] | null): readonly FileHere[] {
-  const text = sql`SELECT f.id, f.table_id, f.column_id, f.row_id, coalesce(t.local_name, f.table_name), coalesce(c.local_name, f.column_name),
-            f.name, f.revision, f.guid, f.sha256, f.bytes, coalesce(k.guid = f.guid, 0), f.vanished_at IS NOT NULL
+  const text = sql`SELECT f.id, f.table_id AS tableId, f.column_id AS columnId, f.row_id AS rowId,
+            coalesce(t.local_name, f.table_name) AS tableName, coalesce(c.local_name, f.column_name) AS columnName,
+            f.name, f.revision, f.guid, f.sha256, f.bytes, coalesce(k.guid = f.guid, 0) AS isLatest, f.vanished_at IS NOT NULL AS isVanished
           FROM _rowsync_files f
           LEFT JOIN _rowsync_tables t ON t.id = f.table_id
           LEFT JOIN _rowsync_columns c ON c.table_id = f.table_id AND c.id = f.column_id AND c.state = 'live'
@@ -38,36 +39,8 @@ export function readFilesHere(from: Connection, tableIds: readonly number[] | nu
           WHERE f.state = 'here' AND (? IS NULL OR f.table_id IN (SELECT value FROM json_each(?)))
           ORDER BY f.table_id, f.row_id, f.column_id, f.revision DESC, f.id`;
   const ids = tableIds === null ? null : JSON.stringify(tableIds);
-  return queryRows(from, text, [ids, ids]).map(
-    ([
-      id,
-      tableId,
-      columnId,
-      rowId,
-      tableName,
-      columnName,
-      name,
-      revision,
-      guid,
-      sha256,
-      bytes,
-      isLatest,
-      isVanished,
-    ]) => ({
-      id: Number(id),
-      tableId: Number(tableId),
-      columnId: Number(columnId),
-      rowId: Number(rowId),
-      tableName: String(tableName),
-      columnName: String(columnName),
-      name: String(name),
-      revision: Number(revision),
-      guid: String(guid),
-      sha256: String(sha256),
-      bytes: Number(bytes),
-      isLatest: Boolean(isLatest),
-      isVanished: Boolean(isVanished),
-    }),
+  return queryAll(from, text, [ids, ids]).map(
+    (row) => withFlags(row, 'isLatest', 'isVanished') as FileHere, // as selected
   );
 }
 
