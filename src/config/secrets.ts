@@ -76,7 +76,7 @@ function isSecretReference(path: OptionPath): boolean {
 }
 
 /** A problem that does not show the value. */
-export function hiddenProblem(path: OptionPath, complaint: string): ConfigProblem {
+function hiddenProblem(path: OptionPath, complaint: string): ConfigProblem {
   return { path, complaint, showValue: false };
 }
 

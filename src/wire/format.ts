@@ -3,7 +3,9 @@
  * `RowsyncError`s. The sandbox has the other side of each (sandbox/wire/format.ts).
  */
 import * as json from './json.ts';
-import type { ColumnShape, RollupShape } from './schema.ts';
+import type { ValueReader } from './column-types.ts';
+import type { ColumnShape, ColumnType, RollupShape, RowPage } from './schema.ts';
+import { readOutput, readXmlOutput } from './values.ts';
 import * as writes from './writes.ts';
 import * as xml from './xml.ts';
 
@@ -25,24 +27,24 @@ interface Syntax {
   readonly parse: (text: string, what: string, form: xml.DocumentForm) => unknown;
   /** The same of an error; undefined for what is none. */
   readonly parseError: (text: string) => unknown;
-  readonly rows: json.RowForm;
+  readonly readerOf: (type: ColumnType) => ValueReader;
+  /** Reads the rows of Select or Retrieve; `columns` gives the order of each row's values, `maskKey` is needed where one is hashed. */
+  readonly readRows: (text: string, columns: readonly ColumnShape[], what: string, maskKey?: string | null) => RowPage;
   /** Whether the format can say every value of the rows; JSON can. */
   readonly carriesInput: (rows: readonly writes.OutgoingRow[]) => boolean;
   /** Writes rows for a user in `zone`. @throws RowsyncError `origin.unsendable`. */
   readonly writeInputRows: (rows: readonly writes.OutgoingRow[], zone: string) => string;
 }
 
-function formatFrom({ parse, parseError, rows, ...syntax }: Syntax) {
+function formatFrom({ parse, parseError, readerOf, ...syntax }: Syntax) {
   return {
     ...syntax,
     readDatabase: (text: string, what: string) => json.readDatabase(parse(text, what, 'fields'), what),
     readTable: (text: string, what: string) => json.readTable(parse(text, what, 'fields'), what),
     readUser: (text: string, what: string) => json.readUser(parse(text, what, 'fields'), what),
     readColumnNames: (text: string, what: string) => json.readColumnNames(parse(text, what, 'rows'), what),
-    readRows: (text: string, columns: readonly ColumnShape[], what: string, maskKey?: string | null) =>
-      json.readRows(parse(text, what, 'rows'), columns, what, rows, maskKey),
     readRollups: (text: string, columns: readonly RollupShape[], what: string) =>
-      json.readRollups(parse(text, what, 'rows'), columns, what, rows),
+      json.readRollups(parse(text, what, 'rows'), columns, what, readerOf),
     /** Reads the answer of a write or a delete of `rowCount` rows. */
     readStatuses: (text: string, rowCount: number, what: string) =>
       writes.readStatuses(parse(text, what, 'list'), rowCount, what),
@@ -58,7 +60,8 @@ export const WIRE_FORMATS: Readonly<Record<Extension, WireFormat>> = {
     contentType: 'application/json;charset=utf-8',
     parse: json.parseBody,
     parseError: parseJsonError,
-    rows: json.JSON_ROWS,
+    readerOf: readOutput,
+    readRows: (text, columns, what, maskKey) => json.readRows(json.parseBody(text, what), columns, what, maskKey),
     carriesInput: () => true,
     writeInputRows: writes.writeInputRows,
   }),
@@ -67,7 +70,8 @@ export const WIRE_FORMATS: Readonly<Record<Extension, WireFormat>> = {
     contentType: 'text/xml;charset=utf-8',
     parse: xml.parseXmlBody,
     parseError: xml.parseXmlError,
-    rows: xml.XML_ROWS,
+    readerOf: readXmlOutput,
+    readRows: xml.readXmlRows,
     carriesInput: xml.carriesXmlInput,
     writeInputRows: xml.writeXmlInputRows,
   }),

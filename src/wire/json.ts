@@ -84,11 +84,6 @@ export function readObject(json: unknown, what: string): JsonObject {
   throw unexpected(what, `an object was expected, ${describeKind(json)} came`);
 }
 
-export function readArray(json: unknown, what: string, items: string): readonly unknown[] {
-  if (Array.isArray(json)) return json;
-  throw unexpected(what, `an array of ${items} was expected, ${describeKind(json)} came`);
-}
-
 /** What came, for a complaint; never the value. */
 export function describeKind(json: unknown): string {
   if (json === null) return 'null';
@@ -274,7 +269,8 @@ export function readUser(json: unknown, what = 'user'): UserDescriptor {
 
 /** Reads the answer of the list method. @throws RowsyncError `origin.unexpected`. */
 export function readAttachments(json: unknown, what: string): readonly AttachmentInfo[] {
-  return readArray(json, what, 'revisions').map((item, index) => {
+  if (!Array.isArray(json)) throw unexpected(what, `an array of revisions was expected, ${describeKind(json)} came`);
+  return (json as unknown[]).map((item, index) => {
     const where = `${what}, revision ${index + 1}`;
     const fields = new Fields(item, where);
     const createdAt = utcFromOffsetText(fields.text('created'));
@@ -302,20 +298,12 @@ export function readError(json: unknown): ErrorDescriptor | undefined {
   };
 }
 
-/** In what rows of one format differ from the other's, once both are parsed. */
-export interface RowForm {
-  /** What an id is called in the document. */
-  readonly idName: string;
-  readonly readerOf: (type: ColumnType) => ValueReader;
-  /** Why a value cannot be read. */
-  readonly reasonOf: (raw: unknown) => string;
+interface JsonColumnReader {
+  readonly name: string;
+  /** True for names such as `__proto__` that every object seems to have. */
+  readonly inherited: boolean;
+  readonly read: ValueReader;
 }
-
-export const JSON_ROWS: RowForm = {
-  idName: '"@row.id"',
-  readerOf: readOutput,
-  reasonOf: (raw) => whyUnreadable(raw, describeKind(raw)),
-};
 
 /**
  * Reads the rows of Select or Retrieve; `columns` gives the order of each row's values. Rows with `@row.type` (totals of
@@ -326,45 +314,65 @@ export function readRows(
   json: unknown,
   columns: readonly ColumnShape[],
   what: string,
-  { idName, readerOf, reasonOf }: RowForm,
   maskKey: string | null = null,
 ): RowPage {
+  if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
   const readers = columns.map((column) => {
     const { name } = column;
-    return { name, inherited: name in {}, read: columnReader(readerOf, column, maskKey), reasonOf };
+    return { name, inherited: name in {}, read: columnReader(readOutput, column, maskKey) };
   });
-  const rows: Row[] = [];
-  const unreadable: UnreadableRow[] = [];
-  const ids: number[] = [];
+  const page: OpenPage = { rows: [], unreadable: [], ids: [] };
   let count = 0;
   let allowed: { readonly raw: unknown; readonly allow: string | null } = { raw: null, allow: null };
-  for (const item of readArray(json, what, 'rows')) {
+  for (const item of json as unknown[]) {
     count += 1;
     const object = isObject(item) ? item : readObject(item, `${what}, row ${count}`);
     if (object['@row.type'] !== undefined) continue;
     const id = object['@row.id'];
     if (typeof id !== 'number' || !Number.isSafeInteger(id)) {
-      throw unexpected(what, `row ${count} has no integer ${idName}`);
+      throw unexpected(what, `row ${count} has no integer "@row.id"`);
     }
-    ids.push(id);
     const raw = object['@row.allow'];
     // Mostly that of the row before.
     if (raw !== allowed.raw) allowed = { raw, allow: readAllow(raw) };
-    const { allow } = allowed;
     const { values, faults } = readValues(object, readers, what); // a spread costs as much as three cells
-    // The specification leaves the form of a color open: what is no text is none.
-    const color = object['@row.color'];
-    const row = typeof color === 'string' && color !== '' ? { id, allow, color, values } : { id, allow, values };
-    const fault = faults[0]; // not taken apart, which would make an iterator for every row
-    if (fault === undefined) rows.push(row);
-    else unreadable.push(unreadableRow(row, [fault, ...faults.slice(1)]));
+    addRow(page, { id, allow: allowed.allow, color: object['@row.color'], values, faults });
   }
-  return { rows, unreadable, ids };
+  return page;
+}
+
+/** The rows of one answer, as they are read. */
+export interface OpenPage {
+  readonly rows: Row[];
+  readonly unreadable: UnreadableRow[];
+  readonly ids: number[];
+}
+
+/** A row as a format has it. The specification leaves the form of a color open: what is no text is none. */
+interface ReadRow extends ReadValues {
+  readonly id: number;
+  readonly allow: string | null;
+  readonly color: unknown;
+}
+
+interface ReadValues {
+  readonly values: readonly Value[];
+  readonly faults: readonly UnreadableCell[];
+}
+
+/** Adds a row to a page, in either format. */
+export function addRow(page: OpenPage, { id, allow, color, values, faults }: ReadRow): void {
+  page.ids.push(id);
+  const row = typeof color === 'string' && color !== '' ? { id, allow, color, values } : { id, allow, values };
+  const fault = faults[0]; // not taken apart, which would make an iterator for every row
+  if (fault === undefined) page.rows.push(row);
+  else page.unreadable.push(unreadableRow(row, [fault, ...faults.slice(1)]));
 }
 
 /** The names of the columns that the first row of an answer has; null without a row. @throws RowsyncError `origin.unexpected`. */
 export function readColumnNames(json: unknown, what: string): ReadonlySet<string> | null {
-  const [first] = readArray(json, what, 'rows');
+  if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
+  const [first] = json as unknown[];
   if (first === undefined) return null;
   return new Set(Object.keys(readObject(first, `${what}, row 1`)).filter((name) => !name.startsWith('@row.')));
 }
@@ -379,9 +387,10 @@ export function readRollups(
   json: unknown,
   columns: readonly RollupShape[],
   what: string,
-  { readerOf }: RowForm,
+  readerOf: (type: ColumnType) => ValueReader,
 ): readonly Rollup[] {
-  return readArray(json, what, 'rows').map((item, index) => {
+  if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
+  return (json as unknown[]).map((item, index) => {
     const object = readObject(item, `${what}, row ${index + 1}`);
     const type = object['@row.type'];
     const values = columns.map(({ name, otherName, type: valueType }): Value => {
@@ -395,27 +404,16 @@ export function readRollups(
   });
 }
 
-interface NamedReader extends Pick<RowForm, 'reasonOf'> {
-  readonly name: string;
-  /** True for names such as `__proto__` that every object seems to have. */
-  readonly inherited: boolean;
-  readonly read: ValueReader;
-}
-
-interface ReadValues {
-  readonly values: readonly Value[];
-  readonly faults: readonly UnreadableCell[];
-}
-
 /** No row has faults but the few that cannot be read. */
 const NO_FAULTS: readonly UnreadableCell[] = [];
 
-function readValues(object: JsonObject, readers: readonly NamedReader[], what: string): ReadValues {
+function readValues(object: JsonObject, readers: readonly JsonColumnReader[], what: string): ReadValues {
   const values: Value[] = [];
   let faults = NO_FAULTS;
-  const read = (reader: NamedReader, raw: unknown): void => {
+  const read = (reader: JsonColumnReader, raw: unknown): void => {
     const value = reader.read(raw);
-    if (value === undefined) faults = [...faults, { column: reader.name, reason: reader.reasonOf(raw) }];
+    if (value === undefined)
+      faults = [...faults, { column: reader.name, reason: whyUnreadable(raw, describeKind(raw)) }];
     values.push(value ?? null);
   };
   // Columns mostly come in the order in which they were asked for, and V8 steps through an object faster than it looks names up.

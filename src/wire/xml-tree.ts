@@ -57,6 +57,11 @@ export interface XmlElement {
   readonly text: string;
 }
 
+/** The value of an attribute; undefined where the element has none of that name. */
+export function attributeOf({ attributes }: XmlElement, name: string): string | undefined {
+  return attributes.find((attribute) => attribute.name === name)?.value;
+}
+
 /** Gets each child of the root when it is complete; of the root's children, only the last one is kept then. */
 export type TakeChild = (child: XmlElement) => void;
 

@@ -4,7 +4,7 @@
  * items (`<tables><table>`), `<Error>` as the root when the whole request failed. Rows of a write have any names.
  *
  * Documents are brought into the JSON form and read there. So each field is described once, and a number or a boolean may be its text (json.ts,
- * writes.ts, schema.ts).
+ * writes.ts, schema.ts). Pages of rows, where time counts, go straight to and from `Value`s.
  */
 import { XMLBuilder } from 'fast-xml-parser';
 
@@ -12,20 +12,21 @@ import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES } from './column-types.ts';
 import { WireFault } from './fault.ts';
 import * as json from './json.ts';
-import type { JsonObject } from './schema.ts';
+import type { ColumnShape, JsonObject, RowPage, Value } from './schema.ts';
+import type { ValueReader } from './column-types.ts';
 import { checkInputRows, rowIdFrom, unsendable, type OutgoingCell, type OutgoingRow } from './writes.ts';
-import { whyUnreadable } from './unreadable.ts';
+import { whyUnreadable, type UnreadableCell } from './unreadable.ts';
 import { elementFromName, nameFromElement } from './xml-names.ts';
 import {
+  attributeOf,
   escapeText,
   isXmlText,
   readXml,
   XML_LIMITS,
   type TakeChild,
-  type XmlAttribute,
   type XmlElement,
 } from './xml-tree.ts';
-import { readXmlOutput } from './values.ts';
+import { columnReader, readXmlOutput } from './values.ts';
 
 /** Begins every document. */
 export const DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
@@ -76,44 +77,16 @@ export type DocumentForm = 'fields' | 'list' | 'rows';
  * @throws RowsyncError `origin.truncated`, `origin.tooLarge` or `origin.unexpected`.
  */
 export function parseXmlBody(text: string, what: string, form: DocumentForm): unknown {
-  if (form === 'rows') return parseRows(text, what);
   const root = readResponse(text, what);
-  return form === 'list' ? root.children.map(fieldsFrom) : fieldsFrom(root);
+  return form === 'fields' ? fieldsFrom(root) : root.children.map(form === 'list' ? fieldsFrom : rowFrom);
 }
 
-/** The rows of an answer; no element is kept behind the row that it became. */
-function parseRows(text: string, what: string): readonly JsonObject[] {
-  const rows: JsonObject[] = [];
-  const nameByElement = new Map<string, string>(); // an origin spells all rows alike
-  const nameOf = ({ name: element }: XmlElement): string => {
-    let name = nameByElement.get(element);
-    if (name === undefined) {
-      const decoded = nameFromElement(element);
-      name = decoded.startsWith('@row.') ? element : decoded; // no column passes for an attribute
-      nameByElement.set(element, name);
-    }
-    return name;
-  };
-  readResponse(text, what, ({ name, attributes, children }) => {
-    if (name !== 'row') throw json.unexpected(what, `element ${rows.length + 1} of the answer is not a <row>`);
-    const row = new XmlRow();
-    for (const cell of children) row[nameOf(cell)] = rawValueOf(cell);
-    for (const attribute of attributes) row[`@row.${attribute.name}`] = fieldOf(attribute);
-    rows.push(row);
-  });
-  return rows;
-}
-
-/** The fields of a row: any name is one, even `__proto__`. Literals without a prototype take V8 longer. */
-class XmlRow {
-  [name: string]: unknown;
-}
-Object.setPrototypeOf(XmlRow.prototype, null);
-
-/** What JSON has in the place of an attribute of a row. */
-function fieldOf({ name, value }: XmlAttribute): unknown {
-  if (name === 'id') return rowIdFrom(value);
-  return name === 'allow' ? value.trim().replaceAll(/\s+/g, ',') : value;
+/** A row has its attributes as `@row.…`, and the text of each column, which may have any name. */
+function rowFrom({ attributes, children }: XmlElement): JsonObject {
+  return Object.fromEntries<unknown>([
+    ...attributes.map(({ name, value }) => [`@row.${name}`, value] as const),
+    ...children.map((cell) => [nameFromElement(cell.name), rawValueOf(cell)] as const),
+  ]);
 }
 
 /** The text of a column, null, or the elements that are there instead. */
@@ -127,11 +100,68 @@ export function parseXmlError(text: string): unknown {
   return root instanceof WireFault || root.name !== 'Error' ? undefined : fieldsFrom(root);
 }
 
-export const XML_ROWS: json.RowForm = {
-  idName: 'attribute "id"',
-  readerOf: readXmlOutput,
-  reasonOf: (raw) => (Array.isArray(raw) ? 'elements instead of text' : whyUnreadable(raw, 'text')),
-};
+interface XmlColumnReader {
+  readonly name: string;
+  readonly read: ValueReader;
+  /** The element that the column was in the row before: an origin spells all rows alike. */
+  element: string;
+}
+
+/** Reads the rows of Select or Retrieve; the rules are those of `readRows` (json.ts). */
+export function readXmlRows(
+  text: string,
+  columns: readonly ColumnShape[],
+  what: string,
+  maskKey: string | null = null,
+): RowPage {
+  const readers = columns.map((column) => ({
+    name: column.name,
+    read: columnReader(readXmlOutput, column, maskKey),
+    element: '',
+  }));
+  const page: json.OpenPage = { rows: [], unreadable: [], ids: [] };
+  let count = 0;
+  readResponse(text, what, (element) => {
+    count += 1;
+    if (element.name !== 'row') throw json.unexpected(what, `element ${count} of the answer is not a <row>`);
+    if (attributeOf(element, 'type') !== undefined) return;
+    const id = rowIdFrom(attributeOf(element, 'id'));
+    if (id === undefined) throw json.unexpected(what, `row ${count} has no integer attribute "id"`);
+    const allow = attributeOf(element, 'allow')?.trim().replaceAll(/\s+/g, ',') ?? null;
+    const { values, faults } = readValues(element, readers, what);
+    json.addRow(page, { id, allow, color: attributeOf(element, 'color'), values, faults });
+  });
+  return page;
+}
+
+function readValues(
+  row: XmlElement,
+  readers: readonly XmlColumnReader[],
+  what: string,
+): { readonly values: readonly Value[]; readonly faults: readonly UnreadableCell[] } {
+  let faults: readonly UnreadableCell[] = [];
+  let byName: ReadonlyMap<string, XmlElement> | undefined;
+  const values = readers.map((reader, index) => {
+    const { name, read } = reader;
+    let cell = row.children[index];
+    // Answers keep the order of the request, so that a search is needed only where columns were added or left out.
+    if (cell?.name !== reader.element) {
+      cell = (byName ??= cellByName(row)).get(name);
+      if (cell === undefined) throw json.unexpected(what, `rows lack the column "${name}" that describe lists`);
+      reader.element = cell.name;
+    }
+    const value = read(rawValueOf(cell));
+    if (value !== undefined) return value;
+    const reason = cell.children.length > 0 ? 'elements instead of text' : whyUnreadable(cell.text, 'text');
+    faults = [...faults, { column: name, reason }];
+    return null;
+  });
+  return { values, faults };
+}
+
+function cellByName(row: XmlElement): ReadonlyMap<string, XmlElement> {
+  return new Map(row.children.map((cell) => [nameFromElement(cell.name), cell]));
+}
 
 /** Whether XML can say every value: an empty text arrives as null, and some control characters not at all. */
 export function carriesXmlInput(rows: readonly OutgoingRow[]): boolean {

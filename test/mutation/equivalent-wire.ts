@@ -218,7 +218,7 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   ],
   [
     'src/wire/json.ts',
-    'return { name, inherited: name in {}, read: columnReader(readerOf, column, maskKey), reasonOf };',
+    'return { name, inherited: name in {}, read: columnReader(readOutput, column, maskKey) };',
     'name in {}',
     'true',
     'this way is only faster',
@@ -359,13 +359,7 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
     'more or less is only kept, not found otherwise',
   ],
   ['src/wire/time-zones.ts', 'offsets.set(from, first);', 'offsets.set(from, first);', '', 'this way is only faster'],
-  [
-    'src/wire/xml.ts',
-    'nameByElement.set(element, name);',
-    'nameByElement.set(element, name);',
-    '',
-    'this way is only faster',
-  ],
+  ['src/wire/xml.ts', 'reader.element = cell.name;', 'reader.element = cell.name;', '', 'this way is only faster'],
   [
     'src/wire/json-budget.ts',
     'if (text.length <= SMALL_CHARACTERS && hasFewBrackets(text)) return null;',

@@ -9,22 +9,20 @@ import { RowsyncError } from '../../src/base/errors.ts';
 import { plainDecimal } from '../../src/wire/decimal.ts';
 import { ExactNumber } from '../../src/wire/exact-json.ts';
 import {
-  JSON_ROWS,
   parseBody,
   readColumnNames,
   readDatabase,
   readError,
   readRollups,
+  readRows,
   readTable,
   readUser,
 } from '../../src/wire/json.ts';
 import { COLUMN_TYPES, type ColumnShape, type Row } from '../../src/wire/schema.ts';
 import { inputJson } from '../../src/wire/writes.ts';
+import { readOutput } from '../../src/wire/values.ts';
 import { rowsWriter, writeDatabase, writeError, writeTable, writeUser } from '../../src/sandbox/wire/json-answers.ts';
 import { readInput } from '../../src/sandbox/wire/value-forms.ts';
-import { WIRE_FORMATS } from '../../src/wire/format.ts';
-
-const { readRows } = WIRE_FORMATS.json;
 
 const PARIS = 'Europe/Paris';
 
@@ -319,7 +317,7 @@ describe('rows', () => {
   // Specification, client: 2.4-25, 2.4-26, 2.4-27, 2.4-28, 2.4-29, 2.4-30, 2.4-31, 2.4-32, 2.4-33, 2.4-34, 2.4-36
   // Specification, client: 2.5-1, 2.5-3
   test('are read from what Select sends, every type', () => {
-    const page = readRows(golden('select'), EVERY_TYPE, 'select "Test"');
+    const page = readRows(parseBody(golden('select'), 'x'), EVERY_TYPE, 'select "Test"');
 
     expect(page).toEqual({ rows: ROWS, unreadable: [], ids: ROWS.map(({ id }) => id) });
   });
@@ -348,7 +346,7 @@ describe('rows', () => {
     const columns = ['__proto__', 'constructor', 'toString'].map((name): ColumnShape => ({ name, type: 'Text' }));
     const json = '[{"@row.id":1,"__proto__":"a","constructor":"b","toString":"c"}]';
 
-    const page = readRows(json, columns, 'x');
+    const page = readRows(parseBody(json, 'x'), columns, 'x');
 
     expect(page.rows).toEqual([{ id: 1, allow: null, values: ['a', 'b', 'c'] }]);
     expect(rowsWriter(columns, 'UTC')(page.rows)).toBe(json);
@@ -358,13 +356,13 @@ describe('rows', () => {
     const columns = ['Name', '__proto__', '2', 'toString'].map((name): ColumnShape => ({ name, type: 'Text' }));
     const json = '[{"toString":"c","Other":"x","__proto__":"a","@row.id":1,"Name":"n","2":"b"}]';
 
-    const page = readRows(json, columns, 'x');
+    const page = readRows(parseBody(json, 'x'), columns, 'x');
 
     expect(page.rows).toEqual([{ id: 1, allow: null, values: ['n', 'a', 'b', 'c'] }]);
   });
 
   test.each(['__proto__', 'constructor', 'toString', 'Name'])('that lack the column %s spoil the page', (name) => {
-    const failure = failureOf(() => readRows('[{"@row.id":1}]', [{ name, type: 'Text' }], 'page'));
+    const failure = failureOf(() => readRows(parseBody('[{"@row.id":1}]', 'x'), [{ name, type: 'Text' }], 'page'));
 
     expect(failure).toEqual({
       code: 'origin.unexpected',
@@ -375,13 +373,13 @@ describe('rows', () => {
   test('keep the last of two equal names', () => {
     const json = '[{"@row.id":1,"N":12345678901234567890,"N":5}]';
 
-    expect(readRows(json, [{ name: 'N', type: 'Numeric' }], 'x').rows[0]?.values).toEqual([5]);
+    expect(readRows(parseBody(json, 'x'), [{ name: 'N', type: 'Numeric' }], 'x').rows[0]?.values).toEqual([5]);
   });
 
   test('that are totals of a view are left out', () => {
     const json = '[{"@row.id":1,"A":"x"},{"@row.type":"Grand","A":"2"}]';
 
-    expect(readRows(json, [{ name: 'A', type: 'Text' }], 'x').ids).toEqual([1]);
+    expect(readRows(parseBody(json, 'x'), [{ name: 'A', type: 'Text' }], 'x').ids).toEqual([1]);
   });
 
   test.each([
@@ -401,7 +399,7 @@ describe('rows', () => {
     const json = `[{"@row.id":1,"A":${cell},"B":"rest"},{"@row.id":2,"A":null,"B":null}]`;
     const columns = [{ name: 'A', type } as const, { name: 'B', type: 'Text' } as const];
 
-    const page = readRows(json, columns, 'x');
+    const page = readRows(parseBody(json, 'x'), columns, 'x');
 
     expect(page.ids).toEqual([1, 2]);
     expect(page.rows.map(({ id }) => id)).toEqual([2]);
@@ -412,7 +410,7 @@ describe('rows', () => {
 
   test('with two unreadable values name both columns', () => {
     const columns = [{ name: 'A', type: 'Numeric' } as const, { name: 'B', type: 'Numeric' } as const];
-    const { unreadable } = readRows('[{"@row.id":1,"A":"x","B":"y"}]', columns, 'x');
+    const { unreadable } = readRows(parseBody('[{"@row.id":1,"A":"x","B":"y"}]', 'x'), columns, 'x');
 
     const reason = 'a string that does not fit the type of the column; nor can "B" be read';
     expect(unreadable).toEqual([{ id: 1, column: 'A', reason }]);
@@ -428,7 +426,7 @@ describe('rows', () => {
     ['{"@row.id":1,"@row.color":null}', { id: 1, allow: null, values: [] }],
     ['{"@row.id":1,"@row.color":7}', { id: 1, allow: null, values: [] }],
   ])('say beside their values what %s says', (json, row) => {
-    expect(readRows(`[${json}]`, [], 'x').rows).toEqual([row]);
+    expect(readRows(parseBody(`[${json}]`, 'x'), [], 'x').rows).toEqual([row]);
   });
 
   test.each([
@@ -458,7 +456,7 @@ describe('rows', () => {
     ['a row with a fraction for an id', '[{"@row.id":1.5}]', 'row 1 has no integer "@row.id"'],
     ['a row with an id beyond 2^53', '[{"@row.id":9007199254740993}]', 'row 1 has no integer "@row.id"'],
   ])('are not what %s holds', (_what, json, complaint) => {
-    const failure = failureOf(() => readRows(json, [], 'page'));
+    const failure = failureOf(() => readRows(parseBody(json, 'x'), [], 'page'));
 
     expect(failure).toEqual({ code: 'origin.unexpected', message: expect.stringContaining(complaint) as string });
   });
@@ -479,7 +477,7 @@ describe('rows', () => {
         const objects = sent.map(([id, a, b]) => `{"@row.id":${id},"a \\"quoted\\" name":${a},"b":${b}}`);
         const text = `[${objects.join(',')}]`;
 
-        expect(rowsWriter(columns, 'UTC')(readRows(text, columns, 'x').rows)).toBe(text);
+        expect(rowsWriter(columns, 'UTC')(readRows(parseBody(text, 'x'), columns, 'x').rows)).toBe(text);
       }),
     );
   });
@@ -498,7 +496,7 @@ describe('rows that stand for others (origin facts 1.2)', () => {
     ['all of them', '{"@row.type":"Grand","Day":"2026-11-21","Count":9}', { type: 'Grand', values: [null, 9] }],
     ['all of them, without the group', '{"@row.type":"Grand","Count":9}', { type: 'Grand', values: [null, 9] }],
   ])('are read: %s', (_what, json, rollup) => {
-    expect(readRollups(parseBody(`[${json}]`, 'x'), DAYS, 'x', JSON_ROWS)).toEqual([rollup]);
+    expect(readRollups(parseBody(`[${json}]`, 'x'), DAYS, 'x', readOutput)).toEqual([rollup]);
   });
 
   test.each([
@@ -508,7 +506,7 @@ describe('rows that stand for others (origin facts 1.2)', () => {
     ['[{"Day":null,"Count":1},{"Day":null,"Count":"x"}]', 'totals: row 2 has no usable "Count"'],
     ['[{"Count":1}]', 'totals: row 1 has no usable "Day"'],
   ])('are not %s', (json, message) => {
-    expect(failureOf(() => readRollups(parseBody(json, 'x'), DAYS, 'totals', JSON_ROWS))).toEqual({
+    expect(failureOf(() => readRollups(parseBody(json, 'x'), DAYS, 'totals', readOutput))).toEqual({
       code: 'origin.unexpected',
       message,
     });

@@ -2,14 +2,14 @@
 import { describe, expect, test } from 'vitest';
 import type { OutgoingRow } from '../../src/wire/writes.ts';
 import { WIRE_FORMATS } from '../../src/wire/format.ts';
-import { carriesXmlInput, writeXmlInputRows } from '../../src/wire/xml.ts';
+import { carriesXmlInput, readXmlRows, writeXmlInputRows } from '../../src/wire/xml.ts';
 
 const { xml } = WIRE_FORMATS;
 const A = [{ name: 'A', type: 'Text' }] as const;
 const TABLE = '<id>1</id><recordName>T</recordName>';
 
-function rowsOf(content: string): ReturnType<typeof xml.readRows> {
-  return xml.readRows(`<Response>${content}</Response>`, A, 'select');
+function rowsOf(content: string): ReturnType<typeof readXmlRows> {
+  return readXmlRows(`<Response>${content}</Response>`, A, 'select');
 }
 
 function failureOf(read: () => unknown): unknown {
@@ -76,19 +76,9 @@ describe('rows', () => {
       <row id="3"><A_x00000020_b/><B_x003a_c>6</B_x003a_c><A_x0020_b>5</A_x0020_b></row>
       <row id="4"><A_x0020_b>7</A_x0020_b><B:c>8</B:c></row></Response>`;
 
-    const values = xml.readRows(text, columns, 'select').rows.map((row) => row.values);
+    const values = readXmlRows(text, columns, 'select').rows.map((row) => row.values);
 
     expect(values).toEqual([1, 3, 5, 7].map((first) => [String(first), String(first + 1)]));
-  });
-
-  test.each(['type', 'color'])('a column called @row.%s is never taken for an attribute', (name) => {
-    const column = { name: `@row.${name}`, type: 'Text' } as const;
-    const content = `<row id="1"><_x0040_row.${name}>2</_x0040_row.${name}><A>v</A></row>`;
-
-    expect(rowsOf(content).rows).toEqual([{ id: 1, allow: null, values: ['v'] }]);
-    expect(failureOf(() => xml.readRows(`<Response>${content}</Response>`, [column], 'select'))).toMatchObject({
-      code: 'origin.unexpected',
-    });
   });
 
   test('a row has its color', () => {
@@ -102,7 +92,7 @@ describe('rows', () => {
     const text =
       '<Response><row id="1"><A><b>1</b></A><N>1</N></row><row id="2"><A>1</A><N>x</N></row><row id="3"><A><b/></A><N>x</N></row></Response>';
 
-    expect(xml.readRows(text, columns, 'select').unreadable.map(({ column, reason }) => [column, reason])).toEqual([
+    expect(readXmlRows(text, columns, 'select').unreadable.map(({ column, reason }) => [column, reason])).toEqual([
       ['A', 'elements instead of text'],
       ['N', 'text that does not fit the type of the column'],
       ['A', 'elements instead of text; nor can "N" be read'],
@@ -120,7 +110,7 @@ describe('rows', () => {
   });
 
   test('rows below another root are no answer', () => {
-    expect(failureOf(() => xml.readRows('<Rows><row id="1"><A>1</A></row></Rows>', A, 'select'))).toMatchObject({
+    expect(failureOf(() => readXmlRows('<Rows><row id="1"><A>1</A></row></Rows>', A, 'select'))).toMatchObject({
       code: 'origin.unexpected',
       message: 'select: the root element is not <Response>',
     });

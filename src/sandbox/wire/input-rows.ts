@@ -11,7 +11,7 @@ import { describeKind, isObject } from '../../wire/json.ts';
 import { rowIdFrom } from '../../wire/writes.ts';
 import { isNil } from '../../wire/xml.ts';
 import { nameFromElement } from '../../wire/xml-names.ts';
-import { readXml, type XmlElement } from '../../wire/xml-tree.ts';
+import { attributeOf, readXml, type XmlElement } from '../../wire/xml-tree.ts';
 
 /** One row of a write as it came: what its values mean depends on the columns, which the reader does not know. */
 export interface InputRow {
@@ -89,7 +89,7 @@ function isText({ children, text }: XmlElement): boolean {
 
 function readXmlRow(row: XmlElement, number: number): InputRow | WireFault {
   if (isText(row)) return new WireFault(`Row ${number} of the body holds text instead of columns`);
-  const idText = row.attributes.find(({ name }) => name === 'id')?.value ?? '';
+  const idText = attributeOf(row, 'id') ?? '';
   const id = idText === '' ? null : rowIdFrom(idText);
   if (id === undefined) return new WireFault(`The attribute "id" of row ${number} is not an integer`, { source: 'id' });
   const cells = new Map<string, string | null>();

@@ -2,16 +2,14 @@
 import { expect, test } from 'vitest';
 import { escapeAttribute, xmlText } from '../../../src/sandbox/wire/xml-answers.ts';
 import { WireFault } from '../../../src/wire/fault.ts';
-import { readXml } from '../../../src/wire/xml-tree.ts';
+import { attributeOf, readXml } from '../../../src/wire/xml-tree.ts';
 
 test('an attribute is read as the same text', () => {
   const text = `a & b < c > d "e" 'f' ]]> g\r\n\th`;
 
   const element = readXml(`<a b="${escapeAttribute(text)}"/>`);
 
-  expect(element instanceof WireFault ? element : element.attributes.find(({ name }) => name === 'b')?.value).toBe(
-    text,
-  );
+  expect(element instanceof WireFault ? element : attributeOf(element, 'b')).toBe(text);
 });
 
 test('a text has the replacement character for each that XML does not allow', () => {

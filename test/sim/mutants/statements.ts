@@ -23,8 +23,8 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'wire/xml.ts',
-        find: 'rows.push(row);',
-        replace: "if (attributes.every((one) => ['id', 'allow', 'type'].includes(one.name))) rows.push(row);",
+        find: "if (attributeOf(element, 'type') !== undefined) return;",
+        replace: "if (element.attributes.some(({ name }) => name !== 'id' && name !== 'allow')) return;",
       },
     ],
   },
