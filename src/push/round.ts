@@ -8,7 +8,8 @@ import { BATCH_LIMITS, CHANGE_KINDS, type ChangeKind } from '../reconcile/push-p
 import { readEditedIds } from '../replica/bookkeeping/row-states.ts';
 import { type IdBlock, type Round, type TablePush, step } from './context.ts';
 import { recordBatch } from './record-batch.ts';
-import { sendBatch, withEnds } from './send.ts';
+import { sendBatch, UNSENT, withEnds } from './send.ts';
+import { isUndone } from '../reconcile/push-answer.ts';
 import { readBackBatch, settleBatch } from './settle.ts';
 import { readBlock } from './find-rows.ts';
 import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
@@ -121,10 +122,11 @@ async function settle(run: TablePush, batch: Batch, turn: PushTurn): Promise<voi
   await turn.enter('settle', () => settleBatch(run, batch, findings));
 }
 
-/** Stores the ids of new rows. What else came need not be stored: after a crash, rows are looked up by id. */
+/** Stores the ids of new rows. What else came need not be stored: after a crash, rows are looked up by id, and refused ones are sent again. */
 async function storeAnswers({ context, table }: TablePush, { id: batchId, rows }: Batch): Promise<void> {
   if (!rows.some(({ kind, answer }) => kind === 'insert' && (answer?.id ?? null) !== null)) return;
+  const stored = rows.map((row) => (isUndone(row) ? { ...row, ...UNSENT } : row));
   await context.replica.write(`Storing the answer to a batch of ${table.localName}`, (tx) =>
-    updateBatch(tx, table, batchId, rows),
+    updateBatch(tx, table, batchId, stored),
   );
 }

@@ -35,10 +35,11 @@ export interface Sent {
   readonly stop: RowsyncError | null;
 }
 
+export const UNSENT: RowEnd = { answer: { as: 'unsent', id: null, refusal: null } };
+
 /** A batch with the ends of its rows; one that was not reached certainly did not arrive. */
 export function withEnds(batch: Batch, endById: ReadonlyMap<number, RowEnd>): Batch {
-  const unsent: RowEnd = { answer: { as: 'unsent', id: null, refusal: null } };
-  return { ...batch, rows: batch.rows.map((row) => ({ ...row, ...(endById.get(row.id) ?? unsent) })) };
+  return { ...batch, rows: batch.rows.map((row) => ({ ...row, ...(endById.get(row.id) ?? UNSENT) })) };
 }
 
 /** Sends a recorded batch with its files. Never throws for an answer of the origin. */
