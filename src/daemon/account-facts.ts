@@ -51,11 +51,14 @@ export type Surroundings = KeptTables & FactsOutside;
 
 export function daemonFactsOf({ failure, logFailure, complaints }: DaemonState): DaemonFacts {
   const ofAll: DaemonFacts['complaints'] = failure === null ? [] : [{ about: 'daemon', subject: null, ...failure }];
-  const log: readonly FoundComplaint[] =
-    logFailure === null
-      ? []
-      : [{ about: 'log', subject: null, code: 'log.failed', message: logFailure, hint: '', since: null }];
-  return { keeper: 'daemon', complaints: [...ofAll, ...complaints, ...log] };
+  return { keeper: 'daemon', complaints: [...ofAll, ...complaints, ...complaintsOfLog(logFailure)] };
+}
+
+function complaintsOfLog(failure: string | null): readonly FoundComplaint[] {
+  if (failure === null) return [];
+  const message = `The log of the daemon cannot be written: ${failure}`;
+  const hint = 'Free some space on the disk of the log. Lines since then are lost.';
+  return [{ about: 'log.failed', subject: null, code: 'log.failed', message, hint, since: null }];
 }
 
 /** The problems of an open replica. @throws RowsyncError of the replica. */

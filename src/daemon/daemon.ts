@@ -355,7 +355,8 @@ class Daemon {
       const { code, hint } = error;
       for (const message of error.message.split('\n')) this.#log.error('config.refused', { code, message, hint });
       const since = stampFromMs(this.#parts.clock.nowMs());
-      this.#refusedReload = [{ about: 'reload', subject: null, code, message: error.message, hint, since }];
+      const message = `The changed configuration is not in use, and the next restart would fail: ${error.message}`;
+      this.#refusedReload = [{ about: 'config.refused', subject: null, code, message, hint, since }];
       return this.#tellStatus();
     }
     this.#refusedReload = [];

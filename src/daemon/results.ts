@@ -32,9 +32,10 @@ export class Results {
     const outcome = isStopped ? 'stopped' : isWhole ? (isHeld ? 'held' : 'done') : 'failed';
     log.info('work.finished', { work, outcome, durationMs: Math.round(durationMs), ...facts });
     if (own !== null) {
-      const { code, message, hint } = own;
+      const { code, hint } = own;
+      const message = `The last ${work} failed: ${own.message}`;
       const since = stampFromMs(finishedAtMs);
-      this.#failureByWork.set(work, { about: 'work', subject: work, code, message, hint, since });
+      this.#failureByWork.set(work, { about: 'work.failed', subject: null, code, message, hint, since });
       log.error('work.failed', { work, ...errorFacts(own) });
     } else if (error === null) this.#failureByWork.delete(work);
     const ended = { outcome, durationMs, finishedAtMs } as const;

@@ -5,7 +5,6 @@ import { sql } from '../base/sql.ts';
 import { plural } from '../base/text.ts';
 import type { Complaint, FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Connection } from './connection.ts';
-import { readContractComplaints } from './bookkeeping/table-errors.ts';
 import { queryAll, queryAny } from './query.ts';
 
 /** All of them; those of one table may be several: its read, its deletes and its push. */
@@ -101,21 +100,26 @@ function ofRuns(from: Connection): readonly FoundComplaint[] {
 /** What an extra notes of its sinks and their tables; there is nothing to read where it has none. */
 function ofSinks(from: Connection): readonly FoundComplaint[] {
   if (!queryAny(from, sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_sinks'`)) return [];
-  const text = sql`SELECT about, subject, code, message, hint, since FROM (
-            SELECT name, -1 AS tableId, 'sink' AS about, name AS subject, problem_code AS code, problem_message AS message, problem_hint AS hint,
+  const text = sql`SELECT about, NULL AS subject, code, 'Sink ' || name || ': ' || message AS message, hint, since FROM (
+            SELECT name, -1 AS tableId, 'sink' AS about, problem_code AS code, problem_message AS message, problem_hint AS hint,
               problem_since AS since FROM _rowsync_sinks
-            UNION ALL SELECT sink, table_id, 'sinkTable', sink, problem_code, problem_message, problem_hint, NULL FROM _rowsync_sink_tables)
+            UNION ALL SELECT sink, table_id, 'sink.held', problem_code, problem_message, problem_hint, NULL FROM _rowsync_sink_tables)
           WHERE code IS NOT NULL ORDER BY name, tableId`;
   return queryAll(from, text) as FoundComplaint[]; // as selected
 }
 
 function ofHistory(from: Connection): readonly FoundComplaint[] {
-  const text = sql`SELECT t.local_name AS subject, h.pruning_held AS message FROM _rowsync_history_tables h JOIN _rowsync_tables t ON t.id = h.table_id
+  const text = sql`SELECT t.local_name AS subject, h.pruning_held AS why FROM _rowsync_history_tables h JOIN _rowsync_tables t ON t.id = h.table_id
           WHERE h.pruning_held IS NOT NULL ORDER BY t.local_name COLLATE NOCASE`;
-  const rows = queryAll(from, text) as { subject: string; message: string }[];
-  return rows.map((row) => ({ ...row, about: 'history', code: 'history.held', hint: '', since: null }));
+  const rows = queryAll(from, text) as { subject: string; why: string }[];
+  const hint = 'Set the clock of this machine (timedatectl). The next pull looks again.';
+  return rows.map(({ subject, why }) => {
+    const message = `entries older than history.keep are not removed: ${why}`;
+    return { about: 'history.held', subject, code: 'history.held', message, hint, since: null };
+  });
 }
 
 function ofContracts(from: Connection): readonly FoundComplaint[] {
-  return readContractComplaints(from).map(({ name: subject, ...row }) => ({ ...row, about: 'contract', subject }));
+  const text = sql`SELECT code AS about, NULL AS subject, code, message, hint, since FROM _rowsync_contracts ORDER BY name, code`;
+  return queryAll(from, text) as FoundComplaint[]; // as selected
 }

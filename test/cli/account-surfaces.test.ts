@@ -1,7 +1,7 @@
 /**
  * Every problem of the catalogue on every surface that renders the account: what one of them forgets is silent there.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -92,6 +92,18 @@ test.each(SURFACES)('%s shows every problem that the catalogue does not except',
   });
 
   expect(silent.map(({ code }) => code)).toEqual([]);
+});
+
+test('every complaint that is a problem has the code of one', () => {
+  const source = join(import.meta.dirname, '../../src');
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  const about = files.flatMap((file) =>
+    [...readFileSync(join(source, file), 'utf8').matchAll(/\babout: '(\w+\.\w+)'/g)].flatMap(([, code = '']) => code),
+  );
+  const known = CATALOGUE.map(({ code }): string => code);
+
+  expect(about.length).toBeGreaterThan(6);
+  expect(about.filter((code) => !known.includes(code))).toEqual([]);
 });
 
 test('the end of a run does not repeat what the run failed of, and says what an earlier one did', () => {

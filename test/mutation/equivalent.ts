@@ -277,20 +277,6 @@ export const EQUIVALENT: readonly Equivalent[] = [
     'problem.since',
     'null is sorted behind every time, and is the answer if there is no time',
   ],
-  [
-    'src/reconcile/account/findings.ts',
-    ".map((it) => ({ ...said(it, null), sentence: `Sink ${it.subject ?? ''}: ${it.message}` }));",
-    "it.subject ?? ''",
-    'it.subject',
-    'a complaint about a sink has its name',
-  ],
-  [
-    'src/reconcile/account/problems.ts',
-    "sentence: `Notices do not get through by notify.${subject ?? ''}: ${message}`,",
-    "subject ?? ''",
-    'subject',
-    'a complaint about notices has the name of its option',
-  ],
   ['src/reconcile/fingerprint.ts', 'export const FINGERPRINT_PAGES_MAX = 10;', '10', '11', 'a choice of ours'],
   [
     'src/reconcile/fingerprint.ts',

@@ -186,9 +186,9 @@ export function drillText({ at, path, problem, ...counts }: Drill): string {
 export function watchDrill(configNow: () => Config): DaemonPart {
   const complaint = ({ at, path, problem }: Drill): readonly FoundComplaint[] => {
     if (problem === null) return [];
-    const message = `${path} cannot be trusted: ${problem}`;
+    const message = `The last drill failed: ${path} cannot be trusted: ${problem}`;
     const hint = 'Make another backup (rowsync backup), check the disk, then run rowsync backup --drill.';
-    return [{ about: 'work', subject: 'drill', code: 'backup.damaged', message, hint, since: at }];
+    return [{ about: 'work.failed', subject: null, code: 'backup.damaged', message, hint, since: at }];
   };
   return {
     word: () => {

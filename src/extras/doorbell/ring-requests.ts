@@ -168,7 +168,7 @@ function readSecret(
     return { secret: makeSecret(config.replica), failure: null };
   } catch (thrown) {
     const { code, message, hint } = asRowsyncError(thrown);
-    return { secret: '', failure: { about: 'doorbell', subject: null, code, message, hint, since } };
+    return { secret: '', failure: { about: 'doorbell.deaf', subject: null, code, message, hint, since } };
   }
 }
 

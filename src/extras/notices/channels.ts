@@ -115,8 +115,11 @@ class NoticeChannel {
   complaint(): FoundComplaint | null {
     if (this.#blocked === null || this.#senderNow() === null) return null;
     const { reason, since } = this.#blocked;
-    const message = `${reason}; ${plural(this.#waiting.length, 'notice')} waiting`;
-    return { about: 'notices', subject: this.#name, code: 'notices.failed', message, hint: '', since };
+    const waiting = plural(this.#waiting.length, 'notice');
+    const message = `Notices do not get through by notify.${this.#name}: ${reason}; ${waiting} waiting`;
+    const hint =
+      'Correct notify in the configuration, or what it names; then systemctl reload, or SIGHUP to the daemon.';
+    return { about: 'notices.failed', subject: null, code: 'notices.failed', message, hint, since };
   }
 
   async #sendWaiting(): Promise<void> {

@@ -20,7 +20,7 @@ export function watchDifferences(): LinkedPart {
         if (held === null || !DIFFERENCES.has(held.code)) continue;
         const { code, message, hint } = held;
         const since = stampFromMs(event.finishedAtMs);
-        complaints.set(localName, { about: 'verify', subject: localName, code, message, hint, since });
+        complaints.set(localName, { about: 'rows.different', subject: localName, code, message, hint, since });
         foundCount += 1;
       }
     },

@@ -3,6 +3,7 @@
  * this list; none of them judges for itself. problems.ts says how to add a problem. Pure.
  */
 import type { AccountFacts } from './facts.ts';
+import { complaintsAbout } from './findings.ts';
 import { CATALOGUE, type ProblemCode, type Severity } from './problems.ts';
 
 /** The most severe first. */
@@ -27,9 +28,10 @@ export interface Problem {
 
 /** Every problem, the most severe first. */
 export function accountOf(facts: AccountFacts): readonly Problem[] {
-  const problems = CATALOGUE.flatMap(({ code, severity, find }) =>
-    find(facts).map((found): Problem => ({ code, severity, table: null, count: 1, since: null, ...found })),
-  );
+  const problems = CATALOGUE.flatMap(({ code, severity, ...entry }) => {
+    const find = 'find' in entry ? entry.find : complaintsAbout(code);
+    return find(facts).map((found): Problem => ({ code, severity, table: null, count: 1, since: null, ...found }));
+  });
   // Where all work stops, everything is late because of it.
   const isEffect = ({ code }: Problem): boolean => code === 'tables.late' || code === 'edits.late';
   const causes = stopOf(problems) === null ? problems : problems.filter((problem) => !isEffect(problem));

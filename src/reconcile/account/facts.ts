@@ -2,7 +2,7 @@
  * The facts that the account (account.ts) is made from; `daemon/account-facts.ts` reads them. Types only.
  */
 
-/** Where an error was found. */
+/** Where an error was found, or the code of the problem that it is. */
 export type FoundAbout =
   /** Opening the file. */
   | 'replica'
@@ -13,26 +13,10 @@ export type FoundAbout =
   | 'files'
   /** What keeps all work of the daemon waiting. */
   | 'daemon'
-  /** A changed configuration was refused. */
-  | 'reload'
-  /** A job of the daemon, by its kind. */
-  | 'work'
-  /** A table that differs. */
-  | 'verify'
   /** The last attempt at a table. */
   | 'table'
   | 'sink'
-  | 'sinkTable'
-  /** Why old entries are kept. */
-  | 'history'
-  /** A way to a person that does not work. */
-  | 'notices'
-  /** The log cannot be written. */
-  | 'log'
-  /** Calls of the origin that cannot be told from others. */
-  | 'doorbell'
-  /** A registered query. */
-  | 'contract';
+  | `${string}.${string}`;
 
 export interface Complaint {
   readonly code: string;
@@ -43,7 +27,7 @@ export interface Complaint {
 /** An error that is still true. */
 export interface FoundComplaint extends Complaint {
   readonly about: FoundAbout;
-  /** The table, the sink, the registered query, the kind of work, or the option under `notify`; null for everything. */
+  /** The table, by its name here; null for everything. */
   readonly subject: string | null;
   /** A stamp; null where it is not known. */
   readonly since: string | null;

@@ -86,7 +86,7 @@ function isOver(complaint: FoundComplaint, { tables }: AccountFacts): boolean {
 /** Names the run with its time, since later runs of another kind may have succeeded. A person agrees to the words of a guard, which stay as they are. */
 function saidOfRun(complaint: FoundComplaint, { nowMs, keeper }: AccountFacts): Finding {
   const { about, run, since, message: words } = complaint;
-  const found = said(complaint, null);
+  const found = said(complaint);
   if (run === undefined || kindOf(complaint) === 'held') return found;
   const next = keeper === 'service' ? 'rowsync tries again by itself' : `run rowsync ${about}`;
   // What the origin refuses of one kind of run it may answer of another.
@@ -101,29 +101,27 @@ function saidOfRun(complaint: FoundComplaint, { nowMs, keeper }: AccountFacts): 
 
 /** Complaints about one table, of some kinds. */
 export function ofTables(...kinds: readonly Kind[]): Find {
-  return complaintsAbout('table', (it) => (kinds.includes(kindOf(it)) ? said(it, it.subject) : null));
+  return complaintsAbout('table', (it) => kinds.includes(kindOf(it)));
 }
 
-/** Complaints about sinks: those that pass by themselves, or the others. */
-export function ofSinks(about: 'sink' | 'sinkTable', isLate: boolean): Find {
-  return complaintsAbout(about, (it) =>
-    isPassing(it) === isLate ? { ...said(it, null), sentence: `Sink ${it.subject ?? ''}: ${it.message}` } : null,
-  );
+/** What failed of one thing and passes by itself, or what does not. */
+export function failuresOf(about: 'files' | 'sink', isLate: boolean): Find {
+  return complaintsAbout(about, (it) => isPassing(it) === isLate);
 }
 
 /** A complaint in its own words. */
-export function said({ message, hint, since }: FoundComplaint, table: string | null): Finding {
+function said({ message, hint, since, subject: table }: FoundComplaint): Finding {
   // Some messages begin with the name of their table, which every surface puts before the sentence.
   const sentence = table !== null && message.startsWith(`${table}: `) ? message.slice(table.length + 2) : message;
   return { table, sentence, hint, since };
 }
 
-/** Complaints about one thing; null for one of which nothing is said. */
+/** Complaints about one thing, or some of them, in their own words. */
 export function complaintsAbout(
   what: FoundComplaint['about'],
-  findingOf: (complaint: FoundComplaint) => Finding | null,
+  isMeant: (complaint: FoundComplaint) => boolean = () => true,
 ): Find {
-  return ({ complaints }) => complaints.flatMap((it) => (it.about === what ? (findingOf(it) ?? []) : []));
+  return ({ complaints }) => complaints.filter((it) => it.about === what && isMeant(it)).map(said);
 }
 
 /** What the facts say once, or null. */
@@ -138,11 +136,6 @@ export function ofEach(findingOf: (table: TableFacts) => Finding | null): Find {
       const found = findingOf(table);
       return found === null ? [] : [{ table: table.table, ...found }];
     });
-}
-
-/** Complaints about registered queries, of one code. */
-export function ofContracts(code: string): Find {
-  return complaintsAbout('contract', (it) => (it.code === code ? said(it, null) : null));
 }
 
 /** What is counted of a table. */
@@ -170,8 +163,7 @@ export function ofFiles(
     const worst = filesNotHere.worst === null ? '' : `; the worst is ${filesNotHere.worst}`;
     return { count, sentence: `${sentenceOf(count)}${worst}`, hint };
   });
-  const ofWork = complaintsAbout('files', (it) => (isPassing(it) === isLate ? said(it, null) : null));
-  return (facts) => [...ofEachTable(facts), ...ofWork(facts)];
+  return (facts) => [...ofEachTable(facts), ...failuresOf('files', isLate)(facts)];
 }
 
 export function ofRemade(isTable: boolean, sentenceOf: (part: RemadeWithEdits) => string, hint: string): Find {

@@ -1,7 +1,8 @@
 /**
  * The catalogue of problems: which facts make each one, how severe it is, and why it matters. docs/reference/problems.md is made from it. Pure.
  *
- * To add a problem, give `AccountFacts` (or a complaint with a new `about`) the fact, read it in `daemon/account-facts.ts`, and add one entry to `CATALOGUE`.
+ * To add a problem, add one entry to `CATALOGUE`. Either a complaint is about its code, or `find` reads a fact that `AccountFacts` and
+ * `daemon/account-facts.ts` have.
  */
 import { ageText, plural } from '../../base/text.ts';
 import type { AccountFacts } from './facts.ts';
@@ -10,17 +11,14 @@ import {
   lateEdits,
   lateTables,
   misnamed,
-  ofContracts,
+  failuresOf,
   ofFiles,
   ofRemade,
-  ofSinks,
   ofTables,
-  said,
   ofAll,
   type Finding,
   ofOne,
   ofEach,
-  complaintsAbout,
 } from './findings.ts';
 
 /**
@@ -38,7 +36,8 @@ interface Entry {
   readonly stopsAll?: true;
   /** Why no notice is sent of it; of every other problem one is, of one that is late after some minutes. */
   readonly untold?: string;
-  readonly find: (facts: AccountFacts) => readonly Finding[];
+  /** Left out where complaints about the code are the problem, in their own words. */
+  readonly find?: (facts: AccountFacts) => readonly Finding[];
 }
 
 /** Every problem, in the order of the account within a severity. */
@@ -61,10 +60,6 @@ export const CATALOGUE = [
     code: 'config.refused',
     severity: 'person',
     why: 'The daemon could not reload the configuration, which has an error. It still uses the former one, and could not start again.',
-    find: complaintsAbout('reload', (it) => ({
-      ...said(it, null),
-      sentence: `The changed configuration is not in use, and the next restart would fail: ${it.message}`,
-    })),
   },
   {
     code: 'run.held',
@@ -345,94 +340,69 @@ export const CATALOGUE = [
     code: 'rows.different',
     severity: 'person',
     why: 'The daemon compared every cell, and a table differs from the origin although nothing changed meanwhile.',
-    find: complaintsAbout('verify', (it) => said(it, it.subject)),
   },
   {
     code: 'contract.breaks',
     severity: 'person',
     why: 'A query that you registered (`contracts`) does not compile any more, or reads a column that the origin no longer shows.',
-    find: ofContracts('contract.breaks'),
   },
   {
     code: 'contract.fails',
     severity: 'person',
     why: 'A check that you registered, a query that must return no row, returned rows after the last complete pull of its tables, or could not be run.',
-    find: ofContracts('contract.fails'),
   },
   {
     code: 'contract.changed',
     severity: 'notice',
     why: 'In the last seven days a column that a registered query reads was exchanged for another one, or the columns of its answer got other names.',
-    find: ofContracts('contract.changed'),
   },
   {
     code: 'contract.oldName',
     severity: 'notice',
     why: 'A registered query reads a table or column under an old name that `contracts.keepOldNames` keeps for a while, or an old name ends within seven days.',
-    find: ofContracts('contract.oldName'),
   },
   {
     code: 'work.failed',
     severity: 'person',
     why: 'A job of the daemon failed the last time, such as a backup.',
-    find: complaintsAbout('work', (it) => ({
-      ...said(it, null),
-      sentence: `The last ${it.subject ?? 'job'} failed: ${it.message}`,
-    })),
   },
   {
     code: 'sink.failed',
     severity: 'person',
     why: 'A sink cannot continue, for a reason that does not pass by itself.',
-    find: ofSinks('sink', false),
+    find: failuresOf('sink', false),
   },
   {
     code: 'sink.late',
     severity: 'late',
     why: 'A sink cannot continue, and trying again can help.',
-    find: ofSinks('sink', true),
+    find: failuresOf('sink', true),
   },
   {
     code: 'sink.held',
     severity: 'person',
     why: 'A sink holds one of its tables because of a problem.',
-    find: (facts) => [...ofSinks('sinkTable', false)(facts), ...ofSinks('sinkTable', true)(facts)],
   },
   {
     code: 'notices.failed',
     severity: 'person',
     untold: 'The notice would have to use the channel that fails.',
     why: 'Notices do not get through: the command or the webhook under `notify` fails. The daemon keeps trying.',
-    find: complaintsAbout('notices', ({ subject, message, since }) => ({
-      since,
-      sentence: `Notices do not get through by notify.${subject ?? ''}: ${message}`,
-      hint: 'Correct notify in the configuration, or what it names; then systemctl reload, or SIGHUP to the daemon.',
-    })),
   },
   {
     code: 'log.failed',
     severity: 'person',
     why: 'The daemon cannot write its log. It works on, and writes again once that is possible.',
-    find: complaintsAbout('log', ({ message }) => ({
-      sentence: `The log of the daemon cannot be written: ${message}`,
-      hint: 'Free some space on the disk of the log. Lines since then are lost.',
-    })),
   },
   {
     code: 'doorbell.deaf',
     severity: 'person',
     why: 'The secret of the doorbell cannot be read or made, so no call of the origin counts. Tables are as fresh as their schedule.',
-    find: complaintsAbout('doorbell', (it) => said(it, null)),
   },
   {
     code: 'history.held',
     severity: 'person',
     why: 'Old entries of the history are kept because the origin does not confirm the clock of this machine.',
-    find: complaintsAbout('history', ({ subject, message }) => ({
-      table: subject,
-      sentence: `entries older than history.keep are not removed: ${message}`,
-      hint: 'Set the clock of this machine (timedatectl). The next pull looks again.',
-    })),
   },
   {
     code: 'tables.loading',

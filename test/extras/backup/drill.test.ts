@@ -134,5 +134,5 @@ test('the daemon drills weekly where it makes backups, and tells of a bad one, a
   expect(drills).toMatchObject([{ outcome: 'done', reason: 'Note has 0 rows, by its own record 2' }]);
   expect(told).toMatchObject({ code: 'work.failed' });
   expect(status.stdout).toContain(`failed: ${name}: Note has 0 rows, by its own record 2`);
-  expect(word?.complaints).toMatchObject([{ about: 'work', subject: 'drill', code: 'backup.damaged' }]);
+  expect(word?.complaints).toMatchObject([{ about: 'work.failed', subject: null, code: 'backup.damaged' }]);
 });

@@ -23,7 +23,7 @@ test.each([
   ['push', 'push.shape', 'late run.late'],
   ['pull', 'guard.schema', 'person run.held'],
   ['pull', 'replica.full', 'person run.failed'],
-  ['reload', 'config.invalid', 'person config.refused'],
+  ['config.refused', 'config.invalid', 'person config.refused'],
   ['table', 'guard.deletes', 'person table.held'],
   ['table', 'guard.maskKey', 'person table.maskKey'],
   ['table', 'guard.columns', 'person table.kept'],
@@ -35,7 +35,7 @@ test.each([
   ['sink', 'sink.unreachable', 'late sink.late'],
   ['files', 'files.store', 'person files.failed'],
   ['files', 'origin.timeout', 'late files.late'],
-  ['sinkTable', 'sink.foreign', 'person sink.held'],
+  ['sink.held', 'sink.foreign', 'person sink.held'],
 ] as const)('an error of a %s with the code %s is %s', (about, code, problem) => {
   expect(codes({ complaints: [complaint(about, code)] })).toEqual([problem]);
 });
