@@ -275,6 +275,7 @@ class Flush {
   readonly #at: number;
   readonly #wasIds: ReadonlyMap<string, number>;
   readonly #provenAt: ReadonlyMap<number, number | null>;
+  /** When the origin was last asked for all that it stamps as changed; null for never. */
   readonly #followedAt: number | null;
   readonly #isFiltered: boolean;
   readonly #stampIndex: number;
@@ -317,7 +318,7 @@ class Flush {
     { before, after }: { readonly before: Version; readonly after: Version },
     why: ChangeCause,
   ): void {
-    const { id, columns, history } = this.#table;
+    const { id, columns } = this.#table;
     if (before === null && after === null) return;
     const cells = diffVersions(before, after);
     const kind = before === null ? 'insert' : after === null ? 'delete' : 'update';
@@ -326,15 +327,7 @@ class Flush {
     const isOfOrigin = cause === 'pull' || cause === 'push' || cause === 'filter';
     const stamp = isOfOrigin ? this.#stampOf(after) : null;
     const isStampMoved = cells.some(({ index }) => index === this.#stampIndex);
-    const doubt = this.#provenAt.get(rowId);
-    const { notBefore, notAfter } = intervalOf({
-      cause,
-      at: this.#at,
-      provenAt: doubt === undefined ? history.provenAt : doubt,
-      capturedAt: history.capturedAt,
-      followedAt: this.#followedAt,
-      stampedAt: isStampMoved ? stamp : null,
-    });
+    const { notBefore, notAfter } = this.#intervalOf(rowId, cause, isStampMoved ? stamp : null);
     // Where only formulas and the like moved, without a stamp, the row names the author of the change before.
     const isAuthored = isStampMoved || cells.some(({ index }) => isStamped(columns[index]));
     const by = isOfOrigin && isAuthored ? (after?.[this.#byIndex] ?? null) : null;
@@ -349,6 +342,24 @@ class Flush {
       wasId: kind === 'insert' ? (this.#wasIds.get(`${id} ${rowId}`) ?? null) : null,
       cells: `[${texts.join(',')}]`,
     });
+  }
+
+  /**
+   * When a change happened, as far as anything tells. At the origin: after the row was last known to be equal to what is here, and not
+   * after the answer that brought the change. The origin's own stamp narrows that where it moved with the change (`stampedAt`) and lies inside.
+   */
+  #intervalOf(rowId: number, cause: Cause, stampedAt: number | null): Interval {
+    const [at, followedAt, { provenAt, capturedAt }] = [this.#at, this.#followedAt, this.#table.history];
+    if (cause === 'edit') return { notBefore: atMost(capturedAt, at), notAfter: at };
+    if (cause === 'schema' || cause === 'filter') return { notBefore: null, notAfter: at };
+    if (cause === 'decision' || cause === 'discard' || cause === 'restore') return { notBefore: at, notAfter: at };
+    const doubt = this.#provenAt.get(rowId);
+    const notBefore = atMost(doubt === undefined ? provenAt : doubt, at);
+    const isInside = stampedAt !== null && stampedAt <= at && (notBefore === null || stampedAt >= notBefore);
+    if (!isInside) return { notBefore, notAfter: at };
+    // An earlier stamp would have been read then.
+    const isBehind = followedAt !== null && stampedAt > followedAt;
+    return { notBefore: isBehind ? Math.max(followedAt, notBefore ?? followedAt) : notBefore, notAfter: stampedAt };
   }
 
   /** A row that is new in a table with a filter may be old at the origin, and values that fill a new column are no change there. */
@@ -411,42 +422,10 @@ function readDoubts(from: Connection, tableId: number, ids: readonly number[]): 
   return new Map(rows as [number, number | null][]); // the columns just listed
 }
 
-/** The facts for the time of a change, in seconds since 1970. */
-interface ChangeTimes {
-  readonly cause: Cause;
-  /** Now. */
-  readonly at: number;
-  /** When the row was last vouched for; null where that is not known. */
-  readonly provenAt: number | null;
-  /** When edits of the table were last looked for. */
-  readonly capturedAt: number | null;
-  /** When the origin was last asked for all that it stamps as changed; null for never. */
-  readonly followedAt: number | null;
-  /** The origin's stamp of the row, where it moved with this change. */
-  readonly stampedAt: number | null;
-}
-
 /** When at least one change happened; both ends belong to it. */
 interface Interval {
   readonly notBefore: number | null;
   readonly notAfter: number;
-}
-
-/**
- * When a change happened, as far as anything tells. At the origin: after the row was last known to be equal to what is here, and not
- * after the answer that brought the change. The origin's own stamp narrows that where it moved with the change and lies inside.
- */
-function intervalOf(times: ChangeTimes): Interval {
-  const { cause, at, provenAt, capturedAt, followedAt, stampedAt } = times;
-  if (cause === 'edit') return { notBefore: atMost(capturedAt, at), notAfter: at };
-  if (cause === 'schema' || cause === 'filter') return { notBefore: null, notAfter: at };
-  if (cause === 'decision' || cause === 'discard' || cause === 'restore') return { notBefore: at, notAfter: at };
-  const notBefore = atMost(provenAt, at);
-  const isInside = stampedAt !== null && stampedAt <= at && (notBefore === null || stampedAt >= notBefore);
-  if (!isInside) return { notBefore, notAfter: at };
-  // An earlier stamp would have been read then.
-  const isBehind = followedAt !== null && stampedAt > followedAt;
-  return { notBefore: isBehind ? Math.max(followedAt, notBefore ?? followedAt) : notBefore, notAfter: stampedAt };
 }
 
 /** A clock that was set back must not turn an interval round. */
