@@ -119,7 +119,7 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
 /** The rows that are not stored just so. Stored values are compared, as the upsert does: another program may have written 7 for true. */
 function findUnlike(from: Connection, target: RowTarget, rows: readonly Row[]): readonly Row[] {
   const ids = rows.map(({ id }) => id);
-  const hereById = new Map(readStoredById(from, target, ids).map((stored) => [Number(stored[0]), stored]));
+  const hereById = readStoredById(from, target, ids);
   return rows.filter(({ id, allow, values }) => {
     const here = hereById.get(id);
     return here?.[1] !== allow || values.some((value, index) => storedFromValue(value) !== here[index + 2]);
@@ -241,21 +241,7 @@ export function readHighestId(from: Connection, target: RowTarget): number {
   return queryNumber(from, text, [target.id]);
 }
 
-export type Pair = readonly [name: string, value: Stored];
-
-/** What rows say in the columns of these names, by their ids; empty where there are no names. */
-export function readCells(
-  from: Connection,
-  localName: string,
-  { names, ids }: { readonly names: readonly string[]; readonly ids: readonly number[] },
-): ReadonlyMap<number, readonly Pair[]> {
-  if (names.length === 0) return new Map();
-  const text = sql`SELECT _id, ${joinSql(names.map(ident))} FROM ${ident(localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
-  const rows = queryRows(from, text, [JSON.stringify(ids)]);
-  return new Map(
-    rows.map(([rowId, ...values]) => [Number(rowId), names.map((name, index) => [name, values[index] ?? null])]),
-  );
-}
+type Pair = readonly [name: string, value: Stored];
 
 /** Deletes rows without evidence; returns how many was there. */
 export function removeRows(tx: Tx, target: RowTarget, ids: readonly number[]): number {
@@ -286,15 +272,23 @@ export function objectText(pairs: readonly (readonly [name: string, value: Store
 export function readRowsById(from: Connection, target: RowTarget, ids: readonly number[]): readonly Row[] {
   if (ids.length === 0) return [];
   // Not taken apart into the rest of an array, which would be copied.
-  return readStoredById(from, target, ids).map((row) => ({
+  return selectRows(from, target, ids).map((row) => ({
     id: Number(row[0]),
     allow: row[1] as string | null, // a column of type TEXT
     values: target.columns.map(({ type }, index) => valueFromStored(row[index + 2] ?? null, type)),
   }));
 }
 
-/** Their ids, rights and values as SQLite stores them. */
-function readStoredById(from: Connection, target: RowTarget, ids: readonly number[]): readonly (readonly Stored[])[] {
+/** Ids, rights and values of rows as SQLite stores them, by id. */
+export function readStoredById(
+  from: Connection,
+  target: RowTarget,
+  ids: readonly number[],
+): ReadonlyMap<number, readonly Stored[]> {
+  return new Map(selectRows(from, target, ids).map((row) => [Number(row[0]), row]));
+}
+
+function selectRows(from: Connection, target: RowTarget, ids: readonly number[]): readonly (readonly Stored[])[] {
   const text = sql`SELECT ${columnList(target.columns)} FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
   return queryRows(from, text, [JSON.stringify(ids)]);
 }
@@ -320,10 +314,14 @@ function readKeptTables(
   { id, localName }: WrittenTable,
   ids: readonly number[],
 ): ReadonlyMap<number, readonly Pair[]> {
-  if (ids.length === 0) return new Map();
   const kept = readColumns(from, id).flatMap((column) => (column.state === 'live' ? [] : [column.localName]));
   const names = readStanding(from, localName, kept);
-  return readCells(from, localName, { names, ids });
+  if (names.length === 0) return new Map();
+  const text = sql`SELECT _id, ${joinSql(names.map(ident))} FROM ${ident(localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
+  const rows = queryRows(from, text, [JSON.stringify(ids)]);
+  return new Map(
+    rows.map(([rowId, ...values]) => [Number(rowId), names.map((name, index) => [name, values[index] ?? null])]),
+  );
 }
 
 /** Stores the colors with which rows came, after the rows themselves; a row without one has none any more. */

@@ -32,8 +32,8 @@ import {
   copyFromBase,
   forgetGone,
   keepEvidence,
-  readCells,
   readRowsById,
+  readStoredById,
   removeRows,
   storedFromValue,
   upsertRows,
@@ -193,32 +193,29 @@ function writeLocals(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[]
 
 /** Writes the cells that differ, so that a text that is no UTF-8 keeps its bytes. */
 function writeCells(tx: Tx, table: TwoWayTable, rows: readonly Row[]): void {
-  const names = ['_allow', ...table.columns.map(({ localName }) => localName)];
+  const names = [sql`_allow`, ...table.columns.map(({ localName }) => ident(localName))];
   const ids = rows.map(({ id }) => id);
-  const read = (): ReturnType<typeof readCells> => readCells(tx, table.localName, { names, ids });
-  const found = read();
-  const absentIds = ids.filter((id) => !found.has(id));
-  if (absentIds.length > 0) {
-    const known = new Set(readRowsById(tx, baseTarget(table), absentIds).map(({ id }) => id));
-    if (known.size > 0) copyFromBase(tx, table, [...known]);
-    const inserted = rows.filter(({ id }) => !found.has(id) && !known.has(id));
-    writeRows(tx, table, inserted);
-  }
-  const here = absentIds.length === 0 ? found : read();
+  const found = readStoredById(tx, table, ids);
+  const absent = ids.filter((id) => !found.has(id));
+  // Those that the origin has come back as it confirmed them.
+  if (absent.length > 0) copyFromBase(tx, table, absent);
+  const here = absent.length === 0 ? found : readStoredById(tx, table, ids);
+  writeRows(
+    tx,
+    table,
+    rows.filter(({ id }) => !here.has(id)),
+  );
   tx.history.willChange(table, ids, tx.cause);
-  for (const { id, allow, values } of rows) {
-    const cells = here.get(id) ?? [];
+  for (const { id, allow, values } of rows.filter((row) => here.has(row.id))) {
     const stored = [allow, ...values.map(storedFromValue)];
-    const changed = stored.flatMap((value, index) => {
-      const [name, before] = cells[index] ?? ['', null];
+    const changed = names.flatMap((name, index) => {
+      const [before, value] = [here.get(id)?.[index + 1], stored[index] ?? null];
       return before === value ? [] : [{ name, value }];
     });
     if (changed.length === 0) continue;
-    const set = joinSql(changed.map(({ name }) => sql`${ident(name)} = ?`));
-    tx.prepare(sql`UPDATE ${ident(table.localName)} SET ${set} WHERE _id = ?`).run(
-      ...changed.map(({ value }) => value),
-      id,
-    );
+    const set = joinSql(changed.map(({ name }) => sql`${name} = ?`));
+    const text = sql`UPDATE ${ident(table.localName)} SET ${set} WHERE _id = ?`;
+    tx.prepare(text).run(...changed.map(({ value }) => value), id);
   }
 }
 
