@@ -19,11 +19,11 @@ import {
 } from '../replica/bookkeeping/conflicts.ts';
 import { kindOfHold, storeConfirmations } from '../replica/confirmation.ts';
 import { readTables, tableNamed } from '../replica/bookkeeping/tables.ts';
-import { editVersion, readRowState, readRowStates, type EditedRow } from '../replica/bookkeeping/row-states.ts';
+import { editVersion, readRowState, type EditedRow } from '../replica/bookkeeping/row-states.ts';
 import { readWaiting, type WaitingRow } from '../replica/bookkeeping/refusals.ts';
 import { agreeToPull } from '../replica/bookkeeping/runs.ts';
 import { captureChanges, diffRows, type RowChange } from './find-edits.ts';
-import { discardAll, discardRow, resolveConflict } from './resolve-conflict.ts';
+import { discardEdits, resolveConflict, WAITS } from './resolve-conflict.ts';
 import { MIRROR_HINT, findTwoWayTable, readTwoWayTables } from './two-way-table.ts';
 import { retryRows } from './writer/apply-outcome.ts';
 
@@ -198,13 +198,12 @@ function carryOutDiscard(
       conflict: line.id,
       state: readRowState(tx, line),
     }));
+  const { discarded, waitingCount, undecidedCount } = discardEdits(tx, table, rowId, at);
   if (rowId !== null) {
-    const state = readRowStates(tx, table.id, [rowId]).get(rowId) ?? 'clean';
-    const problem = discardRow(tx, table, rowId, at);
-    if (problem !== null) return { kind: 'problem', words: problem };
-    return done(`Put row ${rowId} of ${name} back${doubtText([{ id: rowId, state }])}`, 1, kept());
+    if (discarded.length > 0) return done(`Put row ${rowId} of ${name} back${doubtText(discarded)}`, 1, kept());
+    const words = `row ${rowId} of ${table.localName} has no edit that the origin does not have`;
+    return { kind: 'problem', words: waitingCount > 0 ? `row ${rowId} of ${table.localName} ${WAITS}` : words };
   }
-  const { discarded, waitingCount, undecidedCount } = discardAll(tx, table, at);
   const rest = waitingCount === 0 ? '' : `; ${plural(waitingCount, 'row')} sent before wait for an answer`;
   const left = undecidedCount === 0 ? '' : `; left alone: ${plural(undecidedCount, 'row')} in conflict or refused`;
   const words = `Put ${plural(discarded.length, 'row')} of ${name} back${doubtText(discarded)}${rest}${left}`;

@@ -83,37 +83,29 @@ export function resolveConflict(tx: Tx, id: number, { take, value }: Decision, a
   return null;
 }
 
-/** Puts one row back to its base; its edits are kept. @returns why it cannot be done, or null. */
-export function discardRow(tx: Tx, table: TwoWayTable, rowId: number, at: string): string | null {
-  const changes = diffRows(tx, table, [rowId]);
-  if (changes.length === 0) return `row ${rowId} of ${table.localName} has no edit that the origin does not have`;
-  return discard(tx, table, changes, at).length === 0 ? `row ${rowId} of ${table.localName} ${WAITS}` : null;
-}
-
-/** Puts every edited row of a table back, but rows on their way, and those in conflict or refused, which a person decides one by one. */
-export function discardAll(
+/**
+ * Puts one row back to its base, or with null every edited one but those in conflict or refused, which a person decides one by one. A row on its way
+ * waits. The edits are kept.
+ */
+export function discardEdits(
   tx: Tx,
   table: TwoWayTable,
+  rowId: number | null,
   at: string,
 ): Record<'waitingCount' | 'undecidedCount', number> & { readonly discarded: readonly RowChange[] } {
-  const changes = [...readAllChanges(tx, table)];
-  const meant = changes.filter(({ state }) => state !== 'conflicted' && state !== 'refused');
-  const discarded = discard(tx, table, meant, at);
+  const changes = rowId === null ? [...readAllChanges(tx, table)] : diffRows(tx, table, [rowId]);
+  const isMeant = ({ state }: RowChange): boolean => rowId !== null || (state !== 'conflicted' && state !== 'refused');
+  const meant = changes.filter(isMeant);
+  const discarded = meant.filter(({ state }) => state !== 'sending');
+  discardChanges(tx, table, discarded, at);
+  captureOlderCopy(tx, table, at);
+  settleQuestions(tx, table, at);
+  endPushHold(tx, table.id);
   return {
     discarded,
     waitingCount: meant.length - discarded.length,
     undecidedCount: changes.length - meant.length,
   };
-}
-
-/** Discards changes that wait for no answer; returns them. */
-function discard(tx: Tx, table: TwoWayTable, changes: readonly RowChange[], at: string): readonly RowChange[] {
-  const discarded = changes.filter(({ state }) => state !== 'sending');
-  discardChanges(tx, table, discarded, at);
-  captureOlderCopy(tx, table, at);
-  settleQuestions(tx, table, at);
-  endPushHold(tx, table.id);
-  return discarded;
 }
 
 /** Why nothing can be taken in a table that is not two-way, or was pruned. */
@@ -123,7 +115,8 @@ function whyNot(from: Connection, tableId: number): string {
     : 'the table is not two-way any more';
 }
 
-const WAITS = 'was sent, and waits for an answer; try again after the next run';
+/** Why a row cannot be decided, behind what it is called. */
+export const WAITS = 'was sent, and waits for an answer; try again after the next run';
 
 type RequestedDecision = Decision & { readonly conflict: StoredConflict };
 

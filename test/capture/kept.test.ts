@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { prune } from '../../src/capture/sync-mode.ts';
-import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve-conflict.ts';
+import { discardEdits, resolveConflict, type Decision } from '../../src/capture/resolve-conflict.ts';
 import { pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, captured, startTwoWay, twoWayTable } from '../support/two-way.ts';
@@ -15,8 +15,8 @@ function resolve(fixture: Fixture, decision: Decision, id = 1): Promise<string |
   return fixture.replica.write('Resolving', (tx) => resolveConflict(tx, id, decision, AT));
 }
 
-function discard(fixture: Fixture, rowId: number): Promise<string | null> {
-  return fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), rowId, AT));
+function discard(fixture: Fixture, rowId: number): Promise<unknown> {
+  return fixture.replica.write('Discarding', (tx) => discardEdits(tx, twoWayTable(fixture), rowId, AT));
 }
 
 describe('a column that was pruned', () => {

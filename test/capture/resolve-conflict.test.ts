@@ -2,8 +2,8 @@
  * What a person decides: by the command line or by SQL, about open conflicts and about those that a policy decided.
  */
 import { describe, expect, test } from 'vitest';
-import { carryOutDecision } from '../../src/capture/person-decision.ts';
-import { discardRow, resolveConflict, type Decision } from '../../src/capture/resolve-conflict.ts';
+import { carryOutDecision, type DecisionOutcome } from '../../src/capture/person-decision.ts';
+import { discardEdits, resolveConflict, type Decision } from '../../src/capture/resolve-conflict.ts';
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { atOrigin, codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';
@@ -119,7 +119,7 @@ describe('no version is merged with a row', () => {
   test('that was new when it was discarded, and that the origin has by now: taking remote deletes nothing', async () => {
     await using fixture = await startTwoWay();
     fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
-    await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -2, AT));
+    await fixture.replica.write('Discarding', (tx) => discardEdits(tx, twoWayTable(fixture), -2, AT));
     await resolve(fixture, { take: 'local', value: null });
     await pushNow(fixture);
 
@@ -226,13 +226,13 @@ test('discarded edits leave what the origin has, and can be taken again', async 
   fixture.execute(
     `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1; DELETE FROM "Note" WHERE _id = 2; INSERT INTO "Note" ("Title") VALUES ('new')`,
   );
-  const discard = (rowId: number): Promise<string | null> =>
-    fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), rowId, AT));
+  const discard = (rowId: number): Promise<DecisionOutcome> =>
+    carryOutDecision(fixture.replica, { kind: 'discard', table: 'Note', rowId }, AT);
 
-  expect(await Promise.all([1, 2, -2, 3].map(discard))).toEqual([
-    null,
-    null,
-    null,
+  expect((await Promise.all([1, 2, -2, 3].map(discard))).map(({ words }) => words)).toEqual([
+    'Put row 1 of Note back',
+    'Put row 2 of Note back',
+    'Put row -2 of Note back',
     'row 3 of Note has no edit that the origin does not have',
   ]);
 
@@ -250,7 +250,7 @@ describe('a new row that was discarded and is taken back', () => {
   async function startDiscarded(): Promise<Fixture> {
     const fixture = await startTwoWay();
     fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
-    await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -2, AT));
+    await fixture.replica.write('Discarding', (tx) => discardEdits(tx, twoWayTable(fixture), -2, AT));
     return fixture;
   }
 
@@ -279,7 +279,7 @@ describe('a new row that was discarded and is taken back', () => {
     await using fixture = await startDiscarded();
     await resolve(fixture, local);
     fixture.execute(`UPDATE "Note" SET "Title" = 'newer' WHERE "Title" = 'new'`);
-    await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -3, AT));
+    await fixture.replica.write('Discarding', (tx) => discardEdits(tx, twoWayTable(fixture), -3, AT));
 
     expect([await resolve(fixture, local, 2), await resolve(fixture, local, 1)]).toEqual([
       null,
@@ -293,7 +293,7 @@ describe('a new row that was discarded and is taken back', () => {
     await using fixture = await startDiscarded();
     await resolve(fixture, local);
     fixture.execute(`UPDATE "Note" SET "Title" = 'newer' WHERE "Title" = 'new'`);
-    await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -3, AT));
+    await fixture.replica.write('Discarding', (tx) => discardEdits(tx, twoWayTable(fixture), -3, AT));
     fixture.execute(`UPDATE sync_conflicts SET resolution = 'local'`);
 
     await fixture.pull();
@@ -324,7 +324,7 @@ describe('a new row that was discarded and is taken back', () => {
     expect(countsOf(await pushNow(fixture))).toEqual({ inDoubt: 1, parked: 1 });
     fixture.execute(`DELETE FROM "Note" WHERE _id = -2`);
 
-    await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -2, AT));
+    await fixture.replica.write('Discarding', (tx) => discardEdits(tx, twoWayTable(fixture), -2, AT));
 
     expect(fixture.rows(`SELECT kind, local ->> 'Title' AS title, state FROM sync_conflicts`)).toEqual([
       { kind: 'inserted', title: 'new', state: 'discarded' },
@@ -387,7 +387,7 @@ test('a new row that was discarded comes back with a key that people fill in', a
   await using fixture = await startTwoWay({ tables: [note] });
   fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
   await capture(fixture);
-  await fixture.replica.write('Discarding', (tx) => discardRow(tx, twoWayTable(fixture), -2, AT));
+  await fixture.replica.write('Discarding', (tx) => discardEdits(tx, twoWayTable(fixture), -2, AT));
 
   const problem = await resolve(fixture, { take: 'local', value: null });
 

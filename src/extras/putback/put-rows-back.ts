@@ -7,7 +7,7 @@ import type { LostRow } from '../shared/linked-extra.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { must } from '../../base/assert.ts';
 import { applyOutcome, applyEvent, readRowFacts } from '../../capture/writer/apply-outcome.ts';
-import { discardRow } from '../../capture/resolve-conflict.ts';
+import { discardEdits } from '../../capture/resolve-conflict.ts';
 import type { TwoWayTable } from '../../capture/two-way-table.ts';
 import { storeRemoteRows } from '../../capture/writer/store-origin-rows.ts';
 import type { RowOutcome } from '../../reconcile/row-outcome.ts';
@@ -338,7 +338,7 @@ async function noteCells(
           const reason = reasons.get(row.id)?.reason ?? why;
           const isInDoubt = waits === 'inDoubt';
           // What is refused stays in the line, and is tried again from the row as it is then.
-          discardRow(tx, table, row.id, stampFromMs(clock.nowMs()));
+          discardEdits(tx, table, row.id, stampFromMs(clock.nowMs()));
           const state = isInDoubt ? 'inDoubt' : 'refused';
           return [[record, { state, reason, files: isInDoubt || isLost ? files : record.files }]];
         }
