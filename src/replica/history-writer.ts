@@ -85,22 +85,19 @@ export class HistoryWriter implements TxHistory {
   }
 
   willChange({ id }: WrittenTable, ids: readonly number[], cause: ChangeCause): void {
-    const table = this.#open(id);
-    if (table !== null) this.#note(table, ids, { cause });
+    this.#note(id, ids, { cause });
   }
 
   renumbered(tableId: number, fromId: number, toId: number): void {
     if (this.#open(tableId) !== null) this.#renumbered.set(`${tableId} ${toId}`, fromId);
   }
 
-  captureEdits(target: WrittenTable, cause: ChangeCause): void {
-    const table = this.#open(target.id);
-    if (table === null) return;
+  captureEdits({ id }: WrittenTable, cause: ChangeCause): void {
+    if (!this.isKept(id)) return;
     const marked = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = @id AND row_id > @after
         UNION SELECT row_id FROM _rowsync_history_edits WHERE table_id = @id AND row_id > @after ORDER BY row_id LIMIT 500`;
-    const read = (after: number): readonly number[] => queryNumbers(this.#db, marked, [{ id: target.id, after }]);
-    for (const ids of blocksAbove(read, (id) => id))
-      this.#note(this.#open(target.id) ?? table, ids, { cause, editedOnly: true });
+    const read = (after: number): readonly number[] => queryNumbers(this.#db, marked, [{ id, after }]);
+    for (const ids of blocksAbove(read, (rowId) => rowId)) this.#note(id, ids, { cause, editedOnly: true });
     this.flush();
   }
 
@@ -140,17 +137,13 @@ export class HistoryWriter implements TxHistory {
 
   /** Remembers rows as they are before they are written; with `editedOnly` without those that are as the history knows them. */
   #note(
-    table: NotedTable,
+    tableId: number,
     ids: readonly number[],
     { cause, editedOnly = false }: { readonly cause: ChangeCause; readonly editedOnly?: boolean },
   ): void {
-    if (this.#noted > ROWS_MAX) {
-      const { id } = table;
-      this.flush();
-      const again = this.#open(id);
-      if (again !== null) this.#note(again, ids, { cause, editedOnly });
-      return;
-    }
+    if (this.#noted > ROWS_MAX) this.flush();
+    const table = this.#open(tableId);
+    if (table === null) return;
     const news: number[] = [];
     for (const id of ids) {
       const row = table.rows.get(id);
