@@ -4,7 +4,6 @@
 import type { RowsyncError } from '../base/errors.ts';
 import { type PushAccount, accountOf } from '../reconcile/account/push-account.ts';
 import { type WaitingCounts, countWaiting, readRowEnds, readUnsentIds } from '../replica/bookkeeping/row-states.ts';
-import { ROW_STATES } from '../reconcile/row-state.ts';
 import type { Connection } from '../replica/connection.ts';
 import type { TwoWayTable } from '../capture/two-way-table.ts';
 import { readConflictsSince, readLastConflictId } from '../replica/bookkeeping/conflicts.ts';
@@ -125,10 +124,8 @@ export class TableTally {
     const facts = [...this.#began].map((began) => {
       // A new row may be merged with one of the origin, and that one be sent in turn.
       const id = this.#idNow.get(began) ?? began;
-      const end = ends.get(id);
       return {
-        state: ROW_STATES.find((known) => known === end?.state) ?? null,
-        status: end?.status ?? null,
+        ...(ends.get(id) ?? { state: null, status: null }),
         winners: new Set([...(winners.get(began) ?? []), ...(winners.get(id) ?? [])]),
       };
     });

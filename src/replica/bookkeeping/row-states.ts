@@ -105,11 +105,11 @@ export function countWaiting(from: Connection, tableId: number): WaitingCounts {
 export function readRowEnds(
   from: Connection,
   tableId: number,
-): ReadonlyMap<number, { readonly state: string; readonly status: number | null }> {
+): ReadonlyMap<number, { readonly state: RowState; readonly status: number | null }> {
   const text = sql`SELECT r.row_id AS id, r.state, f.status FROM _rowsync_rows r
           LEFT JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id WHERE r.table_id = ?`;
   const ends = queryAll(from, text, [tableId]) as { id: number; state: string; status: number | null }[];
-  return new Map(ends.map(({ id, ...end }) => [id, end]));
+  return new Map(ends.map(({ id, state, status }) => [id, { state: oneOf(ROW_STATES, state), status }]));
 }
 
 export function hasMarks(from: Connection, tableId: number): boolean {
