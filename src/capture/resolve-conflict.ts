@@ -36,7 +36,7 @@ import {
 import { readRowStates, takeLocalId } from '../replica/bookkeeping/row-states.ts';
 import { discardChanges } from './sync-mode.ts';
 import { captureOlderCopy } from './older-copy.ts';
-import { findTwoWayTable, type TwoWayColumn, type TwoWayTable } from './two-way-table.ts';
+import { findTwoWayTable, type TwoWayTable } from './two-way-table.ts';
 import { applyOutcome, applyEvent, readRowFacts } from './writer/apply-outcome.ts';
 import { valuePutBack } from '../reconcile/files.ts';
 
@@ -173,36 +173,28 @@ function takeRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDecisi
   const kept = conflict[take];
   if (base !== null && take !== (kept === null ? 'local' : 'remote'))
     return { problem: `the origin has row ${rowId}; edit that one (rowsync discard brings it back if you deleted it)` };
-  if (kept === null) {
-    // The taken version has no such row: deleted here, deleted there, or never there.
-    const [change] = diffRows(tx, table, [rowId]);
-    applyOne(tx, table, decideNoRow(facts, change?.columns ?? null), at);
-    return { rowId };
-  }
-  if (local !== null && isChanged(base, local, table.columns))
+  if (kept !== null && local !== null && isChanged(base, local, table.columns))
     return { problem: `the row exists here as row ${rowId}; edit its cells instead` };
-  if (base !== null) {
-    applyOne(tx, table, decideAsBase(facts), at);
-    return { rowId };
-  }
-  // A new row; everything kept about it moves to its new id, so taking it again finds it.
-  const id = takeLocalId(tx, table.id);
-  const values = keptValues(tx, table, String(kept));
-  const own = table.columns.map((column, index) => ownValue(column, values[index]));
-  applyOne(tx, table, decideMadeAgain(facts, id, own), at);
-  return { rowId: id };
+  const decide = (): RowOutcome => {
+    // The taken version has no such row: deleted here, deleted there, or never there.
+    if (kept === null) return decideNoRow(facts, diffRows(tx, table, [rowId])[0]?.columns ?? null);
+    if (base !== null) return decideAsBase(facts);
+    // A new row; everything kept about it moves to its new id, so taking it again finds it.
+    return decideMadeAgain(facts, takeLocalId(tx, table.id), ownValues(tx, table, String(kept)));
+  };
+  const outcome = decide();
+  applyOne(tx, table, outcome, at);
+  return { rowId: outcome.newId };
 }
 
-/** A value of a row made anew, without what only the origin gives. A locked cell keeps its value: an empty one would count as an edit later. */
-function ownValue({ type, writable, locked, automatic }: TwoWayColumn, value: Value = null): Value {
-  const isGiven = automatic && (type === 'Autonumber' || type === 'User');
-  return (writable || locked) && !isGiven ? valuePutBack(type, value) : null;
-}
-
-/** The values of a row kept as a JSON object, by the table's columns now. */
-function keptValues(tx: Tx, table: TwoWayTable, text: string): readonly Value[] {
+/** The values of a row kept as a JSON object, without what only the origin gives. A locked cell keeps its value: an empty one would count as an edit later. */
+function ownValues(tx: Tx, table: TwoWayTable, text: string): readonly Value[] {
   const kept = readKeptRow(tx, text);
-  return table.columns.map(({ localName, type }) => valueFromStored(kept.get(localName) ?? null, type));
+  return table.columns.map(({ localName, type, writable, locked, automatic }) => {
+    const isGiven = automatic && (type === 'Autonumber' || type === 'User');
+    const isTaken = (writable || locked) && !isGiven;
+    return isTaken ? valuePutBack(type, valueFromStored(kept.get(localName) ?? null, type)) : null;
+  });
 }
 
 /** A value as a person wrote it, on the command line as text; the rules of the column judge its form. */
