@@ -22,12 +22,12 @@ const GIVEN_ID_MIN = -(2 ** 52);
 
 /** Every trigger of a two-way table. Their texts are long, and are compared in each pull. */
 export const captureTriggers = onceFor((table: TwoWayTable): readonly Trigger[] => [
-  trigger(table, 'given', sql`BEFORE INSERT`, NOT_OURS, [noteGivenId(table)]),
-  trigger(table, 'insert', sql`AFTER INSERT`, NOT_OURS, insertedRow(table)),
-  trigger(table, 'update', sql`AFTER UPDATE`, NOT_OURS, [
+  trigger(table, 'given', sql`BEFORE INSERT`, [noteGivenId(table)]),
+  trigger(table, 'insert', sql`AFTER INSERT`, insertedRow(table)),
+  trigger(table, 'update', sql`AFTER UPDATE`, [
     mark(table, sql`NEW._id`, { rules: changeRules(table), from: versions(table) }),
   ]),
-  trigger(table, 'delete', sql`AFTER DELETE`, NOT_OURS, [
+  trigger(table, 'delete', sql`AFTER DELETE`, [
     mark(table, sql`OLD._id`, {
       rules: [
         {
@@ -39,7 +39,7 @@ export const captureTriggers = onceFor((table: TwoWayTable): readonly Trigger[] 
   ]),
 ]);
 
-function trigger(table: TwoWayTable, what: string, event: Sql, when: Sql, steps: readonly Sql[]): Trigger {
+function trigger(table: TwoWayTable, what: string, event: Sql, steps: readonly Sql[]): Trigger {
   const name = `_rowsync_capture_${what}_${table.id}`;
   const body = steps.reduce<Sql>(
     (text, step) => sql`${text}
@@ -47,7 +47,7 @@ function trigger(table: TwoWayTable, what: string, event: Sql, when: Sql, steps:
     sql``,
   );
   const text = sql`CREATE TRIGGER ${ident(name)} ${event} ON ${ident(table.localName)}
-    WHEN ${when} BEGIN${body}
+    WHEN ${NOT_OURS} BEGIN${body}
     END`;
   return { name, text };
 }
