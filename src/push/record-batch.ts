@@ -220,8 +220,7 @@ function store(
   const nowMs = context.clock.nowMs();
   requireHarmlessTriggers(tx, table);
   const leaving = rows.filter(({ madeMatch }) => madeMatch === null).map(({ id }) => id);
-  const states = new Map(edited.map(({ id, state }) => [id, state]));
-  applyEvent(tx, table.id, leaving, { event: 'sendStarted', at: stampFromMs(nowMs), states });
+  applyEvent(tx, table.id, leaving, { event: 'sendStarted', at: stampFromMs(nowMs) });
   const rules = { columns: table.columns, policy: options.conflict, isSent: false, reason: '' };
   const madeById = new Map(rows.flatMap(({ id, madeMatch }) => (madeMatch === null ? [] : [[id, madeMatch]])));
   const others = edited.filter(({ id }) => parked.has(id) || adopted.has(id) || madeById.has(id));

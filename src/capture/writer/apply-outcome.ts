@@ -7,7 +7,7 @@ import { stampFromMs } from '../../base/clock.ts';
 import { ident, joinSql, sql } from '../../base/sql.ts';
 import { decideStray, type OpenQuestion, type RowFacts, type RowOutcome } from '../../reconcile/row-outcome.ts';
 import type { RowVersion } from '../../reconcile/merge.ts';
-import { nextRowState, type RowEvent, type RowState } from '../../reconcile/row-state.ts';
+import { nextRowState, type RowEvent } from '../../reconcile/row-state.ts';
 import {
   hasOpenConflict,
   keepConflicts,
@@ -91,25 +91,20 @@ export function applyOutcome(
   return changes;
 }
 
-/** Something happens to rows that changes none of their values; the first mark of a row keeps its time. `states` if they were read before. */
+/** Something happens to rows that changes none of their values; the first mark of a row keeps its time. */
 export function applyEvent(
   tx: Tx,
   tableId: number,
   ids: readonly number[],
-  { event, at, states = readRowStates(tx, tableId, ids) }: RowEventOrder,
+  { event, at }: { readonly event: RowEvent; readonly at: string },
 ): void {
+  const states = readRowStates(tx, tableId, ids);
   const moved = ids.flatMap((id) => {
     const state = states.get(id) ?? 'clean';
     const next = nextRowState(state, event);
     return next === state ? [] : [{ newId: id, state: next }];
   });
   storeStates(tx, tableId, moved, at);
-}
-
-interface RowEventOrder {
-  readonly event: RowEvent;
-  readonly at: string;
-  readonly states?: ReadonlyMap<number, RowState> | undefined;
 }
 
 /**
