@@ -338,10 +338,15 @@ class Flush {
   }
 
   /**
-   * When a change happened, as far as anything tells. At the origin: after the row was last known to be equal to what is here, and not
-   * after the answer that brought the change. The origin's own stamp narrows that where it moved with the change (`stampedAt`) and lies inside.
+   * When at least one change happened, both ends included, as far as anything tells. At the origin: after the row was last known to be equal to
+   * what is here, and not after the answer that brought the change. The origin's own stamp narrows that where it moved with the change
+   * (`stampedAt`) and lies inside.
    */
-  #intervalOf(rowId: number, cause: Cause, stampedAt: number | null): Interval {
+  #intervalOf(
+    rowId: number,
+    cause: Cause,
+    stampedAt: number | null,
+  ): { readonly notBefore: number | null; readonly notAfter: number } {
     const [at, followedAt, { provenAt, capturedAt }] = [this.#at, this.#followedAt, this.#table.history];
     if (cause === 'edit') return { notBefore: atMost(capturedAt, at), notAfter: at };
     if (cause === 'schema' || cause === 'filter') return { notBefore: null, notAfter: at };
@@ -413,12 +418,6 @@ function readDoubts(from: Connection, tableId: number, ids: readonly number[]): 
     .raw()
     .all(tableId, JSON.stringify(ids));
   return new Map(rows as [number, number | null][]); // the columns just listed
-}
-
-/** When at least one change happened; both ends belong to it. */
-interface Interval {
-  readonly notBefore: number | null;
-  readonly notAfter: number;
 }
 
 /** A clock that was set back must not turn an interval round. */
