@@ -11,6 +11,7 @@ import { columnChoice, filesSettings } from '../config/settings.ts';
 import { withBoundNames } from '../config/table-patterns.ts';
 import { mayFollow } from '../reconcile/follow.ts';
 import type { AccountFacts, FoundComplaint } from '../reconcile/account/facts.ts';
+import type { AddedProblem } from '../reconcile/account/problems.ts';
 import { accountOf, type Problem } from '../reconcile/account/account.ts';
 import { misnamedIn } from '../reconcile/option-bindings.ts';
 import { misnamedColumns } from '../reconcile/column-selection.ts';
@@ -30,8 +31,8 @@ import { checkAfterDamage } from '../replica/integrity-check.ts';
 import { jobsOf, lateness } from './jobs.ts';
 import type { DaemonState } from './state.ts';
 
-/** What is known of the daemon: whether one keeps the tables, and what it says is wrong. */
-export type DaemonFacts = Pick<AccountFacts, 'keeper' | 'complaints'>;
+/** What is known of the daemon: whether one keeps the tables, and what it says is wrong, also by problems that extras bring. */
+export type DaemonFacts = Pick<AccountFacts, 'keeper' | 'complaints'> & { readonly added: readonly AddedProblem[] };
 
 /** The facts that are neither in the replica nor in the configuration. */
 export type FactsOutside = DaemonFacts & Pick<AccountFacts, 'nowMs'>;
@@ -49,9 +50,22 @@ interface KeptTables extends Pick<AccountFacts, 'misnamed'> {
 /** The facts that are not in the replica. */
 export type Surroundings = KeptTables & FactsOutside;
 
-export function daemonFactsOf({ failure, logFailure, complaints }: DaemonState): DaemonFacts {
+interface ProblemSource {
+  readonly problems?: readonly AddedProblem[];
+}
+
+/** The problems that extras bring. */
+export function problemsOf(extras: readonly ProblemSource[]): DaemonFacts['added'] {
+  return extras.flatMap(({ problems = [] }) => problems);
+}
+
+export function daemonFactsOf(
+  { failure, logFailure, complaints }: DaemonState,
+  extras: readonly ProblemSource[],
+): DaemonFacts {
   const ofAll: DaemonFacts['complaints'] = failure === null ? [] : [{ about: 'daemon', subject: null, ...failure }];
-  return { keeper: 'daemon', complaints: [...ofAll, ...complaints, ...complaintsOfLog(logFailure)] };
+  const all = [...ofAll, ...complaints, ...complaintsOfLog(logFailure)];
+  return { keeper: 'daemon', complaints: all, added: problemsOf(extras) };
 }
 
 function complaintsOfLog(failure: string | null): readonly FoundComplaint[] {
@@ -63,7 +77,7 @@ function complaintsOfLog(failure: string | null): readonly FoundComplaint[] {
 
 /** The problems of an open replica. @throws RowsyncError of the replica. */
 export function readAccount(reader: ReplicaReader, around: Surroundings): readonly Problem[] {
-  return accountOf(readAccountFacts(reader, around));
+  return accountOf(readAccountFacts(reader, around), around.added);
 }
 
 /** Less free space than this, and a run is likely to stop in the middle. */
@@ -91,10 +105,10 @@ export function problemsBesideDisk(
     using reader = openReader(path);
     // A daemon looks through its file itself, with pauses for its other work.
     if (around.keeper !== 'daemon') checkAfterDamage(path);
-    if (reader.isOlder()) return accountOf({ ...nothingOf(around), replica: 'older' });
+    if (reader.isOlder()) return accountOf({ ...nothingOf(around), replica: 'older' }, around.added);
     return readAccount(reader, { ...around, ...readKeptTables(reader, bind(reader), around.nowMs) });
   } catch (thrown) {
-    return accountOf(factsWithout(errorFromReading(thrown, path), path, around));
+    return accountOf(factsWithout(errorFromReading(thrown, path), path, around), around.added);
   }
 }
 

@@ -7,6 +7,7 @@ import type { LogFacts, Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
+import type { AddedProblem } from '../reconcile/account/problems.ts';
 import type { Surroundings } from './account-facts.ts';
 import type { WorkKind } from './jobs.ts';
 import type { Resources } from './resources.ts';
@@ -23,6 +24,8 @@ interface DaemonSignals {
 }
 
 export interface DaemonExtra {
+  /** Problems that its complaints are about. */
+  readonly problems?: readonly AddedProblem[];
   /** How the daemon does scheduled work of a kind that the extra adds. */
   readonly jobs?: Readonly<Record<string, ExtraWork>>;
   /** The same for work that needs no origin: it runs while the origin is down, too. */

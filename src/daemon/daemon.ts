@@ -419,14 +419,14 @@ class Daemon {
   #surroundings(): Surroundings {
     const nowMs = this.#parts.clock.nowMs();
     return {
-      ...daemonFactsOf(this.#state()),
+      ...daemonFactsOf(this.#state(), this.#parts.extras),
       ...readKeptTables(this.#resources.replica, this.#resources.config, nowMs),
       nowMs,
     };
   }
 
   #readProblems(): readonly Problem[] {
-    const around = { ...daemonFactsOf(this.#state()), nowMs: this.#parts.clock.nowMs() };
+    const around = { ...daemonFactsOf(this.#state(), this.#parts.extras), nowMs: this.#parts.clock.nowMs() };
     return problemsAt(this.#resources.config, around, () => this.#resources.config);
   }
 

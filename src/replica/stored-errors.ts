@@ -4,6 +4,7 @@
 import { sql } from '../base/sql.ts';
 import { plural } from '../base/text.ts';
 import type { Complaint, FoundComplaint } from '../reconcile/account/facts.ts';
+import { PASSING } from '../reconcile/account/findings.ts';
 import type { Connection } from './connection.ts';
 import { queryAll, queryAny } from './query.ts';
 
@@ -101,11 +102,11 @@ function ofRuns(from: Connection): readonly FoundComplaint[] {
 function ofSinks(from: Connection): readonly FoundComplaint[] {
   if (!queryAny(from, sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_sinks'`)) return [];
   const text = sql`SELECT about, NULL AS subject, code, 'Sink ' || name || ': ' || message AS message, hint, since FROM (
-            SELECT name, -1 AS tableId, 'sink' AS about, problem_code AS code, problem_message AS message, problem_hint AS hint,
+            SELECT name, -1 AS tableId, iif(problem_code IN (SELECT value FROM json_each(?)), 'sink.late', 'sink.failed') AS about, problem_code AS code, problem_message AS message, problem_hint AS hint,
               problem_since AS since FROM _rowsync_sinks
             UNION ALL SELECT sink, table_id, 'sink.held', problem_code, problem_message, problem_hint, NULL FROM _rowsync_sink_tables)
           WHERE code IS NOT NULL ORDER BY name, tableId`;
-  return queryAll(from, text) as FoundComplaint[]; // as selected
+  return queryAll(from, text, [JSON.stringify([...PASSING])]) as FoundComplaint[]; // as selected
 }
 
 function ofHistory(from: Connection): readonly FoundComplaint[] {

@@ -14,7 +14,7 @@ import { manOptions } from '../../src/extras/manual/man-command.ts';
 import { optionsJsonSchema } from '../../src/config/options.ts';
 import { metricsText } from '../../src/extras/http/metrics.ts';
 import { openReplica } from '../../src/replica/database.ts';
-import { CATALOGUE } from '../../src/reconcile/account/problems.ts';
+import { ALL_PROBLEMS } from '../support/account-facts.ts';
 import { queryRows } from '../../src/replica/query.ts';
 import { sql } from '../../src/base/sql.ts';
 import { readProofs, type Proof } from '../specification/markers.ts';
@@ -123,7 +123,7 @@ function viewsPage(): string {
 }
 
 function problemsPage(): string {
-  const rows = CATALOGUE.map(({ code, severity, why }) => [`\`${code}\``, severity, cell(why)]);
+  const rows = ALL_PROBLEMS.map(({ code, severity, why }) => [`\`${code}\``, severity, cell(why)]);
   return page(
     'Problems',
     'What `rowsync status`, the page, `/readyz`, the metrics, notices and agents say is wrong: all show the same list. Codes are stable.',

@@ -1,6 +1,13 @@
 /** Facts for tests of the account: a replica that is well, and what is changed of it. */
-import { accountOf } from '../../src/reconcile/account/account.ts';
+import { problemsOf } from '../../src/daemon/account-facts.ts';
+import { EXTRAS } from '../../src/extras.ts';
+import { accountOf, type Problem } from '../../src/reconcile/account/account.ts';
+import { catalogueWith } from '../../src/reconcile/account/problems.ts';
 import type { AccountFacts, FoundComplaint, TableFacts } from '../../src/reconcile/account/facts.ts';
+
+/** The problems of all extras, and those of the core as well. */
+const ADDED = problemsOf(EXTRAS);
+export const ALL_PROBLEMS = catalogueWith(ADDED);
 
 export const NOW = Date.parse('2026-11-21T12:00:00Z');
 
@@ -37,9 +44,14 @@ export const STEADY: AccountFacts = {
   lastRunAt: null,
 };
 
+/** The account of a program with all extras. */
+export function accountWithAll(facts: AccountFacts): readonly Problem[] {
+  return accountOf(facts, ADDED);
+}
+
 /** The problems that these facts make, with their severity. */
 export function codes(changes: Partial<AccountFacts>): readonly string[] {
-  return accountOf({ ...STEADY, ...changes }).map(({ code, severity }) => `${severity} ${code}`);
+  return accountWithAll({ ...STEADY, ...changes }).map(({ code, severity }) => `${severity} ${code}`);
 }
 
 export function complaint(about: FoundComplaint['about'], code: string): FoundComplaint {

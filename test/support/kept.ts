@@ -10,4 +10,5 @@ export const NOTHING_KEPT: Omit<Surroundings, 'keeper' | 'complaints' | 'nowMs'>
   withoutFiles: new Set(),
   leftOut: new Set(),
   misnamed: [],
+  added: [],
 };

@@ -1,4 +1,6 @@
 /** The input of a daemon's metrics, with a sample for each. */
+import { problemsOf } from '../../src/daemon/account-facts.ts';
+import { EXTRAS } from '../../src/extras.ts';
 import { backupMetric } from '../../src/extras/backup/extra.ts';
 import { drillMetrics } from '../../src/extras/backup/drill.ts';
 import { mismatchMetric } from '../../src/extras/verify/differences.ts';
@@ -47,6 +49,7 @@ export const MEASURES: Measures = {
   ],
   state: { ...RESTING_STATE, workCounts: new Map([['pull done', 1]]) },
   problems: [],
+  added: problemsOf(EXTRAS),
   tables: [TABLE_STATUS],
   replica: {
     sweeps: [COUNT],

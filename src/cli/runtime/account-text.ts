@@ -4,7 +4,8 @@
 import { EXIT } from '../../base/errors.ts';
 import { printable, someOf } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
-import { problemsAt } from '../../daemon/account-facts.ts';
+import { problemsAt, problemsOf } from '../../daemon/account-facts.ts';
+import type { Invocation } from '../../extra.ts';
 import { worstOf, type Problem } from '../../reconcile/account/account.ts';
 import type { Severity } from '../../reconcile/account/problems.ts';
 
@@ -39,8 +40,9 @@ export function accountText(problems: readonly Problem[]): string {
 }
 
 /** The account at the end of a run, which has no daemon beside it. */
-export function accountAfter(config: Config, nowMs: number): readonly Problem[] {
-  return problemsAt(config, { keeper: 'nobody', complaints: [], nowMs });
+export function accountAfter(config: Config, { session, extras }: Invocation): readonly Problem[] {
+  const added = problemsOf(extras);
+  return problemsAt(config, { keeper: 'nobody', complaints: [], added, nowMs: session.clock.nowMs() });
 }
 
 /** The account below a text; problems that it names are not repeated. */

@@ -2,14 +2,15 @@
  * What a command asks of a running daemon. The extra that gives a daemon its server brings the way; without it, a command knows only whether a process
  * works on the replica.
  */
+import { problemsOf } from '../../daemon/account-facts.ts';
 import type { DaemonClient, Invocation } from '../../extra.ts';
 import { isInUse } from '../../replica/lock.ts';
 
 const WITHOUT_SERVER: DaemonClient = {
   mayAsk: () => false,
-  hear: ({ replica }) => {
+  hear: ({ replica }, { extras }) => {
     const keeper = isAtWork(replica.path) ? 'service' : 'nobody';
-    return Promise.resolve({ keeper, complaints: [], lines: [], json: {} });
+    return Promise.resolve({ keeper, complaints: [], added: problemsOf(extras), lines: [], json: {} });
   },
   decide: (_config, _decision, cause) => Promise.reject(cause),
   handOver: (_invocation, cause) => Promise.reject(cause),

@@ -84,7 +84,7 @@ export async function writeWithAccount(
   ]);
   const sections = await loadSections(invocation);
   const { config } = loadConfig(findConfig(configPath, session.folder), { needsCredentials: false, sections });
-  const problems = accountAfter(config, session.clock.nowMs());
+  const problems = accountAfter(config, invocation);
   if (isJson) return printJson(invocation, { ...json(), problems });
   const said = text();
   return writeProse(session.stdout, said + accountBeside(problems, said));

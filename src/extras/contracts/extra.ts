@@ -9,8 +9,43 @@ import { workBeside } from '../shared/work-beside.ts';
 /** The first word of a command line that starts this program to run checks. */
 export const CHECK_PROCESS = 'check-process';
 
+declare module '../../reconcile/account/facts.ts' {
+  interface ExtraProblems {
+    readonly 'contract.breaks': true;
+    readonly 'contract.fails': true;
+    readonly 'contract.changed': true;
+    readonly 'contract.oldName': true;
+  }
+}
+
 export const CONTRACTS: Extra = {
   name: 'contracts',
+  problems: [
+    {
+      code: 'contract.breaks',
+      severity: 'person',
+      why: 'A query that you registered (`contracts`) does not compile any more, or reads a column that the origin no longer shows.',
+      before: 'work.failed',
+    },
+    {
+      code: 'contract.fails',
+      severity: 'person',
+      why: 'A check that you registered, a query that must return no row, returned rows after the last complete pull of its tables, or could not be run.',
+      before: 'work.failed',
+    },
+    {
+      code: 'contract.changed',
+      severity: 'notice',
+      why: 'In the last seven days a column that a registered query reads was exchanged for another one, or the columns of its answer got other names.',
+      before: 'work.failed',
+    },
+    {
+      code: 'contract.oldName',
+      severity: 'notice',
+      why: 'A registered query reads a table or column under an old name that `contracts.keepOldNames` keeps for a while, or an old name ends within seven days.',
+      before: 'work.failed',
+    },
+  ],
   commands: [
     { group: 'Look', names: ['contracts'], load: async () => (await import('./command.ts')).addContractsCommand },
   ],

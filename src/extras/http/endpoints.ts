@@ -164,6 +164,7 @@ async function metricsOf(view: DaemonView, delay: LoopDelay): Promise<string> {
   return metricsText({
     state: view.state(),
     ...measured,
+    added: around.added,
     origin: origin.counters(),
     ...replica.counters(),
     loopDelaySeconds: delay.takeP99Seconds(),

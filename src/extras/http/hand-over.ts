@@ -49,7 +49,7 @@ export async function handOver(
     ended.push({ work, outcome, ms: durationMs });
     if (outcome !== 'done' && outcome !== 'held') break;
   }
-  const problems = accountAfter(config, invocation.session.clock.nowMs());
+  const problems = accountAfter(config, invocation);
   const isDone = ended.every(({ outcome }) => outcome === 'done');
   const isHeld = ended.some(({ outcome }) => outcome === 'held');
   const exitCode = isDone ? EXIT.done : isHeld ? EXIT.needsPerson : EXIT.failed;

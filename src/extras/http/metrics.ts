@@ -6,7 +6,7 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import { counter, gauge, type Metric } from '../shared/linked-extra.ts';
 import type { Counters } from '../../origin/requests.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
-import { CATALOGUE } from '../../reconcile/account/problems.ts';
+import { type AddedProblem, catalogueWith } from '../../reconcile/account/problems.ts';
 import type { TableStatus } from '../../replica/reader.ts';
 import type { ReplicaMeasures } from './replica-measures.ts';
 import type { DaemonState } from '../../daemon/state.ts';
@@ -14,6 +14,8 @@ import type { DaemonState } from '../../daemon/state.ts';
 export interface Measures {
   readonly state: DaemonState;
   readonly problems: readonly Problem[];
+  /** The problems that extras bring. */
+  readonly added: readonly AddedProblem[];
   readonly tables: readonly TableStatus[];
   readonly replica: ReplicaMeasures;
   readonly origin: Counters;
@@ -88,7 +90,7 @@ const OF_TABLE: readonly (readonly [string, string, (table: TableStatus) => numb
   ],
 ];
 
-function tableMetrics({ problems, tables, replica, nowMs }: Measures): readonly Metric[] {
+function tableMetrics({ problems, added, tables, replica, nowMs }: Measures): readonly Metric[] {
   const perTable = (valueOf: (table: TableStatus) => number | null): readonly Sample[] =>
     tables.flatMap((table) => {
       const value = valueOf(table);
@@ -102,7 +104,7 @@ function tableMetrics({ problems, tables, replica, nowMs }: Measures): readonly 
     gauge(
       'problems',
       'What is wrong, by code and severity as in problems.md: rows, conflicts or tables, 1 where nothing is counted.',
-      problemSamples(problems),
+      problemSamples(problems, added),
     ),
     counter('conflicts_total', 'Conflicts so far, by who won when they came up.', conflicts),
     gauge('oldest_pending_seconds', 'Age of the oldest edit that the origin has not taken.', oldest),
@@ -161,8 +163,8 @@ function workSamples({ workCounts }: DaemonState): readonly Sample[] {
 }
 
 /** Every code has a sample, so that an alarm ends when a problem does. */
-function problemSamples(problems: readonly Problem[]): readonly Sample[] {
-  return CATALOGUE.map(({ code, severity }) => ({
+function problemSamples(problems: readonly Problem[], added: readonly AddedProblem[]): readonly Sample[] {
+  return catalogueWith(added).map(({ code, severity }) => ({
     labels: { code, severity },
     value: problems.reduce((sum, problem) => sum + (problem.code === code ? problem.count : 0), 0),
   }));

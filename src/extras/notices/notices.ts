@@ -10,10 +10,11 @@ import { byKey } from '../../daemon/account-watch.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import { CATALOGUE, type ProblemCode, type Severity } from '../../reconcile/account/problems.ts';
 
-/** Problems of which people are sent notices. */
-export const NOTIFIED: ReadonlySet<ProblemCode> = new Set(
-  CATALOGUE.filter((it) => !('untold' in it)).map(({ code }) => code),
-);
+/** Problems of which people are sent no notices. */
+export const UNTOLD: ReadonlySet<ProblemCode> = new Set([
+  ...CATALOGUE.flatMap((it) => ('untold' in it ? it.code : [])),
+  'notices.failed',
+]);
 
 export type NoticeKind = 'needsPerson' | 'failing' | 'toKnow' | 'recovered' | 'changed';
 
@@ -67,7 +68,7 @@ export function judgeNotices(
     notices.push(notice);
     recentMs.push(nowMs);
   };
-  const present = byKey(problems.filter(({ code }) => NOTIFIED.has(code)));
+  const present = byKey(problems.filter(({ code }) => !UNTOLD.has(code)));
   const seenByKey = new Map<string, SeenProblem>();
   for (const [key, problem] of present) {
     const { sinceMs = nowMs, told: last = null } = told.seenByKey.get(key) ?? {};

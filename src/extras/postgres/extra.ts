@@ -5,8 +5,36 @@ import type { LinkedExtra } from '../shared/linked-extra.ts';
 import { workBeside } from '../shared/work-beside.ts';
 import { openReader } from '../../replica/reader.ts';
 
+declare module '../../reconcile/account/facts.ts' {
+  interface ExtraProblems {
+    readonly 'sink.failed': true;
+    readonly 'sink.late': true;
+    readonly 'sink.held': true;
+  }
+}
+
 export const POSTGRES: LinkedExtra = {
   name: 'postgres',
+  problems: [
+    {
+      code: 'sink.failed',
+      severity: 'person',
+      why: 'A sink cannot continue, for a reason that does not pass by itself.',
+      before: 'log.failed',
+    },
+    {
+      code: 'sink.late',
+      severity: 'late',
+      why: 'A sink cannot continue, and trying again can help.',
+      before: 'log.failed',
+    },
+    {
+      code: 'sink.held',
+      severity: 'person',
+      why: 'A sink holds one of its tables because of a problem.',
+      before: 'log.failed',
+    },
+  ],
   commands: [{ group: 'Connect', names: ['sink'], load: async () => (await import('./command.ts')).addSinkCommands }],
   loadOptions: async () => (await import('./settings.ts')).SINK_OPTIONS,
   secrets: (config) => (config.extras.sinks ?? []).flatMap(({ address: { password } }) => password ?? []),

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import * as z from 'zod';
 import type { PersonDecision } from '../../capture/person-decision.ts';
 import type { Config } from '../../config/load.ts';
-import type { DaemonFacts } from '../../daemon/account-facts.ts';
+import { problemsOf, type DaemonFacts } from '../../daemon/account-facts.ts';
 import type { WorkProgress } from './work-log.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import { ERROR_CODES, EXIT_BY_KIND, RowsyncError } from '../../base/errors.ts';
@@ -92,7 +92,8 @@ export async function hearDaemon(
   const { listen } = httpOf(config);
   const said = await askStatus(config);
   const answer = daemonAnswer.safeParse(said).data ?? wordOfStranger(said);
-  if (answer !== null) return { answer, facts: { keeper: 'daemon', complaints: answer.complaints ?? [] } };
+  const added = problemsOf(extras);
+  if (answer !== null) return { answer, facts: { keeper: 'daemon', complaints: answer.complaints ?? [], added } };
   // A daemon that listens makes the key when it starts: without one, none ever ran here, and whoever works by hand misses none.
   const services = await Promise.all(extras.flatMap(({ findService }: LinkedExtra) => findService?.(config) ?? []));
   const [isWanted, isUp] = [services.some((found) => found?.isWanted), services.some((found) => found?.isUp)];
@@ -103,7 +104,7 @@ export async function hearDaemon(
       : isAtWork(replica.path)
         ? 'service'
         : 'nobody';
-  return { answer, facts: { keeper, complaints: [] } };
+  return { answer, facts: { keeper, complaints: [], added } };
 }
 
 /** Hands a decision to the daemon of a replica. Null without an answer, or for who may not read the replica. */

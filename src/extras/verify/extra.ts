@@ -3,8 +3,22 @@
  */
 import type { Extra } from '../../extra.ts';
 
+declare module '../../reconcile/account/facts.ts' {
+  interface ExtraProblems {
+    readonly 'rows.different': true;
+  }
+}
+
 export const VERIFY: Extra = {
   name: 'verify',
+  problems: [
+    {
+      code: 'rows.different',
+      severity: 'person',
+      why: 'The daemon compared every cell, and a table differs from the origin although nothing changed meanwhile.',
+      before: 'work.failed',
+    },
+  ],
   commands: [
     { group: 'Look', names: ['verify'], load: async () => (await import('./command.ts')).addVerifyCommand },
     { names: ['files'], load: async () => (await import('./files-command.ts')).addFilesVerifyCommand },

@@ -4,7 +4,7 @@
  */
 import type { AccountFacts } from './facts.ts';
 import { complaintsAbout } from './findings.ts';
-import { CATALOGUE, type ProblemCode, type Severity } from './problems.ts';
+import { type AddedProblem, CATALOGUE, catalogueWith, type ProblemCode, type Severity } from './problems.ts';
 
 /** The most severe first. */
 const SEVERITIES: readonly Severity[] = ['damaged', 'person', 'late', 'notice'];
@@ -26,12 +26,11 @@ export interface Problem {
   readonly words?: string;
 }
 
-/** Every problem, the most severe first. */
-export function accountOf(facts: AccountFacts): readonly Problem[] {
-  const problems = CATALOGUE.flatMap(({ code, severity, ...entry }) => {
-    const find = 'find' in entry ? entry.find : complaintsAbout(code);
-    return find(facts).map((found): Problem => ({ code, severity, table: null, count: 1, since: null, ...found }));
-  });
+/** Every problem, also of those that extras bring, the most severe first. */
+export function accountOf(facts: AccountFacts, added: readonly AddedProblem[]): readonly Problem[] {
+  const problems = catalogueWith(added).flatMap(({ code, severity, find = complaintsAbout(code) }) =>
+    find(facts).map((found): Problem => ({ code, severity, table: null, count: 1, since: null, ...found })),
+  );
   // Where all work stops, everything is late because of it.
   const isEffect = ({ code }: Problem): boolean => code === 'tables.late' || code === 'edits.late';
   const causes = stopOf(problems) === null ? problems : problems.filter((problem) => !isEffect(problem));

@@ -15,8 +15,14 @@ export type FoundAbout =
   | 'daemon'
   /** The last attempt at a table. */
   | 'table'
-  | 'sink'
-  | `${string}.${string}`;
+  | 'config.refused'
+  | 'history.held'
+  | 'log.failed'
+  | 'work.failed'
+  | keyof ExtraProblems;
+
+/** The codes of problems that extras bring; each extra declares its own here. */
+export interface ExtraProblems {}
 
 export interface Complaint {
   readonly code: string;

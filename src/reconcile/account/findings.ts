@@ -18,7 +18,7 @@ export interface Finding {
 type Find = (facts: AccountFacts) => readonly Finding[];
 
 /** Errors that pass by themselves: rowsync tries again, and nobody has to act. */
-const PASSING: ReadonlySet<string> = new Set([
+export const PASSING: ReadonlySet<string> = new Set([
   'origin.busy',
   'origin.cutShort',
   'origin.moving',
@@ -104,11 +104,6 @@ export function ofTables(...kinds: readonly Kind[]): Find {
   return complaintsAbout('table', (it) => kinds.includes(kindOf(it)));
 }
 
-/** What failed of one thing and passes by itself, or what does not. */
-export function failuresOf(about: 'files' | 'sink', isLate: boolean): Find {
-  return complaintsAbout(about, (it) => isPassing(it) === isLate);
-}
-
 /** A complaint in its own words. */
 function said({ message, hint, since, subject: table }: FoundComplaint): Finding {
   // Some messages begin with the name of their table, which every surface puts before the sentence.
@@ -117,10 +112,7 @@ function said({ message, hint, since, subject: table }: FoundComplaint): Finding
 }
 
 /** Complaints about one thing, or some of them, in their own words. */
-export function complaintsAbout(
-  what: FoundComplaint['about'],
-  isMeant: (complaint: FoundComplaint) => boolean = () => true,
-): Find {
+export function complaintsAbout(what: string, isMeant: (complaint: FoundComplaint) => boolean = () => true): Find {
   return ({ complaints }) => complaints.filter((it) => it.about === what && isMeant(it)).map(said);
 }
 
@@ -163,7 +155,8 @@ export function ofFiles(
     const worst = filesNotHere.worst === null ? '' : `; the worst is ${filesNotHere.worst}`;
     return { count, sentence: `${sentenceOf(count)}${worst}`, hint };
   });
-  return (facts) => [...ofEachTable(facts), ...failuresOf('files', isLate)(facts)];
+  const ofWork = complaintsAbout('files', (it) => isPassing(it) === isLate);
+  return (facts) => [...ofEachTable(facts), ...ofWork(facts)];
 }
 
 export function ofRemade(isTable: boolean, sentenceOf: (part: RemadeWithEdits) => string, hint: string): Find {

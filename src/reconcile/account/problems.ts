@@ -1,17 +1,17 @@
 /**
- * The catalogue of problems: which facts make each one, how severe it is, and why it matters. docs/reference/problems.md is made from it. Pure.
+ * The catalogue of problems: which facts make each one, how severe it is, and why it matters. docs/reference/problems.md is made from it, and from
+ * what extras add. Pure.
  *
  * To add a problem, add one entry to `CATALOGUE`. Either a complaint is about its code, or `find` reads a fact that `AccountFacts` and
  * `daemon/account-facts.ts` have.
  */
 import { ageText, plural } from '../../base/text.ts';
-import type { AccountFacts } from './facts.ts';
+import type { AccountFacts, ExtraProblems } from './facts.ts';
 import {
   counted,
   lateEdits,
   lateTables,
   misnamed,
-  failuresOf,
   ofFiles,
   ofRemade,
   ofTables,
@@ -27,8 +27,8 @@ import {
  */
 export type Severity = 'damaged' | 'person' | 'late' | 'notice';
 
-interface Entry {
-  readonly code: string;
+interface Entry<Code extends string = string> {
+  readonly code: Code;
   readonly severity: Severity;
   /** Why it is a problem, for docs/reference/problems.md. */
   readonly why: string;
@@ -40,7 +40,7 @@ interface Entry {
   readonly find?: (facts: AccountFacts) => readonly Finding[];
 }
 
-/** Every problem, in the order of the account within a severity. */
+/** Every problem of the core, in the order of the account within a severity. */
 export const CATALOGUE = [
   {
     code: 'replica.damaged',
@@ -337,67 +337,14 @@ export const CATALOGUE = [
     ),
   },
   {
-    code: 'rows.different',
-    severity: 'person',
-    why: 'The daemon compared every cell, and a table differs from the origin although nothing changed meanwhile.',
-  },
-  {
-    code: 'contract.breaks',
-    severity: 'person',
-    why: 'A query that you registered (`contracts`) does not compile any more, or reads a column that the origin no longer shows.',
-  },
-  {
-    code: 'contract.fails',
-    severity: 'person',
-    why: 'A check that you registered, a query that must return no row, returned rows after the last complete pull of its tables, or could not be run.',
-  },
-  {
-    code: 'contract.changed',
-    severity: 'notice',
-    why: 'In the last seven days a column that a registered query reads was exchanged for another one, or the columns of its answer got other names.',
-  },
-  {
-    code: 'contract.oldName',
-    severity: 'notice',
-    why: 'A registered query reads a table or column under an old name that `contracts.keepOldNames` keeps for a while, or an old name ends within seven days.',
-  },
-  {
     code: 'work.failed',
     severity: 'person',
     why: 'A job of the daemon failed the last time, such as a backup.',
   },
   {
-    code: 'sink.failed',
-    severity: 'person',
-    why: 'A sink cannot continue, for a reason that does not pass by itself.',
-    find: failuresOf('sink', false),
-  },
-  {
-    code: 'sink.late',
-    severity: 'late',
-    why: 'A sink cannot continue, and trying again can help.',
-    find: failuresOf('sink', true),
-  },
-  {
-    code: 'sink.held',
-    severity: 'person',
-    why: 'A sink holds one of its tables because of a problem.',
-  },
-  {
-    code: 'notices.failed',
-    severity: 'person',
-    untold: 'The notice would have to use the channel that fails.',
-    why: 'Notices do not get through: the command or the webhook under `notify` fails. The daemon keeps trying.',
-  },
-  {
     code: 'log.failed',
     severity: 'person',
     why: 'The daemon cannot write its log. It works on, and writes again once that is possible.',
-  },
-  {
-    code: 'doorbell.deaf',
-    severity: 'person',
-    why: 'The secret of the doorbell cannot be read or made, so no call of the origin counts. Tables are as fresh as their schedule.',
   },
   {
     code: 'history.held',
@@ -431,4 +378,15 @@ export const CATALOGUE = [
 ] as const satisfies readonly Entry[];
 
 /** A stable identifier of a problem; scripts may match on it. */
-export type ProblemCode = (typeof CATALOGUE)[number]['code'];
+export type ProblemCode = (typeof CATALOGUE)[number]['code'] | keyof ExtraProblems;
+
+/** A problem that an extra brings: complaints about its code. Plain values, since other processes make the account too. */
+export interface AddedProblem extends Pick<Entry<keyof ExtraProblems>, 'code' | 'severity' | 'why' | 'untold'> {
+  /** The problem of the core that follows it. */
+  readonly before: (typeof CATALOGUE)[number]['code'];
+}
+
+/** Every problem, with those of extras in their places. */
+export function catalogueWith(added: readonly AddedProblem[]): readonly Entry<ProblemCode>[] {
+  return CATALOGUE.flatMap((entry) => [...added.filter(({ before }) => before === entry.code), entry]);
+}

@@ -9,11 +9,12 @@ import { expect, test } from 'vitest';
 import type { LogEvent } from '../../../src/base/log-events.ts';
 import { silentLogger, type LogFacts } from '../../../src/base/log.ts';
 import { NoticeSender } from '../../../src/extras/notices/channels.ts';
-import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT, NOTIFIED } from '../../../src/extras/notices/notices.ts';
+import { NOTICES } from '../../../src/extras/notices/extra.ts';
+import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT, UNTOLD } from '../../../src/extras/notices/notices.ts';
 import type { NotifySettings } from '../../../src/extras/notices/settings.ts';
 import { daemonFactsOf } from '../../../src/daemon/account-facts.ts';
-import { accountOf, type Problem } from '../../../src/reconcile/account/account.ts';
-import { CATALOGUE } from '../../../src/reconcile/account/problems.ts';
+import type { Problem } from '../../../src/reconcile/account/account.ts';
+import { accountWithAll, ALL_PROBLEMS } from '../../support/account-facts.ts';
 import { testClock } from '../../support/clock.ts';
 import { RESTING_STATE } from '../../support/daemon-state.ts';
 import { startDaemon } from '../../support/daemon.ts';
@@ -22,7 +23,7 @@ import { startTestSandbox } from '../../support/sandbox.ts';
 const HOUR = 3_600_000;
 
 test('people are sent notices, but not of what they need not act on', () => {
-  const areTold = (...codes: readonly Problem['code'][]) => codes.map((code) => NOTIFIED.has(code));
+  const areTold = (...codes: readonly Problem['code'][]) => codes.map((code) => !UNTOLD.has(code));
 
   expect(areTold('rows.refused', 'run.failed', 'table.late')).toEqual([true, true, true]);
   expect(areTold('notices.failed', 'tables.loading')).toEqual([false, false]);
@@ -31,7 +32,7 @@ test('people are sent notices, but not of what they need not act on', () => {
 /** A problem, as `severity code table count`. */
 function problemOf(text: string): Problem {
   const [severity, code, table = null, count = 1] = text.split(' ');
-  const known = CATALOGUE.find((entry) => entry.code === code && entry.severity === severity);
+  const known = ALL_PROBLEMS.find((entry) => entry.code === code && entry.severity === severity);
   if (known === undefined) throw new Error(`no such problem: ${text}`);
   return {
     code: known.code,
@@ -316,10 +317,10 @@ test('the account says that notices do not get through', async () => {
   fail('verify');
   await sender.close();
 
-  const word = daemonFactsOf({ ...RESTING_STATE, ...sender.word() });
+  const word = daemonFactsOf({ ...RESTING_STATE, ...sender.word() }, [NOTICES]);
 
   expect(
-    accountOf({
+    accountWithAll({
       ...word,
       nowMs: 0,
       replica: 'here',

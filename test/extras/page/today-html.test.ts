@@ -2,6 +2,7 @@
  * The page as a text: the sentence at its top, what it shows to whom, and that values are bounded. The browser sees it in
  * test/extras/page/browser.long.test.ts.
  */
+import { accountWithAll } from '../../support/account-facts.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CLOSED } from '../../../src/daemon/circuit-breaker.ts';
@@ -19,7 +20,7 @@ import { runsHtml } from '../../../src/extras/page/work.ts';
 import { markedHtml, rowHtml, valueHtml } from '../../../src/extras/page/values.ts';
 import type { DaemonState } from '../../../src/daemon/state.ts';
 import type { FoundComplaint } from '../../../src/reconcile/account/facts.ts';
-import { accountOf, type Problem } from '../../../src/reconcile/account/account.ts';
+import type { Problem } from '../../../src/reconcile/account/account.ts';
 import type { ProblemCode } from '../../../src/reconcile/account/problems.ts';
 import type { ReplicaIdentity, RunRecord, TableStatus } from '../../../src/replica/reader.ts';
 import { RESTING_STATE } from '../../support/daemon-state.ts';
@@ -72,7 +73,7 @@ function problemsOf(tables: readonly TableStatus[], { failure }: DaemonState = S
   };
   const facts = tables.map((table) => ({ ...table, ...nothing }));
   const replica = tables.length === 0 ? 'unpulled' : 'here';
-  return accountOf({
+  return accountWithAll({
     nowMs: NOW,
     replica,
     tables: facts,

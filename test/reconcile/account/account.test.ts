@@ -1,7 +1,7 @@
 /** What the account makes of facts. */
 import { expect, test } from 'vitest';
-import { accountOf, stopOf, troubledTables, worstOf, type Problem } from '../../../src/reconcile/account/account.ts';
-import { codes, complaint, STEADY, TABLE } from '../../support/account-facts.ts';
+import { stopOf, troubledTables, worstOf, type Problem } from '../../../src/reconcile/account/account.ts';
+import { accountWithAll, codes, complaint, STEADY, TABLE } from '../../support/account-facts.ts';
 
 test('names in the configuration that are not at the origin are told', () => {
   const misnamed = (['stray', 'renamed', 'excluding'] as const).map((kind) => ({ kind, sentence: kind }));
@@ -10,7 +10,7 @@ test('names in the configuration that are not at the origin are told', () => {
 });
 
 test('says nothing where all is well', () => {
-  expect(accountOf(STEADY)).toEqual([]);
+  expect(accountWithAll(STEADY)).toEqual([]);
 });
 
 test.each([
@@ -31,8 +31,8 @@ test.each([
   ['table', 'origin.refused', 'person table.failed'],
   ['table', 'origin.forbidden', 'person table.failed'],
   ['table', 'origin.timeout', 'late table.late'],
-  ['sink', 'sink.taken', 'person sink.failed'],
-  ['sink', 'sink.unreachable', 'late sink.late'],
+  ['sink.failed', 'sink.taken', 'person sink.failed'],
+  ['sink.late', 'sink.unreachable', 'late sink.late'],
   ['files', 'files.store', 'person files.failed'],
   ['files', 'origin.timeout', 'late files.late'],
   ['sink.held', 'sink.foreign', 'person sink.held'],
@@ -58,7 +58,7 @@ test.each([
   const facts = { ...STEADY, tables: [{ ...TABLE, ...changes }] };
 
   expect(codes(facts)).toEqual([problem]);
-  expect(accountOf(facts)[0]?.count).toBe(count);
+  expect(accountWithAll(facts)[0]?.count).toBe(count);
 });
 
 test.each([
@@ -92,11 +92,11 @@ test.each([
   [null, 'No daemon answers, although one should run'],
   ['2026-11-21T11:48:00Z', 'No daemon answers, although one should run; the last run ended 12 min ago'],
 ])('a daemon that is silent after a run at %s says since when nothing was done: %s', (lastRunAt, sentence) => {
-  expect(accountOf({ ...STEADY, keeper: 'silent', lastRunAt })[0]?.sentence).toBe(sentence);
+  expect(accountWithAll({ ...STEADY, keeper: 'silent', lastRunAt })[0]?.sentence).toBe(sentence);
 });
 
 test('what to do about a silent daemon names no command that may be showing it', () => {
-  expect(accountOf({ ...STEADY, keeper: 'silent' })[0]?.hint).not.toContain('rowsync check');
+  expect(accountWithAll({ ...STEADY, keeper: 'silent' })[0]?.hint).not.toContain('rowsync check');
 });
 
 test.each([
@@ -135,7 +135,7 @@ test('the first row that cannot be read is named with column and reason', () => 
   const first = { words: '_id 7, "Title": half of an emoji', since: '2026-11-20T08:00:00Z' };
   const facts = { ...STEADY, tables: [{ ...TABLE, unreadableCount: 3, firstUnreadable: first }] };
 
-  expect(accountOf(facts)).toMatchObject([
+  expect(accountWithAll(facts)).toMatchObject([
     {
       since: first.since,
       sentence:
@@ -151,7 +151,7 @@ test('a table or a column that another program dropped is said with its edits', 
     { ...part, column: 'Name' },
   ];
 
-  expect(accountOf({ ...STEADY, remade }).map(({ code, sentence }) => `${code}: ${sentence}`)).toEqual([
+  expect(accountWithAll({ ...STEADY, remade }).map(({ code, sentence }) => `${code}: ${sentence}`)).toEqual([
     'table.remade: was dropped or renamed in this file, and was made again; 2 edits not pushed before went with it',
     'column.remade: "Name" was dropped or renamed in this file, and was made again; edits of a column under another name are never pushed',
   ]);
@@ -160,7 +160,7 @@ test('a table or a column that another program dropped is said with its edits', 
 test('an older copy that was put back is named, with what it knew', () => {
   const putBack = { since: '2026-11-20T08:00:00Z', knownUntil: '2026-11-01T08:00:00Z', isUnopened: false };
 
-  expect(accountOf({ ...STEADY, putBack })).toMatchObject([
+  expect(accountWithAll({ ...STEADY, putBack })).toMatchObject([
     {
       code: 'replica.putBack',
       severity: 'notice',
@@ -174,7 +174,7 @@ test('an older copy that was put back is named, with what it knew', () => {
 test('a restored copy says when it was restored, and that nothing has been compared since', () => {
   const putBack = { since: '2026-11-21T11:50:00Z', knownUntil: '2026-11-20T08:00:00Z', isUnopened: true };
 
-  const [problem] = accountOf({ ...STEADY, putBack });
+  const [problem] = accountWithAll({ ...STEADY, putBack });
 
   expect(problem?.sentence).toBe(
     'An older copy of the replica was put in its place 10 min ago, and not compared with the origin since; it knew the origin until 2026-11-20T08:00:00Z',
@@ -223,5 +223,5 @@ test('no table is late on its own where all work stops', () => {
 test('the same sentence about two tables is two problems', () => {
   const complaints = ['Customer', 'Order'].map((subject) => ({ ...complaint('table', 'guard.deletes'), subject }));
 
-  expect(accountOf({ ...STEADY, complaints }).map(({ table }) => table)).toEqual(['Customer', 'Order']);
+  expect(accountWithAll({ ...STEADY, complaints }).map(({ table }) => table)).toEqual(['Customer', 'Order']);
 });

@@ -1,12 +1,12 @@
 /** What each form of fact becomes: errors by their codes, counts, files, and what is late by how much. */
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES } from '../../../src/base/errors.ts';
-import { accountOf, type Problem } from '../../../src/reconcile/account/account.ts';
+import type { Problem } from '../../../src/reconcile/account/account.ts';
 import type { AccountFacts, FilesNotHere, FoundComplaint, TableFacts } from '../../../src/reconcile/account/facts.ts';
-import { codes, complaint, NOW, STEADY, TABLE } from '../../support/account-facts.ts';
+import { accountWithAll, codes, complaint, NOW, STEADY, TABLE } from '../../support/account-facts.ts';
 
 function problems(changes: Partial<AccountFacts>): readonly Problem[] {
-  return accountOf({ ...STEADY, ...changes });
+  return accountWithAll({ ...STEADY, ...changes });
 }
 
 function sentences(changes: Partial<AccountFacts>): readonly string[] {
@@ -75,7 +75,8 @@ test.each<[FoundComplaint['about'], string | null, string, string]>([
   ['config.refused', null, 'person config.refused', 'said'],
   ['work.failed', null, 'person work.failed', 'said'],
   ['rows.different', 'Customer', 'person rows.different', 'said'],
-  ['sink', null, 'person sink.failed', 'said'],
+  ['sink.failed', null, 'person sink.failed', 'said'],
+  ['sink.late', null, 'late sink.late', 'said'],
   ['sink.held', null, 'person sink.held', 'said'],
   ['notices.failed', null, 'person notices.failed', 'said'],
   ['log.failed', null, 'person log.failed', 'said'],
@@ -250,7 +251,7 @@ describe('what is late', () => {
 
   test.each([
     ['table', []],
-    ['sink', ['late edits.late']],
+    ['sink.failed', ['late edits.late']],
   ] as const)('a complaint about the %s Customer says why its edits wait, or not', (about, late) => {
     const one = { ...complaint(about, 'origin.refused'), subject: 'Customer' };
     const tables = [{ ...TABLE, oldestPendingAt: OLD }];
