@@ -201,7 +201,9 @@ async function lookUp(
       await requireShapeOf(context, table, page);
       const settle = (tx: Tx): Pick<SweepCounts, 'filteredCount'> & { readonly deletedCount: number } => {
         const at = stampFromMs(context.clock.nowMs());
-        const deletedCount = storeMissingRows(tx, table, gone, { reason: 'the origin does not return the row', at });
+        const isForeign = ids.some((id) => id < 1); // those come by themselves, and are not asked for
+        const reason = isForeign ? 'the origin gives no such id' : 'the origin does not return the row';
+        const deletedCount = storeMissingRows(tx, table, gone, { reason, at });
         const filteredCount = storeOutside(tx, table, outside, at);
         storeAnswer(tx, table, page, { at, offPage: order.isOutsideOfSweep === true ? ids : undefined });
         return { deletedCount, filteredCount };

@@ -73,10 +73,13 @@ export async function push(around: PushContext, options: PushOptions): Promise<P
 /** Settles batches of earlier pushes before a pull, which reads no table with rows on their way. Never throws: such a table is not pulled. */
 export async function finishPushes(around: PushContext): Promise<void> {
   const context = { ...around, replica: around.replica.because({ cause: 'push', runId: null }) };
+  let last: unknown;
   const settle = async (work: () => Promise<void>): Promise<void> => {
     try {
       await work();
     } catch (thrown) {
+      if (thrown === last) return; // all tables wait for one answer, who is calling
+      last = thrown;
       const { code, message } = errorFromReading(thrown, context.replica.path);
       context.log.warn('push.unfinished', { code, message });
     }

@@ -122,9 +122,9 @@ async function settle(run: TablePush, batch: Batch, turn: PushTurn): Promise<voi
   await turn.enter('settle', () => settleBatch(run, batch, findings));
 }
 
-/** Stores the ids of new rows. What else came need not be stored: after a crash, rows are looked up by id, and refused ones are sent again. */
+/** Stores what came of new rows: ids, and which were refused, to be sent again after a crash. Others are then looked up by id. */
 async function storeAnswers({ context, table }: TablePush, { id: batchId, rows }: Batch): Promise<void> {
-  if (!rows.some(({ kind, answer }) => kind === 'insert' && (answer?.id ?? null) !== null)) return;
+  if (!rows.some(({ kind, answer }) => kind === 'insert' && answer !== null)) return;
   const stored = rows.map((row) => (isUndone(row) ? { ...row, ...UNSENT } : row));
   await context.replica.write(`Storing the answer to a batch of ${table.localName}`, (tx) =>
     updateBatch(tx, table, batchId, stored),

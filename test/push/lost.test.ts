@@ -9,8 +9,20 @@ import { carryOutDecision } from '../../src/capture/person-decision.ts';
 import type { FaultName } from '../../src/sandbox/server/faults.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import type { Fixture } from '../support/replica.ts';
-import { atOrigin, changesSent, codesOf, countsOf, finishAndPull, here, pushNow, setFaults } from '../support/push.ts';
-import { AT, captured, startTwoWay } from '../support/two-way.ts';
+import {
+  atOrigin,
+  changesSent,
+  codesOf,
+  countsOf,
+  finishAndPull,
+  here,
+  pushContext,
+  pushNow,
+  setFaults,
+} from '../support/push.ts';
+import { AT, captured, NOTE, startTwoWay } from '../support/two-way.ts';
+import { createLogger } from '../../src/base/log.ts';
+import { finishPushes } from '../../src/push/push.ts';
 
 /** What a user does, the method that carries it, and what the origin has afterwards. */
 const EDITS: readonly (readonly [string, string | null, string, string, (titles: readonly unknown[]) => void])[] = [
@@ -446,4 +458,43 @@ describe('a new row whose answer got lost, and that a colleague deleted before i
 
     expect(countsOf(await pushNow(fixture))).toEqual({ inserted: 1 });
   });
+});
+
+test.each(['readBack', 'settle'])(
+  'a new row that was refused is sent again after a process that ended at %s, and is never in doubt',
+  async (end) => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'c1')`);
+    const before = (step: string): void => {
+      if (step === end) throw new Error('the process ended');
+    };
+    await pushNow(fixture, { before });
+
+    expect(countsOf(await pushNow(fixture))).toEqual({ refused: 1, parked: 1 });
+
+    expect(changesSent(fixture)).toEqual(['create', 'create']);
+    expect(fixture.rows('SELECT kind FROM sync_failures')).toEqual([{ kind: 'insert' }]);
+  },
+);
+
+test('an origin that says nothing to a caller is said once, however many tables have rows on their way', async () => {
+  const names = ['Note', 'Other', 'Third'];
+  await using fixture = await startTwoWay({ tables: names.map((name) => ({ ...NOTE, name })) });
+  for (const name of names) fixture.execute(`UPDATE "${name}" SET "Title" = 'x' WHERE _id = 1`);
+  const before = (step: string): void => {
+    if (step === 'readBack') throw new Error('the process ended');
+  };
+  for (let push = 0; push < names.length; push += 1) await pushNow(fixture, { before });
+  expect(fixture.rows('SELECT count(DISTINCT table_id) AS n FROM _rowsync_batches')).toEqual([{ n: 3 }]);
+  fixture.sandbox.answerInstead(1, { status: 401, body: '{"error":401,"code":0,"message":"no"}' }, { method: 'user' });
+  const lines: string[] = [];
+  const log = createLogger({
+    level: 'warn',
+    destination: { write: (line) => lines.push(line) > 0 },
+    secrets: [],
+  });
+
+  await finishPushes({ ...pushContext(fixture), log });
+
+  expect(lines.filter((line) => line.includes('push.unfinished'))).toHaveLength(1);
 });

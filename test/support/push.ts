@@ -41,7 +41,7 @@ export interface PushChoice extends Partial<PushOptions>, Partial<Pick<PushConte
 }
 
 /** The surroundings of a push from a fixture. */
-function pushContext(fixture: Fixture, choice: PushChoice = {}): PushContext {
+export function pushContext(fixture: Fixture, choice: PushChoice = {}): PushContext {
   return {
     origin: fixture.origin,
     replica: fixture.replica,
