@@ -96,8 +96,14 @@ function nextInstant(
   { everyHour, afterMs }: { readonly everyHour: boolean; readonly afterMs: number },
 ): number {
   let soonestMs = Infinity;
-  // Clocks that go back within a day show these local times once more.
-  let localMs = afterMs + Math.min(offsetMsAt(afterMs, zone), offsetMsAt(afterMs + DAY_MS, zone));
+  const offsetMs = offsetMsAt(afterMs, zone);
+  let localMs = afterMs + offsetMs;
+  const backMs = offsetMs - offsetMsAt(afterMs + DAY_MS, zone);
+  if (everyHour && backMs > 0) {
+    // Where clocks go back before the next match, earlier local times come once more.
+    const nextMs = nextLocal(cron, localMs) - offsetMs;
+    if (nextMs > afterMs + DAY_MS || offsetMsAt(nextMs, zone) !== offsetMs) localMs -= backMs;
+  }
   for (let look = 0; look < LOOKS_MAX; look += 1) {
     localMs = nextLocal(cron, localMs);
     const named = instantsOfLocal(localMs, zone);
