@@ -191,12 +191,14 @@ export class Requests {
               await to.receive(chunk);
             },
           };
-    return this.#repeat(target, { method, headers, receiver, signal: options.signal }, (result) => {
+    const found = await this.#repeat(target, { method, headers, receiver, signal: options.signal }, (result) => {
       if (result.kind === 'fault' && result.reason === 'receiver' && result.cause !== null) throw result.cause;
       const outcome = this.#judgeRead<FileHeaders, E>(result, reading, (answer) => readFile(answer, reading));
       const mayRepeat = !isBegun || to?.restart !== undefined;
       return outcome.kind === 'failed' && !mayRepeat ? { ...outcome, isTransient: false } : outcome;
     });
+    if (comesAgain) await to?.restart?.(); // it came without a byte
+    return found;
   }
 
   /** Sends a change, once unless nothing happened for certain. @throws RowsyncError `origin.unknownOutcome` where it may have happened. */

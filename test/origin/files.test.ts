@@ -274,6 +274,19 @@ describe('attachment', () => {
     expect(server.requests).toHaveLength(3);
   });
 
+  test('one that breaks off, and comes anew without a byte, is begun anew all the same', async () => {
+    const cut = http(200, { ...HEADERS, 'Content-Length': '10' }, 'begin');
+    const empty = http(200, { ...HEADERS, 'Content-Length': '0' }, '');
+    await using server = await startFaultServer((nth) => (nth === 1 ? { bytes: cut, ending: 'end' } : empty));
+    await using origin = open(server.url);
+    const events: string[] = [];
+    const take = (chunk: Uint8Array): void => void events.push(`takes ${String(Buffer.from(chunk))}`);
+
+    await origin.attachment({ ...PHOTO, restart: () => void events.push('restarts') }, take);
+
+    expect(events).toEqual(['takes begin', 'restarts']);
+  });
+
   test('one that fails before its first byte is asked for again', async () => {
     const outcome = await download((nth) => (nth === 1 ? 'reset' : http(200, HEADERS, 'bytes')));
 
