@@ -50,8 +50,9 @@ export async function handOver(
     if (outcome !== 'done' && outcome !== 'held') break;
   }
   const problems = accountAfter(config, invocation);
-  const isDone = ended.every(({ outcome }) => outcome === 'done');
-  const isHeld = ended.some(({ outcome }) => outcome === 'held');
+  const isAsked = works.includes('push') && problems.some(({ code }) => code === 'rows.conflicts');
+  const isDone = !isAsked && ended.every(({ outcome }) => outcome === 'done');
+  const isHeld = isAsked || ended.some(({ outcome }) => outcome === 'held');
   const exitCode = isDone ? EXIT.done : isHeld ? EXIT.needsPerson : EXIT.failed;
   if (invocation.isJson) {
     await printJson(invocation, { exitCode, byDaemon: ended, tables: agesOf(config), problems });
