@@ -309,16 +309,21 @@ function queryError(
   });
 }
 
-/** Opens the replica for reading. @throws RowsyncError `replica.path` without one, `replica.foreign`, `replica.newer`, `replica.damaged`. */
-export function openReader(path: string): ReplicaReader {
-  const absolute = resolve(path);
-  if (!existsSync(absolute)) {
+/** @throws RowsyncError `replica.path` without a replica. */
+export function requireReplica(path: string): void {
+  if (!existsSync(path)) {
     throw new RowsyncError('replica', 'replica.path', {
-      message: `There is no replica at ${absolute} yet`,
+      message: `There is no replica at ${path} yet`,
       hint: 'Make it with `rowsync pull`.',
     });
   }
-  requireFile(absolute);
+  requireFile(path);
+}
+
+/** Opens the replica for reading. @throws RowsyncError `replica.path` without one, `replica.foreign`, `replica.newer`, `replica.damaged`. */
+export function openReader(path: string): ReplicaReader {
+  const absolute = resolve(path);
+  requireReplica(absolute);
   let db: Database.Database | undefined;
   try {
     db = new Database(absolute, { readonly: true, timeout: 1_000 });

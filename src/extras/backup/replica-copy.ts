@@ -29,6 +29,7 @@ import {
 import { checkOwner, runOpen } from '../../replica/database.ts';
 import { replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
 import { takeLock } from '../../replica/lock.ts';
+import { requireReplica } from '../../replica/reader.ts';
 import { queryNumber, queryTexts } from '../../replica/query.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
 import type { CarryReport } from '../shared/stored-content.ts';
@@ -65,6 +66,7 @@ export async function backUp(
   onAdvance?: () => void,
 ): Promise<CopyReport> {
   const path = resolve(target);
+  requireReplica(resolve(source));
   requireFree(path);
   const partial = path + PARTIAL;
   let db: Database.Database | undefined;

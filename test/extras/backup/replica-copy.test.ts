@@ -74,6 +74,15 @@ function sneakIn(fixture: Fixture, statement: string): void {
   );
 }
 
+test('says that there is no replica yet', async () => {
+  await using fixture = await startFixture({ tables: [] });
+  const missing = join(fixture.folder, 'none.db');
+
+  await expect(backUp(missing, join(fixture.folder, 'copy.db'))).rejects.toThrow(
+    `There is no replica at ${missing} yet`,
+  );
+});
+
 test('never replaces a file', async () => {
   await using fixture = await startFixture({ tables: [notes(1)] });
   await fixture.pull();
