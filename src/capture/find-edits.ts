@@ -31,6 +31,7 @@ import { baseName, isStrict, requireShape } from '../replica/user-tables.ts';
 import { hasTriggers, requireHarmlessTriggers } from '../replica/triggers.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { Row } from '../wire/schema.ts';
+import { endPushHold } from '../replica/bookkeeping/table-errors.ts';
 import { readQuestionedIds } from '../replica/bookkeeping/conflicts.ts';
 import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
 import { captureOlderCopy } from './older-copy.ts';
@@ -69,6 +70,7 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   }
   captureOlderCopy(tx, table, at, renumbered);
   settleQuestions(tx, table, at);
+  if (!hasMarks(tx, table.id)) endPushHold(tx, table.id);
 }
 
 /** States of rows whose mark is removed if they equal their base; rows in flight are settled by their answer. */

@@ -98,6 +98,19 @@ test('a hold ends when a conflict is decided and no edit is left', async () => {
   expect(states()).toEqual([{ state: 'steady', conflicts: 0 }]);
 });
 
+test('a hold ends when a pull brings what was edited, and no edit is left', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'the same' WHERE _id < 3`);
+  await pushNow(fixture, { settings: { maxPushRows: 1 } });
+  const state = () => fixture.rows('SELECT state FROM sync_status');
+  const held = state();
+  for (const id of [1, 2]) fixture.sandbox.store.update('Note', id, { Title: 'the same' });
+
+  await fixture.pull();
+
+  expect([held, state()]).toEqual([[{ state: 'held' }], [{ state: 'steady' }]]);
+});
+
 test('is on the disk once a person is told that it is done', async () => {
   await using fixture = await startTwoWay({});
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);

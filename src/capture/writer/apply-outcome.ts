@@ -23,8 +23,15 @@ import {
   type WaitingRow,
 } from '../../replica/bookkeeping/refusals.ts';
 import { queryNumbers } from '../../replica/query.ts';
-import { readRowStates, renumberRowState, storeRowStates, takeLocalId } from '../../replica/bookkeeping/row-states.ts';
+import {
+  hasMarks,
+  readRowStates,
+  renumberRowState,
+  storeRowStates,
+  takeLocalId,
+} from '../../replica/bookkeeping/row-states.ts';
 import { suspectPushedRows } from '../../replica/bookkeeping/suspects.ts';
+import { endPushHold } from '../../replica/bookkeeping/table-errors.ts';
 import { addToRowCount } from '../../replica/bookkeeping/tables.ts';
 import { baseTarget, readStrayIds, readVersions } from '../../replica/base-comparison.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
@@ -88,6 +95,7 @@ export function applyOutcome(
   // A page may answer "not modified" although its rows changed outside of a sweep, and changed back.
   const offPage = outcomes.filter(({ isOffPage }) => isOffPage).map(({ newId }) => newId);
   if (offPage.length > 0) suspectPushedRows(tx, table.id, offPage);
+  if (!hasMarks(tx, table.id)) endPushHold(tx, table.id);
   return changes;
 }
 
