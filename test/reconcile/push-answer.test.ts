@@ -3,6 +3,7 @@ import {
   areStatusesInOrder,
   isRightLost,
   isRowAtFault,
+  isUndone,
   judgeRefusal,
   judgeAnswer,
   type BatchVerdict,
@@ -15,6 +16,7 @@ import {
   retryHope,
 } from '../../src/reconcile/push-answer.ts';
 import type { ChangeKind, SentCell } from '../../src/reconcile/push-plan.ts';
+import { ROW_ANSWERS } from '../../src/reconcile/row-state.ts';
 
 test.each<[ChangeKind, number, number | null, RowReply['as'] | RetryHope]>([
   ['insert', 201, null, 'accepted'],
@@ -330,4 +332,10 @@ test('an answer gives ids to new rows that it says it made, and to no others', (
   ];
 
   expect(madeIds(sent, statuses)).toEqual([9]);
+});
+
+test('of the ends of a row, only a refusal and one that never left are asked nothing', () => {
+  const undone = ROW_ANSWERS.filter((as) => as !== 'lost' && isUndone({ answer: { as, id: null, refusal: null } }));
+
+  expect([undone, isUndone({ answer: null })]).toEqual([['refused', 'unsent'], false]);
 });

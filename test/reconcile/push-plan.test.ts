@@ -316,6 +316,15 @@ describe('a plan', () => {
       expect([bytes, bytes - 1].map((max) => batchesOf(max, 1).unsendable.size)).toEqual([0, 1]);
     });
 
+    test('sends a row without a file alone, however large it is', () => {
+      const rows = [updated(1, ['a', null], ['b'.repeat(5_000), null]), updated(2, ['a', null], ['b', null])];
+
+      const { batches, unsendable } = plan(rows, table, { rowsMax: 9, bytesMax: 9_999, requestBytesMax: 200 });
+
+      expect(batches.map((batch) => batch.rows.map(({ id }) => id))).toEqual([[1], [2]]);
+      expect(unsendable.size).toBe(0);
+    });
+
     test('leaves out a row whose file cannot be found, or with which it is too large, and says why', () => {
       const rows = ['lost', '9000', '10'].map((name, index) => updated(index + 1, ['a', null], ['b', `file:${name}`]));
 

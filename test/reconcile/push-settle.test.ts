@@ -171,6 +171,7 @@ describe('a row that was sent', () => {
   test.each([
     ['with others, leaves again', 4, null, 'edited'],
     ['with others again, leaves again', 4, 4, 'edited'],
+    ['with another after it failed alone, leaves again', 2, 1, 'edited'],
     ['alone once, leaves again', 1, null, 'edited'],
     ['alone after it failed with others, is parked', 1, 1, 'refused'],
     ['alone twice, leaves again as it is now', 1, 1, 'edited'],
@@ -186,6 +187,16 @@ describe('a row that was sent', () => {
     });
 
     expect(decided.state).toBe(state);
+  });
+
+  test('that failed alone twice, and arrived all the same, is settled', () => {
+    const words = { status: 0, code: null, message: 'cut', source: null };
+    const lost = batchRow('update', 'lost', { unanswered: { rowCount: 1, words } });
+
+    const settled = settledRow(lost, newsOf('update', 'there'));
+    const decided = decideSettled(factsOf('update', false), settled, { ...RULES, limits: new Map([[7, 1]]) });
+
+    expect(decided.state).toBe('clean');
   });
 
   test.each(['accepted', 'missing', 'lost'] as const)(

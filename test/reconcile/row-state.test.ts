@@ -21,6 +21,10 @@ const K = 'conflicted';
 const D = 'inDoubt';
 const X = 'impossible';
 
+test('a row has one of six states', () => {
+  expect(ROW_STATES).toEqual([C, E, S, R, K, D]);
+});
+
 /** The whole machine, written down a second time: one line per event, one column per state in the order of ROW_STATES. */
 const EXPECTED: Readonly<Record<RowEvent, readonly (RowState | 'impossible')[]>> = {
   //              clean edited sending refused conflicted inDoubt

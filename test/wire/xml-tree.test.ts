@@ -225,6 +225,10 @@ describe('bounds', () => {
     });
   });
 
+  test('what only begins references is counted before it is read', () => {
+    expect(readXml('<a>&&&</a>', small)).toMatchObject({ status: 413 });
+  });
+
   test('the text of one element is bounded, whatever cuts it into pieces', () => {
     const limits = { ...small, textCharactersMax: 4 };
 
