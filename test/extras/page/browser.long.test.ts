@@ -35,12 +35,14 @@ const PAYLOADS = [
   'W'.repeat(10_240),
 ];
 
+/** Signs in, and waits until the page's script has run: it listens to keys, and shows which. */
 async function signedIn(page: Page, daemon: TestDaemon): Promise<string> {
   const origin = `http://127.0.0.1:${portOf(daemon)}`;
   await page.goto(origin);
   await page.getByLabel('Key').fill(keyOf(daemon));
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  await page.waitForLoadState('load');
   return origin;
 }
 
