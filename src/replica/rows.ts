@@ -46,10 +46,10 @@ export interface RowChanges {
   readonly updatedCount: number;
 }
 
-/** What SQLite stores for a value: 0 and 1, INTEGER where 64 bits hold it, longer decimals as text with every digit. */
+/** What SQLite stores for a value, as safe integers read it: INTEGER where 64 bits hold it, longer decimals as text with every digit. */
 export function storedFromValue(value: Value): Stored {
   if (value === null || typeof value === 'string') return value;
-  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (typeof value === 'boolean') return value ? 1n : 0n;
   if (typeof value === 'bigint') return storedInteger(value);
   if (Number.isSafeInteger(value)) return BigInt(value);
   return Number.isInteger(value) ? storedInteger(BigInt(numericToPlain(value))) : value;

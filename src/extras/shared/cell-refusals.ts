@@ -39,6 +39,5 @@ export function storedFromText(column: BrowsedColumn, text: string): Stored {
   const type = columnType(column.type);
   if (type === 'Checkbox' && /^(?:true|false|[01])$/.test(text)) return BigInt(text === 'true' || text === '1');
   const given = type === 'Timestamp' ? (stampOf(text) ?? text) : text;
-  const stored = storedFromValue(TYPE_RULES[type].valueFromText(given));
-  return typeof stored === 'number' && Number.isSafeInteger(stored) ? BigInt(stored) : stored;
+  return storedFromValue(TYPE_RULES[type].valueFromText(given));
 }
