@@ -3,15 +3,16 @@
  */
 import { asRowsyncError, EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
-import { accountAfter, accountText } from '../../cli/runtime/account-text.ts';
+import { accountText } from '../../cli/runtime/account-text.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
+import { problemsAt } from '../../daemon/account-facts.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import type { Invocation, WorkRequest } from '../../extra.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { holderOf, inUseText } from '../../replica/lock.ts';
 import { openReader } from '../../replica/reader.ts';
-import { askDaemonForWork, type DaemonWork, failureOf, hearDaemonWork } from '../shared/daemon-client.ts';
+import { askDaemonForWork, type DaemonWork, failureOf, hearDaemon, hearDaemonWork } from '../shared/daemon-client.ts';
 import { httpOf } from '../shared/http-settings.ts';
 
 const POLL_MS = 300;
@@ -49,7 +50,8 @@ export async function handOver(
     ended.push({ work, outcome, ms: durationMs });
     if (outcome !== 'done' && outcome !== 'held') break;
   }
-  const problems = accountAfter(config, invocation);
+  const { facts } = await hearDaemon(config, invocation.extras);
+  const problems = problemsAt(config, { ...facts, nowMs: invocation.session.clock.nowMs() });
   const isAsked = works.includes('push') && problems.some(({ code }) => code === 'rows.conflicts');
   const isDone = !isAsked && ended.every(({ outcome }) => outcome === 'done');
   const isHeld = isAsked || ended.some(({ outcome }) => outcome === 'held');

@@ -108,6 +108,22 @@ test('verify beside a daemon that has a schedule for it is done by it', async ()
   expect(exitCode).toBe(0);
 });
 
+test('verify beside a daemon says which table differs', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox, 'schedule: { verify: "0 3 * * *" }\n');
+  const [base] = daemon.rows(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '_rowsync_base_[0-9]*'",
+  ) as { name: string }[];
+  daemon.execute(`INSERT INTO _rowsync_writer VALUES (1);
+    UPDATE "Note" SET "Title" = 'rotten' WHERE _id = 3;
+    UPDATE ${base?.name} SET "Title" = 'rotten' WHERE _id = 3;
+    DELETE FROM _rowsync_writer`);
+
+  const { stdout } = await runCli(['verify'], { folder: daemon.folder });
+
+  expect(stdout).toContain('Note: 1 row differs from the origin although nothing changed meanwhile');
+});
+
 test('pull and push beside a daemon are done by it', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   await using daemon = await startListening(sandbox);
