@@ -199,14 +199,18 @@ function carryOutDiscard(
       state: readRowState(tx, line),
     }));
   const { discarded, waitingCount, undecidedCount } = discardEdits(tx, table, rowId, at);
+  const newCount = discarded.filter(({ base }) => base === null).length;
   if (rowId !== null) {
-    if (discarded.length > 0) return done(`Put row ${rowId} of ${name} back${doubtText(discarded)}`, 1, kept());
+    const what = newCount === 0 ? `Put row ${rowId} of ${name} back` : `Removed the new row ${rowId} of ${name}`;
+    if (discarded.length > 0) return done(what + doubtText(discarded), 1, kept());
     const words = `row ${rowId} of ${table.localName} has no edit that the origin does not have`;
     return { kind: 'problem', words: waitingCount > 0 ? `row ${rowId} of ${table.localName} ${WAITS}` : words };
   }
   const rest = waitingCount === 0 ? '' : `; ${plural(waitingCount, 'row')} sent before wait for an answer`;
   const left = undecidedCount === 0 ? '' : `; left alone: ${plural(undecidedCount, 'row')} in conflict or refused`;
-  const words = `Put ${plural(discarded.length, 'row')} of ${name} back${doubtText(discarded)}${rest}${left}`;
+  const removed = newCount === 0 ? '' : `, and removed ${plural(newCount, 'new row')}`;
+  const put = `Put ${plural(discarded.length - newCount, 'row')} of ${name} back${removed}`;
+  const words = put + doubtText(discarded) + rest + left;
   return done(words, discarded.length, kept());
 }
 

@@ -232,7 +232,7 @@ test('discarded edits leave what the origin has, and can be taken again', async 
   expect((await Promise.all([1, 2, -2, 3].map(discard))).map(({ words }) => words)).toEqual([
     'Put row 1 of Note back',
     'Put row 2 of Note back',
-    'Put row -2 of Note back',
+    'Removed the new row -2 of Note',
     'row 3 of Note has no edit that the origin does not have',
   ]);
 

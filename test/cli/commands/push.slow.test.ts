@@ -340,7 +340,7 @@ test('discard says which edits may have arrived', async () => {
   const { stdout } = await desk.run('discard', 'Note', '--all');
 
   expect(stdout).toBe(
-    'Put 3 rows of Note back; row -2 was in doubt, so the origin may have what you discarded: look there\n',
+    'Put 2 rows of Note back, and removed 1 new row; row -2 was in doubt, so the origin may have what you discarded: look there\n',
   );
 });
 
