@@ -26,6 +26,7 @@ import { readJournalled, changesHtml } from './history.ts';
 import { isRenumbering, readIdAtOrigin, readNewestEntries } from '../history/entries.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { takenVersion } from '../../replica/bookkeeping/conflicts.ts';
+import type { ReplicaReader } from '../../replica/reader.ts';
 import { crumbsHtml, framed, readReferences, redirect, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
 
@@ -78,7 +79,7 @@ function deletedHtml(view: RowView): Html | null {
     </p>`;
   if (deleted === null) return html`<p class="nothing">There is no such row here.</p>`;
   return html`<section>
-    <p class="problem">Deleted here ${ageText(deleted.at, nowMs)}: ${deleted.reason}. Its last values:</p>
+    <p class="problem">${deleted.what} ${ageText(deleted.at, nowMs)}: ${deleted.reason}. Its last values:</p>
     <div class="card">${rowHtml(deleted.lastValues, null, table.columns)}</div>
     ${putbackHtml(view)}
   </section>`;
@@ -265,6 +266,13 @@ export function answerRow(desk: PageInput, table: BrowsedTable, id: number): Ans
   return framed(desk, { title, place: 'Browse', liveSeconds: 60 }, rowPageHtml(view), isKnown ? 200 : 404);
 }
 
+function readRemovedRow(reader: ReplicaReader, table: BrowsedTable, id: number) {
+  const row = readDeletedRow(reader, table, id);
+  if (row === null) return null;
+  const reason = row.reason === 'filtered' ? 'the filter of the table leaves it out' : row.reason;
+  return { ...row, what: 'Removed here', reason };
+}
+
 function readRow({ reader, request, query }: PageInput, table: BrowsedTable, id: number) {
   const { formToken, nowMs } = request;
   const cells = readRowCells(reader, table, id);
@@ -277,8 +285,10 @@ function readRow({ reader, request, query }: PageInput, table: BrowsedTable, id:
   const [last] = lines;
   const isPushedDelete = id > 0 && waiting.length === 0 && last?.kind === 'delete' && last.cause === 'edit';
   const pushedDelete =
-    isPushedDelete && last.before !== null ? { at: last.at, reason: 'by an edit here', lastValues: last.before } : null;
-  const deleted = cells === null && waiting.length === 0 ? (pushedDelete ?? readDeletedRow(reader, table, id)) : null;
+    isPushedDelete && last.before !== null
+      ? { what: 'Deleted', at: last.at, reason: 'by an edit here', lastValues: last.before }
+      : null;
+  const deleted = cells === null && waiting.length === 0 ? (pushedDelete ?? readRemovedRow(reader, table, id)) : null;
   const names = table.columns.map((column) => column.name);
   return {
     table,

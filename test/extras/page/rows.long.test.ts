@@ -520,7 +520,7 @@ test('with a journal the first page tells who changed what, and a row tells its 
   expect(today.body).toContain('1 deleted'); // the new row that got its number is none
   expect(row.body).toMatch(/<del>.*title 2.*<\/del>[^]*<ins>.*theirs &lt;b&gt;.*<\/ins>/);
   expect(row.body).toContain('found at the origin');
-  expect(gone.body).toContain('Deleted here');
+  expect(gone.body).toMatch(/Removed here [^:]+: the origin does not return the row\. Its last values:/);
   expect(gone.body).toContain('<bdi class="value"><time class="at"');
   expect(gone.body).toMatch(/<a class="button" href="\/browse\/\w+\/\d+\?_putback=1#putback">Put back…<\/a>/);
   expect(gone.body).toContain('<b>deleted</b>');
