@@ -198,6 +198,8 @@ test('it says which backups and former replicas still have the row', async () =>
   await world.run(['backup', having]);
   await world.run(['restore', having]);
 
+  for (const key of ['page-key', 'doorbell-secret', 'mask-key']) writeFileSync(`${world.path}.${key}`, 'a key');
+
   const first = await world.json(['history', 'forget', 'Note', '1']);
   const clean = dated();
   await world.run(['backup', clean]);
