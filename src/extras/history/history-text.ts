@@ -37,7 +37,13 @@ export function headText(entry: HistoryEntry): string {
   const run = runId === null ? '' : ` (run ${runId})`;
   if (isRenumbering(entry)) return 'goes on under the id that the origin gave it';
   if (isTaken(entry)) return `${TAKEN}${run}`;
-  const was = wasRowId === null ? '' : `, the row ${wasRowId} until the origin gave it its id`;
+  // A new row has a number below 0; a deleted row that was made again had one of the origin's.
+  const was =
+    wasRowId === null
+      ? ''
+      : wasRowId < 0
+        ? `, the row ${wasRowId} until the origin gave it its id`
+        : `, in place of the deleted row ${wasRowId}`;
   // For an edit here, the origin still names the author of the change before.
   const by = originBy === null || cause === 'edit' ? '' : ` by ${printable(originBy)}`;
   return `${kindText(kind)}${was}${by}, ${printable(causeWords(entry))}${run}`;

@@ -139,6 +139,25 @@ test('history of a row that was made here begins with what it was before the ori
   expect((await history.run(['history', 'Note', '--', former])).stdout).toContain('goes on under the id');
 });
 
+test('history of a deleted row that was made again says in place of which', async () => {
+  await using history = await startHistory(
+    `tables: { Note: { push: true, match: Code, history: true, conflict: ask } }\n`,
+  );
+  const db = new Database(join(history.folder, 'replica.db'));
+  db.exec(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 3`);
+  db.close();
+  history.sandbox.store.delete('Note', 3);
+  await history.run(['pull', '--confirm']);
+  await history.run(['resolve', '1', '--take', 'local', '--again']);
+
+  const newest = await history.run(['sql', '--json', `SELECT min(_id) AS id FROM "Note"`]);
+  const [{ id } = { id: 0 }] = JSON.parse(newest.stdout) as { id: number }[];
+  const { stdout } = await history.run(['history', 'Note', '--', String(id)]);
+
+  expect(id).toBeLessThan(0);
+  expect(stdout).toContain('new, in place of the deleted row 3, ');
+});
+
 test('what rowsync sent, and an edit here, are one change each', async () => {
   await using history = await startHistory(TWO_WAY);
   const db = new Database(join(history.folder, 'replica.db'));
