@@ -95,7 +95,8 @@ interface Asking {
 
 function inUse({ config, cause, news }: Asking, what: string): RowsyncError {
   const pid = holderOf(config.replica.path);
-  const signal = pid === null ? '' : `; a daemon starts a cycle on kill -USR1 ${pid}, and ends on kill ${pid}`;
+  const signal =
+    pid === null ? '' : `; if process ${pid} is a daemon, kill -USR1 ${pid} starts a cycle, and kill ${pid} ends it`;
   return new RowsyncError('replica', 'replica.inUse', {
     message: inUseText(config.replica.path) + news,
     hint: `Wait for it to end, or ${what}${signal}. Meanwhile rowsync status, sql, plan and backup work.`,

@@ -212,6 +212,8 @@ test('what a daemon cannot be asked for is said, with its process', async () => 
   for (const { exitCode } of [named, unscheduled, confirmed, both]) expect(exitCode).toBe(75);
   expect(named.stderr).toContain('leave Note away, and it does the work for all tables');
   expect(named.stderr).toContain(`(process ${process.pid})\n`);
+  // The process may as well be a pull, which has no cycles.
+  expect(named.stderr).toContain(`if process ${process.pid} is a daemon, kill -USR1 ${process.pid} starts a cycle`);
   expect(unscheduled.stderr).toContain('or schedule verify in the configuration, so that it does that');
   expect(confirmed.stderr).toContain(`(process ${process.pid}), and nothing is held that could be confirmed\n`);
   expect(confirmed.stderr).toContain('or leave --confirm away, and it does the work');
