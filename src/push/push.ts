@@ -7,9 +7,10 @@ import { must } from '../base/assert.ts';
 import { RowsyncError, usageError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { once, runAll } from '../base/concurrency.ts';
+import type { LogFacts } from '../base/log.ts';
 import { applyEvent } from '../capture/writer/apply-outcome.ts';
 import { MIRROR_HINT, readTwoWayTables, type TwoWayTable } from '../capture/two-way-table.ts';
-import { Outage } from '../origin/outage.ts';
+import { concernsAllTables, Outage } from '../origin/outage.ts';
 import { guessText } from '../reconcile/option-bindings.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readDropped } from '../replica/stored-errors.ts';
@@ -74,22 +75,26 @@ export async function push(around: PushContext, options: PushOptions): Promise<P
 export async function finishPushes(around: PushContext): Promise<void> {
   const context = { ...around, replica: around.replica.because({ cause: 'push', runId: null }) };
   let last: unknown;
-  const settle = async (work: () => Promise<void>): Promise<void> => {
+  const settle = async (about: LogFacts, work: () => Promise<void>): Promise<void> => {
     try {
       await work();
     } catch (thrown) {
       if (thrown === last) return; // all tables wait for one answer, who is calling
       last = thrown;
-      const { code, message } = errorFromReading(thrown, context.replica.path);
-      context.log.warn('push.unfinished', { code, message });
+      const error = errorFromReading(thrown, context.replica.path);
+      const { kind, code, message } = error;
+      const isOfAll = kind === 'auth' || concernsAllTables(error);
+      context.log.warn('push.unfinished', { ...(isOfAll ? {} : about), code, message });
     }
   };
-  await settle(async () => {
+  await settle({}, async () => {
     const unsettled = new Set(readBatchTables(context.replica));
     if (unsettled.size === 0) return;
     const caller = once(() => identify(context));
     for (const table of readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id))) {
-      await settle(() => finishTable(context, table, { caller, options: optionsOf(context, table) }));
+      await settle({ table: table.localName }, () =>
+        finishTable(context, table, { caller, options: optionsOf(context, table) }),
+      );
     }
   });
 }

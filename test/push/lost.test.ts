@@ -496,5 +496,28 @@ test('an origin that says nothing to a caller is said once, however many tables 
 
   await finishPushes({ ...pushContext(fixture), log });
 
-  expect(lines.filter((line) => line.includes('push.unfinished'))).toHaveLength(1);
+  const unfinished = lines.filter((line) => line.includes('push.unfinished'));
+  expect(unfinished).toHaveLength(1);
+  expect(unfinished[0]).not.toContain('"table"');
+});
+
+test('what keeps the push of one table from being settled is said with its name', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);
+  await pushNow(fixture, {
+    before: (step) => {
+      if (step === 'readBack') throw new Error('the process ended');
+    },
+  });
+  fixture.sandbox.answerInstead(
+    1,
+    { status: 404, body: '{"error":404,"code":0,"message":"no"}' },
+    { method: 'describe' },
+  );
+  const lines: string[] = [];
+  const log = createLogger({ level: 'warn', destination: { write: (line) => lines.push(line) > 0 }, secrets: [] });
+
+  await finishPushes({ ...pushContext(fixture), log });
+
+  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ event: 'push.unfinished', table: 'Note' }]);
 });
