@@ -109,7 +109,9 @@ export function reportProblemsText(given: Pick<PullReport, 'error'> & FailedTabl
   const named = (what: 'failed' | 'held', errorOf: (table: (typeof tables)[number]) => RowsyncError | null) =>
     tables.flatMap((table): readonly TableProblem[] => {
       const found = errorOf(table);
-      return found === null ? [] : [{ what, table: table.table, error: found }];
+      if (found === null) return [];
+      // The next pull brings the columns, and the push goes on.
+      return [{ what: found.code === 'push.shape' ? 'stopped' : what, table: table.table, error: found }];
     });
   const whole = error === null ? [] : [{ what: 'failed', error }];
   return problemsText([...named('failed', (table) => table.error), ...named('held', (table) => table.held), ...whole]);

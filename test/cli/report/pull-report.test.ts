@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { RowsyncError, type ErrorCode, type ErrorKind } from '../../../src/base/errors.ts';
 import { cycleJson } from '../../../src/cli/commands/pull.ts';
 import { exitCodeOf, printJson } from '../../../src/cli/runtime/invocation.ts';
-import { failuresOf, problemsText, pullText } from '../../../src/cli/report/pull-report.ts';
+import { failuresOf, problemsText, pullText, reportProblemsText } from '../../../src/cli/report/pull-report.ts';
 import type { PullReport, TablePullReport } from '../../../src/pull/report.ts';
 import { collectingOutput } from '../../support/session.ts';
 
@@ -196,4 +196,12 @@ test('tables that need one word each are not told together', () => {
 
   expect(text).toContain('rowsync push A --confirm');
   expect(text).toContain('rowsync push B --confirm');
+});
+
+test('a push that waits for a pull to bring renamed columns is stopped, and has not failed', () => {
+  const shape = error('originRefused', 'push.shape');
+
+  expect(reportProblemsText(report([table('Note', { error: shape })]))).toContain(
+    'Note: stopped: push.shape happened\n',
+  );
 });
