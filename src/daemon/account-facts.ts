@@ -155,7 +155,7 @@ function nothingOf(around: FactsOutside): Omit<AccountFacts, 'replica'> {
 
 function readAccountFacts(
   reader: ReplicaReader,
-  { keeper, complaints, lateAfterMs, editsLateAfterMs, withoutFiles, leftOut, misnamed, nowMs }: Surroundings,
+  { keeper, complaints, added, lateAfterMs, editsLateAfterMs, withoutFiles, leftOut, misnamed, nowMs }: Surroundings,
 ): AccountFacts {
   const firstUnreadable = readFirstUnreadable(reader);
   const pending = readOldestPending(reader);
@@ -174,7 +174,7 @@ function readAccountFacts(
   const isMoot = ({ about, subject }: FoundComplaint): boolean =>
     about === 'files' ? !areFilesWanted : about === 'table' && leftOut.has(subject ?? '');
   const isKnownBetter = (complaint: FoundComplaint): boolean => keeper === 'daemon' && isOfRun(complaint);
-  const remembered = readComplaints(reader).filter((it) => !isMoot(it) && !isKnownBetter(it));
+  const remembered = readComplaints(reader, added).filter((it) => !isMoot(it) && !isKnownBetter(it));
   return {
     nowMs,
     replica: tables.length === 0 ? 'unpulled' : 'here',

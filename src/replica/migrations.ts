@@ -9,7 +9,6 @@ import { HISTORY_PARTS } from './bookkeeping/history.ts';
 import { PAGE_ROWS, PAGES } from './bookkeeping/pages.ts';
 import { QUARTERS } from './bookkeeping/runs.ts';
 import { SCHEMA_CHANGES } from './bookkeeping/schema-changes.ts';
-import { CONTRACTS } from './bookkeeping/table-errors.ts';
 
 /** By the version of the release. */
 export const MIGRATIONS: Readonly<Record<number, readonly Sql[]>> = {
@@ -57,7 +56,6 @@ export const MIGRATIONS: Readonly<Record<number, readonly Sql[]>> = {
     ...HISTORY_PARTS,
     SCHEMA_CHANGES,
     MOMENTS,
-    CONTRACTS,
     ...DESCRIBED_TABLES,
     sql`INSERT INTO _rowsync_described (id, name, bound_name, is_described)
         SELECT id, name, name, state <> 'gone' FROM _rowsync_tables`,

@@ -1,23 +1,17 @@
 /**
- * The errors that the replica remembers and that are still true: of tables, of sinks, of registered queries, and of the last runs as a whole.
+ * The errors that the replica remembers and that are still true: of tables, of the last runs as a whole, and what extras keep of theirs.
  */
 import { sql } from '../base/sql.ts';
 import { plural } from '../base/text.ts';
 import type { Complaint, FoundComplaint } from '../reconcile/account/facts.ts';
-import { PASSING } from '../reconcile/account/findings.ts';
+import type { AddedProblem } from '../reconcile/account/problems.ts';
 import type { Connection } from './connection.ts';
-import { queryAll, queryAny } from './query.ts';
+import { queryAll } from './query.ts';
+import { hasTable } from './schema-objects.ts';
 
 /** All of them; those of one table may be several: its read, its deletes and its push. */
-export function readComplaints(from: Connection): readonly FoundComplaint[] {
-  return [
-    ...ofRuns(from),
-    ...ofTables(from),
-    ...readDropped(from),
-    ...ofSinks(from),
-    ...ofHistory(from),
-    ...ofContracts(from),
-  ];
+export function readComplaints(from: Connection, added: readonly AddedProblem[]): readonly FoundComplaint[] {
+  return [...ofRuns(from), ...ofTables(from), ...readDropped(from), ...ofHistory(from), ...ofExtras(from, added)];
 }
 
 /** The first row of each table that cannot be read, in words. */
@@ -98,15 +92,13 @@ function ofRuns(from: Connection): readonly FoundComplaint[] {
   }));
 }
 
-/** What an extra notes of its sinks and their tables; there is nothing to read where it has none. */
-function ofSinks(from: Connection): readonly FoundComplaint[] {
-  if (!queryAny(from, sql`SELECT 1 FROM sqlite_schema WHERE name = '_rowsync_sinks'`)) return [];
-  const text = sql`SELECT about, NULL AS subject, code, 'Sink ' || name || ': ' || message AS message, hint, since FROM (
-            SELECT name, -1 AS tableId, iif(problem_code IN (SELECT value FROM json_each(?)), 'sink.late', 'sink.failed') AS about, problem_code AS code, problem_message AS message, problem_hint AS hint,
-              problem_since AS since FROM _rowsync_sinks
-            UNION ALL SELECT sink, table_id, 'sink.held', problem_code, problem_message, problem_hint, NULL FROM _rowsync_sink_tables)
-          WHERE code IS NOT NULL ORDER BY name, tableId`;
-  return queryAll(from, text, [JSON.stringify([...PASSING])]) as FoundComplaint[]; // as selected
+/** What extras keep of their own problems; there is nothing to read where they have made no table. */
+function ofExtras(from: Connection, added: readonly AddedProblem[]): readonly FoundComplaint[] {
+  return added.flatMap(({ code: about, stored }) => {
+    if (stored === undefined || !hasTable(from, stored.table)) return [];
+    const rows = queryAll(from, stored.select) as (Complaint & { since: string | null })[]; // as AddedProblem asks for
+    return rows.map((row) => ({ ...row, about, subject: null }));
+  });
 }
 
 function ofHistory(from: Connection): readonly FoundComplaint[] {
@@ -118,9 +110,4 @@ function ofHistory(from: Connection): readonly FoundComplaint[] {
     const message = `entries older than history.keep are not removed: ${why}`;
     return { about: 'history.held', subject, code: 'history.held', message, hint, since: null };
   });
-}
-
-function ofContracts(from: Connection): readonly FoundComplaint[] {
-  const text = sql`SELECT code AS about, NULL AS subject, code, message, hint, since FROM _rowsync_contracts ORDER BY name, code`;
-  return queryAll(from, text) as FoundComplaint[]; // as selected
 }

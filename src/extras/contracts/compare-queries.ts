@@ -4,8 +4,8 @@
  */
 import { foldIdent } from '../../base/sql.ts';
 import { someOf } from '../../base/text.ts';
-import type { ContractComplaint } from '../../replica/bookkeeping/table-errors.ts';
 import type { Connection } from '../../replica/connection.ts';
+import type { ContractComplaint } from './complaints.ts';
 import type { Contract } from './judge-queries.ts';
 import { readNames, type SchemaNames } from './old-names.ts';
 import { SchemaModel } from './schema-model.ts';

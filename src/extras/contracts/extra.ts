@@ -3,6 +3,7 @@
  */
 import { asRowsyncError } from '../../base/errors.ts';
 import { errorFacts } from '../../base/log.ts';
+import { literal, sql } from '../../base/sql.ts';
 import type { Extra } from '../../extra.ts';
 import { workBeside } from '../shared/work-beside.ts';
 
@@ -18,6 +19,12 @@ declare module '../../reconcile/account/facts.ts' {
   }
 }
 
+/** Complaints with this code, as complaints.ts keeps them. */
+function storedAs(code: string) {
+  const select = sql`SELECT code, message, hint, since FROM _rowsync_contracts WHERE code = ${literal(code)} ORDER BY name`;
+  return { table: '_rowsync_contracts', select };
+}
+
 export const CONTRACTS: Extra = {
   name: 'contracts',
   problems: [
@@ -26,24 +33,28 @@ export const CONTRACTS: Extra = {
       severity: 'person',
       why: 'A query that you registered (`contracts`) does not compile any more, or reads a column that the origin no longer shows.',
       before: 'work.failed',
+      stored: storedAs('contract.breaks'),
     },
     {
       code: 'contract.fails',
       severity: 'person',
       why: 'A check that you registered, a query that must return no row, returned rows after the last complete pull of its tables, or could not be run.',
       before: 'work.failed',
+      stored: storedAs('contract.fails'),
     },
     {
       code: 'contract.changed',
       severity: 'notice',
       why: 'In the last seven days a column that a registered query reads was exchanged for another one, or the columns of its answer got other names.',
       before: 'work.failed',
+      stored: storedAs('contract.changed'),
     },
     {
       code: 'contract.oldName',
       severity: 'notice',
       why: 'A registered query reads a table or column under an old name that `contracts.keepOldNames` keeps for a while, or an old name ends within seven days.',
       before: 'work.failed',
+      stored: storedAs('contract.oldName'),
     },
   ],
   commands: [

@@ -6,16 +6,12 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { stampFromMs, type Clock } from '../../base/clock.ts';
 import { plural, shellWord } from '../../base/text.ts';
-import {
-  readContractComplaints,
-  storeContractComplaints,
-  type ContractComplaint,
-} from '../../replica/bookkeeping/table-errors.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import type { Replica } from '../../replica/database.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
 import { readSchemaVersion, watchSchema, type SchemaWatch } from '../../replica/schema-objects.ts';
+import { readContractComplaints, storeContractComplaints, type ContractComplaint } from './complaints.ts';
 import { changesSince, lookBefore } from './compare-queries.ts';
 import { runChecks, type CheckRows } from './check-process.ts';
 import {

@@ -1,6 +1,8 @@
 /**
  * Sinks: PostgreSQL servers that the replica is streamed to.
  */
+import { joinSql, literal, sql, type Sql } from '../../base/sql.ts';
+import { PASSING } from '../../reconcile/account/findings.ts';
 import type { LinkedExtra } from '../shared/linked-extra.ts';
 import { workBeside } from '../shared/work-beside.ts';
 import { openReader } from '../../replica/reader.ts';
@@ -13,6 +15,21 @@ declare module '../../reconcile/account/facts.ts' {
   }
 }
 
+const PASSES = sql`problem_code IN (${joinSql([...PASSING].map(literal))})`;
+
+/** Complaints of sinks as a whole, as shared/sinks.ts keeps them. */
+function ofSinks(condition: Sql) {
+  const select = sql`SELECT problem_code AS code, 'Sink ' || name || ': ' || problem_message AS message, problem_hint AS hint, problem_since AS since
+    FROM _rowsync_sinks WHERE ${condition} ORDER BY name`;
+  return { table: '_rowsync_sinks', select };
+}
+
+const OF_SINK_TABLES = {
+  table: '_rowsync_sink_tables',
+  select: sql`SELECT problem_code AS code, 'Sink ' || sink || ': ' || problem_message AS message, problem_hint AS hint, NULL AS since
+    FROM _rowsync_sink_tables WHERE problem_code IS NOT NULL ORDER BY sink, table_id`,
+};
+
 export const POSTGRES: LinkedExtra = {
   name: 'postgres',
   problems: [
@@ -21,18 +38,21 @@ export const POSTGRES: LinkedExtra = {
       severity: 'person',
       why: 'A sink cannot continue, for a reason that does not pass by itself.',
       before: 'log.failed',
+      stored: ofSinks(sql`NOT (${PASSES})`),
     },
     {
       code: 'sink.late',
       severity: 'late',
       why: 'A sink cannot continue, and trying again can help.',
       before: 'log.failed',
+      stored: ofSinks(PASSES),
     },
     {
       code: 'sink.held',
       severity: 'person',
       why: 'A sink holds one of its tables because of a problem.',
       before: 'log.failed',
+      stored: OF_SINK_TABLES,
     },
   ],
   commands: [{ group: 'Connect', names: ['sink'], load: async () => (await import('./command.ts')).addSinkCommands }],

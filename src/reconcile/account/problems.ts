@@ -5,6 +5,7 @@
  * To add a problem, add one entry to `CATALOGUE`. Either a complaint is about its code, or `find` reads a fact that `AccountFacts` and
  * `daemon/account-facts.ts` have.
  */
+import type { Sql } from '../../base/sql.ts';
 import { ageText, plural } from '../../base/text.ts';
 import type { AccountFacts, ExtraProblems } from './facts.ts';
 import {
@@ -384,6 +385,8 @@ export type ProblemCode = (typeof CATALOGUE)[number]['code'] | keyof ExtraProble
 export interface AddedProblem extends Pick<Entry<keyof ExtraProblems>, 'code' | 'severity' | 'why' | 'untold'> {
   /** The problem of the core that follows it. */
   readonly before: (typeof CATALOGUE)[number]['code'];
+  /** Selects `code`, `message`, `hint` and `since` of the complaints that the extra keeps in a table, where that was made. */
+  readonly stored?: { readonly table: string; readonly select: Sql };
 }
 
 /** Every problem, with those of extras in their places. */

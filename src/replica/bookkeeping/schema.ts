@@ -1,6 +1,6 @@
 /**
  * The tables that rowsync keeps for itself inside the replica, `_rowsync_…`, and the views that people read, `sync_…`: one list, one version. Each table
- * has a file with the reason why it exists, most of them in this folder. Those of sinks exist while one is configured, and `sync_changes` is in
+ * has a file with the reason why it exists, most of them in this folder. Extras make their own, and `sync_changes` is in
  * capture/changes-view.ts. They share one file with the rows, so that one transaction keeps them true together. Views
  * change only with a line in the changelog. All stamps are UTC text, `YYYY-MM-DDThh:mm:ssZ`.
  */
@@ -16,7 +16,6 @@ import { SENT } from '../older-copy.ts';
 import { FILE_TABLES, FILES_VIEW } from './files.ts';
 import { HISTORY_CELLS_VIEW, HISTORY_PARTS, HISTORY_VIEW } from './history.ts';
 import { IDENTITY } from './identity.ts';
-import { CONTRACTS } from './table-errors.ts';
 import { FRESHNESS_VIEW, PAGE_ROWS, PAGES } from './pages.ts';
 import { FAILURES_VIEW, REFUSALS } from './refusals.ts';
 import { LOCAL_IDS, NO_CHANGES_VIEW, ROWS } from './row-states.ts';
@@ -74,7 +73,6 @@ const TABLES_OF_OURS = [
   ...DESCRIBED_TABLES,
   SCHEMA_CHANGES,
   MOMENTS,
-  CONTRACTS,
 ];
 
 /** Creates everything above in an empty file; called inside a transaction. */

@@ -4,7 +4,7 @@
 import { sql } from '../../base/sql.ts';
 import type { Complaint } from '../../reconcile/account/facts.ts';
 import type { Connection, Tx } from '../connection.ts';
-import { queryAll, queryAny } from '../query.ts';
+import { queryAny } from '../query.ts';
 
 /** What is bound to store an error, or that there is none. */
 export function complaintParameters(problem: Complaint | null): Readonly<Record<keyof Complaint, string | null>> {
@@ -56,35 +56,4 @@ export type ConfirmationKind = 'pull' | 'push';
 export function spendPushConfirmation(tx: Tx, tableId: number, rowCount: number): void {
   const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ? AND push_consent > 0`;
   tx.prepare(text).run(BigInt(rowCount), tableId);
-}
-
-/**
- * What is wrong with registered queries (extras/contracts), so that every process can tell.
- *
- *    code       contract.breaks · contract.changed · contract.fails · contract.oldName
- */
-export const CONTRACTS = sql`
-  CREATE TABLE _rowsync_contracts (
-    name TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL, hint TEXT NOT NULL, since TEXT NOT NULL,
-    PRIMARY KEY (name, code)
-  ) STRICT, WITHOUT ROWID`;
-
-/** What is wrong with one registered query. */
-export interface ContractComplaint extends Complaint {
-  readonly name: string;
-  readonly since: string;
-}
-
-/** All of them. */
-export function readContractComplaints(from: Connection): readonly ContractComplaint[] {
-  const text = sql`SELECT name, code, message, hint, since FROM _rowsync_contracts ORDER BY name, code`;
-  return queryAll(from, text) as ContractComplaint[];
-}
-
-export function storeContractComplaints(tx: Tx, complaints: readonly ContractComplaint[]): void {
-  tx.prepare(sql`DELETE FROM _rowsync_contracts`).run();
-  const store = tx.prepare(
-    sql`INSERT INTO _rowsync_contracts (name, code, message, hint, since) VALUES (@name, @code, @message, @hint, @since)`,
-  );
-  for (const complaint of complaints) store.run(complaint);
 }

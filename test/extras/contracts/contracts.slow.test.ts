@@ -9,7 +9,7 @@ import type { DaemonView } from '../../../src/daemon/context.ts';
 import type { Resources } from '../../../src/daemon/resources.ts';
 import { CONTRACTS } from '../../../src/extras/contracts/extra.ts';
 import { judgeAll, watchContracts } from '../../../src/extras/contracts/watch.ts';
-import { readContractComplaints } from '../../../src/replica/bookkeeping/table-errors.ts';
+import { readContractComplaints } from '../../../src/extras/contracts/complaints.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { prune } from '../../../src/capture/sync-mode.ts';
 import { pushNow } from '../../support/push.ts';

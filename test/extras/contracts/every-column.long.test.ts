@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { readContracts } from '../../../src/extras/contracts/judge-queries.ts';
 import { watchContracts } from '../../../src/extras/contracts/watch.ts';
-import { readContractComplaints } from '../../../src/replica/bookkeeping/table-errors.ts';
+import { readContractComplaints } from '../../../src/extras/contracts/complaints.ts';
 import { sampleTables } from '../../../src/sandbox/data/sample.ts';
 import type { Sandbox } from '../../../src/sandbox/main.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';

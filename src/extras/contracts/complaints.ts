@@ -1,0 +1,37 @@
+/**
+ * What is wrong with registered queries, in the replica file, so that every process can tell. The table is made with the first complaint.
+ */
+import { sql } from '../../base/sql.ts';
+import type { Complaint } from '../../reconcile/account/facts.ts';
+import type { Connection, Tx } from '../../replica/connection.ts';
+import { queryAll } from '../../replica/query.ts';
+import { hasTable } from '../../replica/schema-objects.ts';
+
+/** `code`: contract.breaks · contract.changed · contract.fails · contract.oldName */
+const COMPLAINTS = sql`
+  CREATE TABLE _rowsync_contracts (
+    name TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL, hint TEXT NOT NULL, since TEXT NOT NULL,
+    PRIMARY KEY (name, code)
+  ) STRICT, WITHOUT ROWID`;
+
+/** What is wrong with one registered query. */
+export interface ContractComplaint extends Complaint {
+  readonly name: string;
+  readonly since: string;
+}
+
+/** All of them. */
+export function readContractComplaints(from: Connection): readonly ContractComplaint[] {
+  if (!hasTable(from, '_rowsync_contracts')) return [];
+  const text = sql`SELECT name, code, message, hint, since FROM _rowsync_contracts ORDER BY name, code`;
+  return queryAll(from, text) as ContractComplaint[];
+}
+
+export function storeContractComplaints(tx: Tx, complaints: readonly ContractComplaint[]): void {
+  if (!hasTable(tx, '_rowsync_contracts')) tx.prepare(COMPLAINTS).run();
+  tx.prepare(sql`DELETE FROM _rowsync_contracts`).run();
+  const store = tx.prepare(
+    sql`INSERT INTO _rowsync_contracts (name, code, message, hint, since) VALUES (@name, @code, @message, @hint, @since)`,
+  );
+  for (const complaint of complaints) store.run(complaint);
+}
