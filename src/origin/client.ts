@@ -71,8 +71,6 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   attachmentsUrl(request: AttachmentsRequest): string;
   /** Cuts ids, in order, into as few Retrieve or Delete requests as possible; `names` are the columns of a Retrieve, `countMax` bounds its rows. */
   idBatches(ids: readonly number[], names?: readonly string[], countMax?: number): readonly (readonly number[])[];
-  /** Cuts keys, as `idBatches` ids. */
-  keyBatches(keys: readonly string[], names?: readonly string[]): readonly (readonly string[])[];
   /** Sends any other request that only reads: what rowsync itself does not use is made of it (extras/library). */
   run<T, E extends Etag = undefined>(call: Call<T>, options?: ReadOptions<E>): Promise<Answer<T, E>>;
   /** Resolves once pending requests have left, as far as connections are free: for callers that will keep the event loop busy. */
@@ -129,7 +127,6 @@ export function openOrigin(
     describeUrl: (table) => url + root + describePath(format.extension, table),
     attachmentsUrl: (request) => url + root + attachmentsPath(format.extension, request, request.revisions),
     idBatches: (ids, names = [], countMax) => recordBatches('id', names, ids, countMax),
-    keyBatches: (keys, names = []) => recordBatches('key', names, keys),
     run: (call, options = {}) => requests.run(call, options),
     requestsLeave: () => requests.requestsLeave(),
     counters: () => requests.counters(),

@@ -53,11 +53,6 @@ export interface AggregatePage {
   readonly isLast: boolean;
 }
 
-/** What `deleted` takes; `columns` are those of the table's record picker that are to be read. */
-export interface DeletedRequest extends ChangeSpan {
-  readonly columns: readonly ColumnShape[];
-}
-
 /** In which time rows of a table changed. */
 export interface ChangeSpan {
   readonly table: Address;
@@ -67,22 +62,11 @@ export interface ChangeSpan {
   readonly to?: string | undefined;
 }
 
-/** A row in the recycle bin. */
-export interface DeletedRow {
-  readonly id: number;
-  /** `Name <email>`. */
-  readonly deletedBy: string | null;
-  /** UTC, with milliseconds. */
-  readonly deletedAt: string;
-  /** In the order of the columns. */
-  readonly values: readonly Value[];
-}
-
 /** The methods that read rows. */
 export interface RowMethods {
   /** One page of rows (4.4); `columns` says which values each row has, in order, and how they are read. */
   readonly select: ReadMethod<[request: SelectRequest], RowPage>;
-  /** Rows by id or key, in any order, without those that do not exist (4.5); at most one of `idBatches` or `keyBatches`. */
+  /** Rows by id or key, in any order, without those that do not exist (4.5); at most one of `idBatches`. */
   readonly retrieve: ReadMethod<[request: RetrieveRequest], RowPage>;
   /** The names that `column=*` means, from one row whose values are dropped unread; null if the caller is shown no row. */
   updateableColumns(table: Address, options?: Pick<ReadOptions, 'signal'>): Promise<ReadonlySet<string> | null>;
@@ -91,16 +75,11 @@ export interface RowMethods {
   /** What groups of rows add up to (origin facts 1.2), without the row of everything; null where the origin refuses. */
   aggregate(request: AggregateRequest, options?: Pick<ReadOptions, 'signal'>): Promise<AggregatePage | null>;
   /**
-   * Rows in the recycle bin that were deleted in a range of time, the last one first. Not every deleted row is there: the
+   * Ids of rows in the recycle bin that were deleted in a range of time, the last one first. Not every deleted row is there: the
    * purged are not, nor what has expired, nor for users without ManageData what others deleted.
    */
-  readonly deleted: ReadMethod<[request: DeletedRequest], readonly DeletedRow[]>;
+  readonly deletedIds: ReadMethod<[span: ChangeSpan], readonly number[]>;
 }
-
-const DELETED_COLUMNS = [
-  { name: 'deletedby', type: 'User' },
-  { name: 'deleted', type: 'Timestamp' },
-] as const;
 
 /** Makes the methods; `maskKey` is asked for where a column is hashed. */
 export function rowMethods(requests: Requests, format: WireFormat, maskKey: () => string): RowMethods {
@@ -153,16 +132,8 @@ export function rowMethods(requests: Requests, format: WireFormat, maskKey: () =
         groupsOf(format.readRollups(text, shapes, what), query.top ?? TOP_MAX);
       return unlessRefused(ask(table, path, read, signal));
     },
-    deleted: ({ table, columns, ...span }, options) => {
-      const read = (text: string, what: string): readonly DeletedRow[] =>
-        completeRows(pageOf([...DELETED_COLUMNS, ...columns])(text, what), what).map(
-          ({ id, values: [by, at, ...values] }) => ({
-            id,
-            deletedBy: textOrNull(by),
-            deletedAt: textOf(at, what, 'deleted'),
-            values,
-          }),
-        );
+    deletedIds: ({ table, ...span }, options) => {
+      const read: DocumentReader<readonly number[]> = (text, what) => format.readRows(text, [], what).ids;
       return run(['deleted', table, methodPath(extension, table, 'deleted', spanQuery(span))], read, options);
     },
   };
@@ -195,13 +166,6 @@ export function answeringPage(page: RowPage, { countMax, ids: asked }: ExpectedR
   return page;
 }
 
-/** Lists of ids must be complete: an omitted row would be an unnoticed change. */
-export function completeRows({ rows, unreadable }: RowPage, what: string): RowPage['rows'] {
-  const [first] = unreadable;
-  if (first === undefined) return rows;
-  throw unexpected(what, `the field "${first.column}" has ${first.reason}`);
-}
-
 function groupsOf(rollups: readonly Rollup[], top: number): AggregatePage {
   const groups = rollups
     .filter(({ type }) => type === null)
@@ -229,13 +193,4 @@ function countIn(rollups: readonly Rollup[], what: string): number {
   const [first, ...others] = rollups.map(({ values }) => values[0] ?? null);
   if (typeof first === 'number' && Number.isInteger(first) && others.every((other) => other === first)) return first;
   throw unexpected(what, 'a number of rows was expected');
-}
-
-export function textOrNull(value: Value | undefined): string | null {
-  return typeof value === 'string' ? value : null;
-}
-
-export function textOf(value: Value | undefined, what: string, field: string): string {
-  if (typeof value === 'string') return value;
-  throw unexpected(what, `the field "${field}" has no value`);
 }

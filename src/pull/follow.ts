@@ -285,8 +285,7 @@ async function listDeleted(
 ): Promise<readonly number[]> {
   const from = firstCursor(watermark).after;
   try {
-    const { value: rows } = await origin.deleted({ table: table.address, columns: [], from }, { signal });
-    return rows.map(({ id }) => id);
+    return (await origin.deletedIds({ table: table.address, from }, { signal })).value;
   } catch (thrown) {
     if (isUnsupported(thrown)) return [];
     throw thrown;

@@ -47,9 +47,9 @@ export async function wasUnknownRowDeleted({ context, table, address }: TablePus
   const { origin, replica, signal } = context;
   const from = stampFromMs(Date.parse(sentAt) - CLOCKS_APART_MS);
   try {
-    const { value: rows } = await origin.deleted({ table: address, columns: [], from }, { signal });
+    const { value: ids } = await origin.deletedIds({ table: address, from }, { signal });
     const highestId = readHighestId(replica, baseTarget(table));
-    return rows.some(({ id }) => id > highestId);
+    return ids.some((id) => id > highestId);
   } catch (thrown) {
     if (asRowsyncError(thrown).kind === 'originRefused') return false;
     throw thrown;

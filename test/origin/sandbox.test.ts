@@ -265,8 +265,9 @@ describe.each(['json', 'xml'] as const)('changes in %s', (format) => {
     const known = sandbox.store.rows('Note').map((row) => row.id);
     sandbox.store.delete('Note', known[1] ?? 0);
 
-    const updated = await valueOf(moreMethods(origin, undefined).updated({ table, from: '2000-01-01T00:00:00Z' }));
-    const deleted = await valueOf(origin.deleted({ table, columns: [], from: '2000-01-01T00:00:00Z' }));
+    const more = moreMethods(origin, undefined);
+    const updated = await valueOf(more.updated({ table, from: '2000-01-01T00:00:00Z' }));
+    const deleted = await valueOf(more.deleted({ table, columns: [], from: '2000-01-01T00:00:00Z' }));
 
     expect(new Set(updated.map(({ id }) => id))).toEqual(new Set([known[0], known[2]]));
     for (const { modifiedAt } of updated) expect(modifiedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);

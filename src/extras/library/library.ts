@@ -84,7 +84,14 @@ export type { Answer, Etag, FileHeaders } from '../../origin/answers.ts';
 export type { ChangeMethods, ChangeOptions, CreateRequest, DeleteRequest, MatchRequest } from '../../origin/changes.ts';
 export type { LibraryOrigin as Origin };
 export type { OriginSettings } from '../../origin/client.ts';
-export type { MoreMethods, SelectViewRequest, UpdatedRequest, UpdatedRow } from './more-methods.ts';
+export type {
+  DeletedRequest,
+  DeletedRow,
+  MoreMethods,
+  SelectViewRequest,
+  UpdatedRequest,
+  UpdatedRow,
+} from './more-methods.ts';
 export type {
   NamedDatabase,
   NamedPage,
@@ -106,8 +113,6 @@ export type {
   AggregatePage,
   AggregateRequest,
   CountRequest,
-  DeletedRequest,
-  DeletedRow,
   RetrieveRequest,
   RowMethods,
   SelectRequest,

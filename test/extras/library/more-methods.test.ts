@@ -1,6 +1,6 @@
-/** What callers of the library read that rowsync does not: a view, and a range of time. */
+/** What callers of the library read that rowsync does not: a view, a range of time, the recycle bin, and rows by key. */
 import { describe, expect, test } from 'vitest';
-import { openOrigin, type Origin } from '../../../src/extras/library/library.ts';
+import { openOrigin } from '../../../src/extras/library/library.ts';
 import { testClock } from '../../support/clock.ts';
 import { http, json, startFaultServer } from '../../support/fault-server.ts';
 
@@ -8,7 +8,7 @@ const TABLE = { name: 'Customer', alias: 't_7' };
 const ROOT = '/secure/api/v2/21995/t_7';
 const COLUMNS = [{ name: 'Name', type: 'Text' }] as const;
 
-function open(url: string, format: 'json' | 'xml'): Origin & AsyncDisposable {
+function open(url: string, format: 'json' | 'xml') {
   const credentials = { kind: 'bearer', token: 'a-token' } as const;
   const origin = openOrigin({ url, database: '21995', credentials, format }, { clock: testClock() });
   return Object.assign(origin, { [Symbol.asyncDispose]: () => origin.close() });
@@ -37,6 +37,34 @@ test('selectView asks the view, and leaves out its rows of totals', async () => 
 
   expect(server.requests[0]?.path).toBe(`${ROOT}/All%252FOpen/select.json?filter=%5BName%5D%3D%22x%22&top=10&skip=20`);
   expect(answer).toMatchObject({ value: { ids: [5], rows: [{ values: ['x'] }] } });
+});
+
+test('keyBatches keep every key in order and within the query string', async () => {
+  await using origin = open('http://127.0.0.1:9', 'json');
+  const keys = Array.from({ length: 900 }, (_, index) => `é${'x'.repeat(50)}${index}`);
+
+  const batches = origin.keyBatches(keys, ['Name']);
+
+  expect(batches.flat()).toEqual(keys);
+  expect(batches.length).toBeGreaterThan(3);
+  for (const batch of batches) {
+    const bytes = batch.reduce((sum, key) => sum + `&key=${encodeURIComponent(key)}`.length, 'column=Name'.length);
+    expect(bytes).toBeLessThanOrEqual(16_384);
+  }
+});
+
+test('deleted gives what lies in the recycle bin, with the columns that are asked for', async () => {
+  await using server = await startFaultServer(() =>
+    json([{ '@row.id': 5, Name: 'x', deletedby: 'Ada <ada@example.com>', deleted: '2024-07-01T12:00:00.123+02:00' }]),
+  );
+  await using origin = open(server.url, 'json');
+
+  const answer = await origin.deleted({ table: TABLE, columns: COLUMNS, from: '2024-07-01T00:00:00Z' });
+
+  expect(server.requests[0]?.path).toBe(`${ROOT}/deleted.json?from=2024-07-01T00%3A00%3A00Z`);
+  expect(answer).toMatchObject({
+    value: [{ id: 5, deletedBy: 'Ada <ada@example.com>', deletedAt: '2024-07-01T10:00:00.123Z', values: ['x'] }],
+  });
 });
 
 describe('updated', () => {
