@@ -7,7 +7,6 @@ import { must } from '../base/assert.ts';
 import { editedColumns } from '../reconcile/merge.ts';
 import {
   decideQuestions,
-  decideColumnsLost,
   decideMoved,
   decidePutBack,
   type RowFacts,
@@ -96,7 +95,8 @@ export function settleQuestions(tx: Tx, table: TwoWayTable, at: string): void {
   decideEach(tx, table, { ids: readQuestionedIds(tx, table.id), at }, (facts) => decideQuestions(facts, table.columns));
 }
 
-function decideEach(
+/** Carries out a decision about each row, a block at a time. */
+export function decideEach(
   tx: Tx,
   table: TwoWayTable,
   { ids, at }: { readonly ids: readonly number[]; readonly at: string },
@@ -104,19 +104,6 @@ function decideEach(
 ): void {
   for (const block of blocks(ids))
     applyOutcome(tx, table, { outcomes: readRowFacts(tx, table, block).map(decide), nowMs: Date.parse(at) });
-}
-
-/** Gives up edits of columns (by `seq`) that the origin does not show any more, before they are dropped; `sync_conflicts` keeps them. */
-export function giveUpColumns(tx: Tx, table: TwoWayTable, lost: ReadonlySet<number>, at: string): void {
-  const indexes = table.columns.flatMap(({ seq }, index) => (lost.has(seq) ? [index] : []));
-  const differing = indexes.map((index) => {
-    const name = ident(columnAt(table, index).localName);
-    return isOther(sql`l.${name}`, sql`b.${name}`);
-  });
-  const text = sql`SELECT l._id FROM ${ident(table.localName)} l LEFT JOIN ${ident(baseName(table.id))} b ON b._id = l._id
-      WHERE ${anyOf(differing)}`;
-  const ids = queryNumbers(tx, text, []);
-  decideEach(tx, table, { ids, at }, (facts) => decideColumnsLost(facts, table.columns, indexes));
 }
 
 /** Parks rows on their way: a part of the table was dropped here, so later edits cannot be distinguished from sent values. */

@@ -5,25 +5,20 @@
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { decideDiscarded } from '../reconcile/row-outcome.ts';
-import { readColumns, storeColumnState } from '../replica/bookkeeping/columns.ts';
 import { markDiffering } from '../replica/base-comparison.ts';
 import { storePushProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
-import { forgetDroppedFiles } from '../replica/bookkeeping/files.ts';
-import { renameInKeptRows } from '../replica/rows-as-json.ts';
-import { type TableRecord, readTable, readTables, storeFacts } from '../replica/bookkeeping/tables.ts';
-import { hasTable } from '../replica/schema-objects.ts';
+import { type TableRecord, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { forgetEtags, readPages, distrustRows } from '../replica/bookkeeping/pages.ts';
 import { blocks } from '../replica/query.ts';
 import { ident } from '../base/sql.ts';
-import { baseName, createBase, dropBase, hasBase, isOwnTable, isUnmade, pruneSchema } from '../replica/user-tables.ts';
+import { baseName, createBase, dropBase, hasBase, isUnmade } from '../replica/user-tables.ts';
 import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { forgetBatches } from '../replica/bookkeeping/batches.ts';
-import { captureChanges, giveUpColumns, readAllChanges, type RowChange } from './find-edits.ts';
+import { captureChanges, readAllChanges, type RowChange } from './find-edits.ts';
 import { closeQuestions } from '../replica/bookkeeping/conflicts.ts';
 import { findTwoWayTable, type TwoWayTable } from './two-way-table.ts';
 import { captureTriggers } from './edit-triggers.ts';
-import { ensureChangesView } from './changes-view.ts';
 import { forgetRowStates, startLocalIds } from '../replica/bookkeeping/row-states.ts';
 import { applyOutcome, readRowFacts, retryRefused } from './writer/apply-outcome.ts';
 import { readSent } from '../replica/bookkeeping/refusals.ts';
@@ -119,7 +114,7 @@ function switchOn(tx: Tx, table: TableRecord): void {
 }
 
 /** Refuses to forget edits, or keeps them in `sync_conflicts` and puts the rows back to base. */
-function endCapture(
+export function endCapture(
   tx: Tx,
   table: TwoWayTable,
   { discard, at }: { readonly discard: boolean; readonly at: string },
@@ -151,39 +146,4 @@ export function discardChanges(tx: Tx, table: TwoWayTable, changes: readonly Row
     });
     applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
   }
-}
-
-/** Takes writable columns that vanished as gone. */
-function pruneMissing(tx: Tx, tableId: number, seqs: readonly number[], at: string): void {
-  const table = findTwoWayTable(tx, tableId);
-  if (table !== null) giveUpColumns(tx, table, new Set(seqs), at);
-  for (const seq of seqs) storeColumnState(tx, seq, 'removed', at);
-  storeFacts(tx, tableId, { missing_columns: [] });
-  retryRefused(tx, tableId, at);
-}
-
-/** Drops what the origin no longer describes; edits of a dropped table are kept in `sync_conflicts`. */
-export function prune(opened: Tx, at: string): readonly string[] {
-  const tx = opened.because('schema');
-  for (const record of readTables(tx)) {
-    const isGone = record.state === 'gone' && isOwnTable(tx, record);
-    const table = isGone ? findTwoWayTable(tx, record.id) : null;
-    if (table !== null) endCapture(tx, table, { discard: true, at });
-  }
-  for (const { id, missingColumns } of readTables(tx)) {
-    if (missingColumns.length > 0) pruneMissing(tx, id, missingColumns, at);
-    // A later column of that name is another one.
-    const pruned = readColumns(tx, id).filter(({ state }) => state !== 'live');
-    renameInKeptRows(tx, id, new Map(pruned.map(({ localName }) => [localName, `${localName} (pruned)`])));
-  }
-  // Checked first: the triggers are made again below, which would hide that one was missing.
-  for (const table of readTables(tx)) {
-    if (table.state !== 'gone' && hasTable(tx, table.localName) && isTampered(tx, table.id))
-      noteOpenness(tx, table, at);
-  }
-  const dropped = pruneSchema(tx, at);
-  forgetDroppedFiles(tx);
-  for (const { id, localName } of readTables(tx)) if (hasTable(tx, localName)) ensureCapture(tx, id);
-  ensureChangesView(tx);
-  return dropped;
 }

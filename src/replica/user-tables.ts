@@ -17,17 +17,16 @@ import {
   forgetColumnLine,
   storeColumnName,
 } from './bookkeeping/columns.ts';
-import { forgetDescriptor } from './bookkeeping/descriptors.ts';
-import { endHistory, keepNames, markHistory, forgetKnownEdits } from './bookkeeping/history.ts';
+import { endHistory, keepNames, forgetKnownEdits } from './bookkeeping/history.ts';
 import { NO_CHANGES_VIEW } from './bookkeeping/row-states.ts';
-import { findTable, readTable, forgetTable, storeNewTable, type TableNames, storeFacts } from './bookkeeping/tables.ts';
+import { findTable, readTable, storeNewTable, type TableNames, storeFacts } from './bookkeeping/tables.ts';
 import { endMoment, touchTable } from './bookkeeping/changed-rows.ts';
 import type { Connection, Tx, WrittenTable } from './connection.ts';
 import { changeTable, hasTable, isWrittenStrict, oncePerSchema, schemaWatch } from './schema-objects.ts';
 import { dropTriggers, requireHarmlessTriggers } from './triggers.ts';
 import { type StoredAs, TYPE_RULES } from '../wire/column-types.ts';
 import { columnType } from '../wire/schema.ts';
-import { queryAll, queryAny, queryText, queryTexts } from './query.ts';
+import { queryAny, queryText, queryTexts } from './query.ts';
 
 /** Name of the table that holds what the origin last confirmed of a two-way table. */
 export function baseName(tableId: number): string {
@@ -40,7 +39,7 @@ export function hasBase(from: Connection, tableId: number): boolean {
 }
 
 /** Empties the view over two-way tables, under which SQLite changes no shape. It stays, for views of other clients that read it. */
-function emptyChangesView(tx: Tx): void {
+export function emptyChangesView(tx: Tx): void {
   replaceChangesView(tx, NO_CHANGES_VIEW);
 }
 
@@ -334,37 +333,6 @@ export function restoreColumn(
   tx.prepare(sql`UPDATE ${here} SET ${name} = ${base}.${name} FROM ${base} WHERE ${base}._id = ${here}._id`).run();
 }
 
-/** Drops what the origin no longer describes; returns `table` or `table.column`. The caller makes triggers and the view of changes again. */
-export function pruneSchema(tx: Tx, at: string): readonly string[] {
-  const dropped: string[] = [];
-  const watch = schemaWatch(tx);
-  const onChanged = watch?.change(tx);
-  emptyChangesView(tx);
-  const gone = tx.prepare(sql`SELECT id, local_name AS localName FROM _rowsync_tables WHERE state = 'gone'`).all();
-  // columns and types are ours
-  for (const { id, localName } of gone as WrittenTable[]) {
-    endHistory(tx, id, { at, why: 'the table was pruned' });
-    watch?.free(tx, null, [localName]);
-    if (isOwnTable(tx, { id, localName })) tx.prepare(sql`DROP TABLE ${ident(localName)}`).run();
-    dropBase(tx, id);
-    forgetParts(tx, id);
-    forgetTable(tx, id);
-    forgetDescriptor(tx, id);
-    dropped.push(localName);
-  }
-  const text = sql`SELECT c.seq, c.local_name AS localName, t.id, t.local_name AS localTable FROM _rowsync_columns c
-          JOIN _rowsync_tables t ON t.id = c.table_id WHERE c.state <> 'live'`;
-  const columns = queryAll(tx, text) as { seq: number; localName: string; id: number; localTable: string }[];
-  for (const { seq, localName, id, localTable } of columns) {
-    keepNames(tx, id, [seq]);
-    if (tx.history.isKept(id)) markHistory(tx, id, { kind: 'schema', at, note: { pruned: localName } });
-    dropColumn(tx, { id, localName: localTable }, { seq, localName });
-    dropped.push(`${localTable}.${localName}`);
-  }
-  onChanged?.();
-  return dropped;
-}
-
 /** Drops a column of a table with its values; the caller makes triggers and the view of changes again. */
 export function dropColumn(
   tx: Tx,
@@ -380,7 +348,7 @@ export function dropColumn(
 }
 
 /** Forgets everything about a table but its line in the bookkeeping and the evidence of deleted rows. */
-function forgetParts(tx: Tx, tableId: number): void {
+export function forgetParts(tx: Tx, tableId: number): void {
   keepNames(tx, tableId, 'all');
   changeColumns(tx, sql`DELETE FROM _rowsync_columns WHERE table_id = ?`).run(tableId);
   const parts = [

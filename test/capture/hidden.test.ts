@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { carryOutDecision } from '../../src/capture/person-decision.ts';
-import { prune } from '../../src/capture/sync-mode.ts';
+import { prune } from '../../src/extras/schema/prune.ts';
 import { here, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';

@@ -2,7 +2,7 @@
  * What is kept about rows and columns stays about these: under other ids, and once columns or whole tables are made anew.
  */
 import { describe, expect, test } from 'vitest';
-import { prune } from '../../src/capture/sync-mode.ts';
+import { prune } from '../../src/extras/schema/prune.ts';
 import { discardEdits, resolveConflict, type Decision } from '../../src/capture/resolve-conflict.ts';
 import { pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';

@@ -3,7 +3,7 @@
  * column is back or a person prunes it. Nothing is guessed about a column that nobody shows.
  */
 import { describe, expect, test } from 'vitest';
-import { prune } from '../../src/capture/sync-mode.ts';
+import { prune } from '../../src/extras/schema/prune.ts';
 import { atOrigin, changesSent, codesOf, countsOf, here, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, captured, startTwoWay, twoWaySettings } from '../support/two-way.ts';

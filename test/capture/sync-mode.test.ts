@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
-import { prune } from '../../src/capture/sync-mode.ts';
+import { prune } from '../../src/extras/schema/prune.ts';
 import { confirmHeld } from '../../src/replica/confirmation.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { atOrigin, codesOf, countsOf, finishAndPull, pushNow } from '../support/push.ts';

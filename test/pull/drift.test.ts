@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { asRowsyncError } from '../../src/base/errors.ts';
+import { prune } from '../../src/extras/schema/prune.ts';
 import type { Origin } from '../../src/origin/client.ts';
 import { forgetEtags } from '../../src/replica/bookkeeping/pages.ts';
 import type { ColumnSpec, TableSpec } from '../../src/sandbox/store/spec.ts';
@@ -327,12 +328,11 @@ test('keeps the values of a removed column, marked, until the schema is pruned',
   await using fixture = await startFixture({ tables: [goods()] });
   await fixture.pull();
   fixture.sandbox.store.dropColumn('Good', 'Title');
-  const { pruneSchema } = await import('../../src/replica/user-tables.ts');
 
   const report = await fixture.pull();
   const kept = fixture.rows('SELECT "Title" FROM "Good" ORDER BY _id');
   const marked = described(fixture);
-  const dropped = await fixture.replica.write('pruning', (tx) => pruneSchema(tx, '2026-11-21T12:00:00Z'));
+  const dropped = await fixture.replica.write('pruning', (tx) => prune(tx, '2026-11-21T12:00:00Z'));
 
   expect(report.tables[0]?.error).toBeNull();
   expect(kept).toEqual([{ Title: 'a' }, { Title: 'b' }, { Title: 'c' }]);
@@ -347,9 +347,8 @@ test('prunes a column of a table that another client dropped', async () => {
   fixture.sandbox.store.dropColumn('Good', 'Title');
   await fixture.pull();
   fixture.execute('DROP TABLE "Good"');
-  const { pruneSchema } = await import('../../src/replica/user-tables.ts');
 
-  const dropped = await fixture.replica.write('pruning', (tx) => pruneSchema(tx, '2026-11-21T12:00:00Z'));
+  const dropped = await fixture.replica.write('pruning', (tx) => prune(tx, '2026-11-21T12:00:00Z'));
   await fixture.pull();
 
   expect(dropped).toEqual(['Good.Title']);

@@ -1,7 +1,7 @@
 /** Names of tables follow the origin: through chains and swaps, and past tables that are gone. */
 import { expect, test } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { prune } from '../../src/capture/sync-mode.ts';
+import { prune } from '../../src/extras/schema/prune.ts';
 import { pull } from '../../src/pull/pull.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';

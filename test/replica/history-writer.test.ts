@@ -1,7 +1,7 @@
 /** The journal of rows: an entry for each change, whoever made it, from which every earlier state can be told. */
 import { expect, test } from 'vitest';
 import { carryOutDecision } from '../../src/capture/person-decision.ts';
-import { prune } from '../../src/capture/sync-mode.ts';
+import { prune } from '../../src/extras/schema/prune.ts';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { HISTORY, momentOf, problemsSince, type Moment } from '../support/history.ts';
 import { pushNow } from '../support/push.ts';

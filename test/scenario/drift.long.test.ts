@@ -7,7 +7,7 @@
  */
 import { expect, test } from 'vitest';
 import type { RowsyncError } from '../../src/base/errors.ts';
-import { prune } from '../../src/capture/sync-mode.ts';
+import { prune } from '../../src/extras/schema/prune.ts';
 import type { PullSettings } from '../../src/pull/context.ts';
 import { DRIFTING, DRIFTS, STAYING, type Drift } from '../support/drift.ts';
 import { allowedStops, differencesOf, outcomeOf, type Mode, type Trial } from '../support/drift-outcome.ts';

@@ -6,7 +6,7 @@
 import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
-import { prune } from '../../capture/sync-mode.ts';
+import { prune } from './prune.ts';
 import type { Config } from '../../config/load.ts';
 import { openReader } from '../../replica/reader.ts';
 import { readDrift, readPrunable, type DriftLine } from '../shared/drift.ts';

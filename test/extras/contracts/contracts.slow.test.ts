@@ -11,7 +11,7 @@ import { CONTRACTS } from '../../../src/extras/contracts/extra.ts';
 import { judgeAll, watchContracts } from '../../../src/extras/contracts/watch.ts';
 import { readContractComplaints } from '../../../src/extras/contracts/complaints.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
-import { prune } from '../../../src/capture/sync-mode.ts';
+import { prune } from '../../../src/extras/schema/prune.ts';
 import { pushNow } from '../../support/push.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
 import { startTwoWay } from '../../support/two-way.ts';

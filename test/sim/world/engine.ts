@@ -11,7 +11,7 @@ import type { RowsyncError } from '../../../src/base/errors.ts';
 import type { FileSystem } from '../../../src/base/file-system.ts';
 import type { Logger } from '../../../src/base/log.ts';
 import { REQUEST_RETRIES } from '../../../src/base/retries.ts';
-import type { prune } from '../../../src/capture/sync-mode.ts';
+import type { prune } from '../../../src/extras/schema/prune.ts';
 import type { carryOutDecision, DecisionOutcome, PersonDecision } from '../../../src/capture/person-decision.ts';
 import type { pullFilesAfter } from '../../../src/daemon/cycle.ts';
 import type { FilesContext, FilesReport, FilesSettings } from '../../../src/files/context.ts';
@@ -92,7 +92,7 @@ export async function loadEngine(root: URL): Promise<EngineModules> {
     'files/uploaded-files.ts',
     'daemon/cycle.ts',
     'capture/person-decision.ts',
-    'capture/sync-mode.ts',
+    'extras/schema/prune.ts',
   ];
   const fresh = ['extras/fresh/moment.ts', 'extras/shared/fresh-tables.ts'];
   const putback = ['lost-rows', 'make-plan', 'putback-file', 'put-rows-back'].map(
