@@ -129,7 +129,7 @@ export function diffRows(
   from: Connection,
   table: TwoWayTable,
   ids: readonly number[],
-  bases?: readonly Row[],
+  bases?: ReadonlyMap<number, Row>,
 ): readonly RowChange[] {
   const states = readRowStates(from, table.id, ids);
   const changes = readVersions(from, table, ids, bases).flatMap(({ id, base, local }) => {

@@ -273,7 +273,7 @@ async function findDeleted(
   const listed = await listDeleted(context, table, watermark);
   const changed = rows === null ? [] : await listChanged(context, table, watermark);
   const ids = [...new Set([...listed, ...changed])].slice(0, HINTS_MAX);
-  const here = readRowsById(context.replica, confirmedRows(table), ids).map(({ id }) => id);
+  const here = [...readRowsById(context.replica, confirmedRows(table), ids).keys()];
   return here.length === 0 ? null : await proveDeletes(context, table, { ids: here, counts });
 }
 

@@ -191,7 +191,7 @@ async function lookUp(
   for (const block of blocksAbove(order.next, (id) => id)) {
     for await (const { ids, page, ...found } of findRows(context, table, block)) {
       if (found.gone.length + found.outside.length > 0) await requireSameCaller(context);
-      const countHere = (rows: readonly number[]): number => readRowsById(replica, confirmedRows(table), rows).length;
+      const countHere = (rows: readonly number[]): number => readRowsById(replica, confirmedRows(table), rows).size;
       goneCount += countHere(found.gone);
       const outsideHere = countHere(found.outside);
       outsideCount += outsideHere;

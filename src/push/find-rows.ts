@@ -143,12 +143,12 @@ export interface FoundBlock {
 export async function readBlock(run: TablePush, { kind, ids }: IdBlock): Promise<FoundBlock> {
   await step(run, 'reread');
   const { match } = run.planned;
-  const locals =
-    kind === 'delete' || (match === null && !mayAttach(run)) ? [] : readRowsById(run.context.replica, run.table, ids);
-  const attaches = mayAttach(run) && locals.some((row) => isAttaching(run, row));
+  const asksHere = kind !== 'delete' && (match !== null || mayAttach(run));
+  const locals = readRowsById(run.context.replica, run.table, asksHere ? ids : []);
+  const attaches = mayAttach(run) && locals.values().some((row) => isAttaching(run, row));
   const valueById = new Map<number, Value>();
   if (kind === 'insert' && match !== null) {
-    for (const { id, values } of locals) {
+    for (const [id, { values }] of locals) {
       const value = values[match] ?? null;
       if (value !== null && value !== '') valueById.set(id, value);
     }

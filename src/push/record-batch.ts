@@ -244,7 +244,11 @@ function store(
   if (kind === 'insert') countBatch(tx);
   const sent = rows.map(({ id, cells }): BatchRow => ({ id, kind, cells, answer: null }));
   const batch = { method, sentAt: stampFromMs(nowMs), rows: sent };
-  return { ...batch, id: storeBatch(tx, table, batch), bases: edited.flatMap(({ base }) => base ?? []) };
+  return {
+    ...batch,
+    id: storeBatch(tx, table, batch),
+    bases: new Map(edited.flatMap(({ id, base }) => (base === null ? [] : [[id, base]]))),
+  };
 }
 
 /** A row that leaves with a generated match value, stored in it before, so that a repeated create is the same create. */

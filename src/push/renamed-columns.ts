@@ -75,10 +75,9 @@ export function watchColumns(context: PushContext, table: TwoWayTable, address: 
 export async function requireSameShape(
   { table, requireShape }: TablePush,
   rows: readonly Row[],
-  bases: readonly Row[],
+  bases: ReadonlyMap<number, Row>,
 ): Promise<void> {
-  const baseById = new Map(bases.map((base) => [base.id, base]));
-  if (rows.every((row) => isAsExpected(table.columns, row, baseById.get(row.id) ?? null))) return;
+  if (rows.every((row) => isAsExpected(table.columns, row, bases.get(row.id) ?? null))) return;
   await requireShape();
 }
 
@@ -90,11 +89,10 @@ export async function requireShapeAsSent(
 ): Promise<void> {
   const ids = rows.flatMap(({ id, kind }) => (kind === 'update' ? [id] : []));
   const known = bases ?? readRowsById(context.replica, baseTarget(table), ids);
-  const baseById = new Map(known.map((base) => [base.id, base]));
   const isPlain = rows.every(({ id, kind, cells, answer }) => {
     const remote = news.get(id)?.remote ?? null;
     if (remote === null) return true;
-    const base = baseById.get(id) ?? null;
+    const base = known.get(id) ?? null;
     return answer?.as === 'accepted' && isAsAccepted(table.columns, remote, { kind, base, cells });
   });
   if (!isPlain) await requireShape();

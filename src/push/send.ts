@@ -116,7 +116,7 @@ class Sending {
     const answered = this.#endById.values().map(({ answer }) => answer?.id);
     if (answered.some((id) => typeof id === 'number' && ids.includes(id))) return true;
     const { context, table } = this.#run;
-    return readRowsById(context.replica, baseTarget(table), ids).length > 0;
+    return readRowsById(context.replica, baseTarget(table), ids).size > 0;
   }
 
   async #failed(rows: readonly BatchRow[], error: RowsyncError): Promise<void> {

@@ -131,7 +131,7 @@ function judgeLostInsert(run: TablePush, batch: Batch, row: BatchRow, news: RowN
   const { finding, remote, arrived } = news;
   if (lostMatchOf(run, batch, row) === null || finding !== 'there' || remote === null) return news;
   const { context, table } = run;
-  const isKnown = readRowsById(context.replica, baseTarget(table), [remote.id]).length > 0;
+  const isKnown = readRowsById(context.replica, baseTarget(table), [remote.id]).size > 0;
   const isOurs = !isKnown && isApplied(row.cells, remote, table.columns, arrived);
   return isOurs ? news : { ...news, finding: 'other' };
 }
@@ -163,7 +163,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   const settled = batch.rows.map((row) => settledRow(row, newsOf(findings, row)));
   const others = settleTaken(tx, run, batch, settled);
   const otherIds = others.flatMap((one) => otherIdOf(one) ?? []);
-  const known = new Set(readRowsById(tx, baseTarget(table), otherIds).map(({ id }) => id));
+  const known = new Set(readRowsById(tx, baseTarget(table), otherIds).keys());
   // A row that the origin merged into another one comes last, when that one is known here.
   const merged: SettledRow[] = [];
   const own = others.filter((one) => {

@@ -202,10 +202,9 @@ export function cellOf(row: Row | null, column: number): Value {
 }
 
 /** Those of the rows that are not just so, including the caller's rights on them, among the known ones of their table. */
-export function unlikeRows(rows: readonly Row[], known: readonly Row[]): readonly Row[] {
-  const knownById = new Map(known.map((row) => [row.id, row]));
+export function unlikeRows(rows: readonly Row[], known: ReadonlyMap<number, Row>): readonly Row[] {
   return rows.filter(({ id, allow, values }) => {
-    const before = knownById.get(id);
+    const before = known.get(id);
     return before?.allow !== allow || values.some((value, index) => value !== before.values[index]);
   });
 }

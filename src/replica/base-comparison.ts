@@ -23,9 +23,8 @@ export function readVersions(
   ids: readonly number[],
   bases = readRowsById(from, baseTarget(target), ids),
 ): readonly RowVersion[] {
-  const localById = new Map(readRowsById(from, target, ids).map((row) => [row.id, row]));
-  const baseById = new Map(bases.map((row) => [row.id, row]));
-  return ids.map((id) => ({ id, base: baseById.get(id) ?? null, local: localById.get(id) ?? null }));
+  const locals = readRowsById(from, target, ids);
+  return ids.map((id) => ({ id, base: bases.get(id) ?? null, local: locals.get(id) ?? null }));
 }
 
 /** SQLite's bound on the columns of a SELECT. */

@@ -81,12 +81,13 @@ export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): Row
 }
 
 /** Columns (indexes) in which one of the rows differs from what is known: writing two columns of 14 takes a third of the time. */
-export function changedAmong(rows: readonly Row[], known: readonly Row[]): ReadonlySet<number> {
-  const knownById = new Map(known.map(({ id, values }) => [id, values]));
+export function changedAmong(rows: readonly Row[], known: ReadonlyMap<number, Row>): ReadonlySet<number> {
   const changed = new Set<number>();
   for (const { id, values } of rows) {
-    const before = knownById.get(id);
-    for (const [index, value] of values.entries()) if (value !== before?.[index]) changed.add(index);
+    const before = known.get(id)?.values;
+    values.forEach((value, index) => {
+      if (value !== before?.[index]) changed.add(index);
+    });
   }
   return changed;
 }
@@ -268,15 +269,18 @@ export function objectText(pairs: readonly (readonly [name: string, value: Store
   return `{${texts.join(',')}}`;
 }
 
-/** Reads rows by id, in no particular order; ids that are not here are left out. */
-export function readRowsById(from: Connection, target: RowTarget, ids: readonly number[]): readonly Row[] {
-  if (ids.length === 0) return [];
-  // Not taken apart into the rest of an array, which would be copied.
-  return selectRows(from, target, ids).map((row) => ({
-    id: Number(row[0]),
-    allow: row[1] as string | null, // a column of type TEXT
-    values: target.columns.map(({ type }, index) => valueFromStored(row[index + 2] ?? null, type)),
-  }));
+/** Reads rows by id; ids that are not here are left out. */
+export function readRowsById(from: Connection, target: RowTarget, ids: readonly number[]): ReadonlyMap<number, Row> {
+  const rows = new Map<number, Row>();
+  if (ids.length === 0) return rows;
+  for (const row of selectRows(from, target, ids)) {
+    const id = Number(row[0]);
+    const allow = row[1] as string | null; // a column of type TEXT
+    // Not taken apart into the rest of an array, which would be copied.
+    const values = target.columns.map(({ type }, index) => valueFromStored(row[index + 2] ?? null, type));
+    rows.set(id, { id, allow, values });
+  }
+  return rows;
 }
 
 /** Ids, rights and values of rows as SQLite stores them, by id. */

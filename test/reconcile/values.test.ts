@@ -12,7 +12,7 @@ test.each([
   ['a cell that was emptied', [row(1, null)], [row(1, 'a')], true],
   ['another right', [{ ...row(1, 'a'), allow: null }], [row(1, 'a')], true],
 ] as const)('what came is news or not: %s', (_what, rows, base, expected) => {
-  expect(unlikeRows(rows, base).length > 0).toBe(expected);
+  expect(unlikeRows(rows, new Map(base.map((one) => [one.id, one]))).length > 0).toBe(expected);
 });
 
 test.each([

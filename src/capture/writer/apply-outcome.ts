@@ -154,9 +154,12 @@ function keepLastValues(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcom
   for (const [reason, kept] of byReason) {
     const ids = kept.map(({ id }) => id);
     const rows = readRowsById(tx, table, ids);
-    const here = new Set(rows.map(({ id }) => id));
-    const others = ids.filter((id) => !here.has(id));
-    keepEvidence(tx, table, [...rows, ...readRowsById(tx, baseTarget(table), others)], { reason, at });
+    const others = readRowsById(
+      tx,
+      baseTarget(table),
+      ids.filter((id) => !rows.has(id)),
+    );
+    keepEvidence(tx, table, [...rows.values(), ...others.values()], { reason, at });
   }
 }
 

@@ -91,14 +91,22 @@ export function storeTaken(
   tx: Tx,
   table: TwoWayTable,
   rows: readonly Row[],
-  { at, known, sent }: { readonly at: string; readonly known: readonly Row[]; readonly sent: ReadonlySet<number> },
+  {
+    at,
+    known,
+    sent,
+  }: { readonly at: string; readonly known: ReadonlyMap<number, Row>; readonly sent: ReadonlySet<number> },
 ): void {
   if (rows.length === 0) return;
   const ids = rows.map(({ id }) => id);
   const changed = changedAmong(rows, known).union(sent);
-  const isChangedAt = (_one: unknown, index: number): boolean => changed.has(index);
-  const narrow = { ...table, columns: table.columns.filter(isChangedAt) };
-  const bases = rows.map((row) => ({ ...row, values: row.values.filter(isChangedAt) }));
+  const indexes = [...table.columns.keys()].filter((index) => changed.has(index));
+  const narrow = { ...table, columns: table.columns.filter((_column, index) => changed.has(index)) };
+  const bases = rows.map(({ id, allow, values }) => ({
+    id,
+    allow,
+    values: indexes.map((index) => values[index] ?? null),
+  }));
   writeRows(tx, baseTarget(narrow), bases);
   copyFromBase(tx, narrow, ids);
   applyEvent(tx, table.id, ids, { event: 'accepted', at });
@@ -117,7 +125,7 @@ export function storeMissingRows(
   const unedited = ids.filter((id) => !edited.has(id));
   let count = 0;
   if (unedited.length > 0) {
-    keepEvidence(tx, target, readRowsById(tx, target, unedited), { reason, at });
+    keepEvidence(tx, target, [...readRowsById(tx, target, unedited).values()], { reason, at });
     if (twoWay !== null) removeRows(tx, baseTarget(target), unedited);
     count = removeRows(tx, target, unedited);
     forgetGone(tx, target.id, unedited);
@@ -152,10 +160,10 @@ function readableParts(tx: Tx, table: ReadTable, unreadable: readonly Unreadable
   const { target, shapes } = table;
   if (readTable(tx, target.id).push !== 'off') return [];
   const ids = unreadable.map(({ id }) => id);
-  const known = new Map(readRowsById(tx, target, ids).map(({ id, values }) => [id, values]));
+  const known = readRowsById(tx, target, ids);
   return unreadable.flatMap(({ id, column, rest }) => {
     if (rest === undefined) return [];
-    const before = known.get(id);
+    const before = known.get(id)?.values;
     const values = rest.values.map((value, index) =>
       shapes[index]?.name === column ? (before?.[index] ?? null) : value,
     );

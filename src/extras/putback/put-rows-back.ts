@@ -323,7 +323,7 @@ async function noteCells(
       const table = stagedTable(place, tableId);
       const ids = records.flatMap(({ newId }) => newId ?? []);
       const states = new Map(readRowFacts(tx, table, ids).map(({ id, state }) => [id, state]));
-      const rows = new Map(readRowsById(tx, table, ids).map((row) => [row.id, row]));
+      const rows = readRowsById(tx, table, ids);
       const reasons = readReasons(tx, tableId);
       const changes = records.flatMap((record): Parameters<typeof changeRecords>[1] => {
         const row = rows.get(record.newId ?? 0);

@@ -166,7 +166,7 @@ export function noteSent(tx: Tx, keyColumnOf: (tableId: number) => number | null
       newId ?? idNow.get(rowName(tableId, stagedId ?? 0)) ?? stagedId ?? 0;
     const states = readRowStates(tx, tableId, records.map(idOf));
     const sentIds = records.filter(({ newId }) => newId === null).map(idOf);
-    const rows = new Map(readRowsById(tx, table, sentIds).map((row) => [row.id, row]));
+    const rows = readRowsById(tx, table, sentIds);
     const reasons = readReasons(tx, tableId);
     const changes = records.flatMap((record): readonly (readonly [PutbackRecord, RecordChange])[] => {
       const id = idOf(record);

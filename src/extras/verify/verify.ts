@@ -250,7 +250,7 @@ async function compareAll(context: PullContext, table: PreparedTable): Promise<C
 function compare(context: PullContext, table: PreparedTable, rows: readonly Row[]): readonly Mismatch[] {
   const { target } = table;
   const ids = rows.map(({ id }) => id);
-  const localById = new Map(readRowsById(context.replica, confirmedRows(table), ids).map((row) => [row.id, row]));
+  const localById = readRowsById(context.replica, confirmedRows(table), ids);
   return rows.flatMap((row): Mismatch[] => {
     const local = localById.get(row.id);
     if (local === undefined) return [{ rowId: row.id, problem: 'missing here', columns: [] }];
@@ -315,7 +315,7 @@ async function compareById(
   for await (const { page, outside, gone } of findRows(context, table, ids)) {
     mismatches.push(...compare(context, table, page.rows), ...unreadableAmong(table, page.unreadable));
     const left = (problem: Mismatch['problem'], rows: readonly number[]): readonly Mismatch[] =>
-      readRowsById(replica, confirmedRows(table), rows).map(({ id }) => ({ rowId: id, problem, columns: [] }));
+      [...readRowsById(replica, confirmedRows(table), rows).keys()].map((rowId) => ({ rowId, problem, columns: [] }));
     mismatches.push(...left('not at the origin', gone), ...left('outside of the filter', outside));
   }
   return mismatches;

@@ -58,7 +58,7 @@ export interface Batch {
   readonly sentAt: string;
   readonly rows: readonly BatchRow[];
   /** What the origin had confirmed of the rows when they were recorded; left out for a batch of an earlier push. */
-  readonly bases?: readonly Row[] | undefined;
+  readonly bases?: ReadonlyMap<number, Row> | undefined;
 }
 
 export function readBatchTables(from: Connection): readonly number[] {
