@@ -20,7 +20,7 @@ test('a value is stored just as it is given to SQLite, so that an unchanged row 
     const target = { id, localName, columns };
     const ids = queryNumbers(replica, sql`SELECT _id FROM ${ident(localName)} LIMIT 200`, []);
     const storedById = readStoredById(replica, target, ids);
-    for (const row of readRowsById(replica, target, ids)) {
+    for (const row of readRowsById(replica, target, ids).values()) {
       expect([BigInt(row.id), row.allow, ...row.values.map(storedFromValue)]).toStrictEqual(storedById.get(row.id));
       for (const [index, { type }] of columns.entries()) if (row.values[index] !== null) seen.add(type);
     }
