@@ -6,7 +6,7 @@ import { Option, type Command } from 'commander';
 import { answerAsJson, answerAsTsv, plainText, type ResultTable } from '../../base/result-formats.ts';
 import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
-import { bytesText, countText, plural } from '../../base/text.ts';
+import { bytesText, plural } from '../../base/text.ts';
 import type { FilesReport } from '../../files/context.ts';
 import { pullFiles } from '../../files/download.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
@@ -139,6 +139,6 @@ async function pruneAndPrint(
 
 export function pruneText({ contentCount, bytes }: PruneReport, isDryRun: boolean): string {
   if (contentCount === 0) return 'Nothing to remove: every content belongs to a row of sync_files\n';
-  const what = `${countText(contentCount)} contents (${bytesText(bytes)}) that no row of sync_files refers to`;
+  const what = `${plural(contentCount, 'content')} (${bytesText(bytes)}) that no row of sync_files refers to`;
   return isDryRun ? `Would remove ${what}\n` : `Removed ${what}\n`;
 }

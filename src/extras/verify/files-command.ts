@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { RowsyncError } from '../../base/errors.ts';
-import { bytesText, countText, durationText, plural, printable } from '../../base/text.ts';
+import { bytesText, durationText, plural, printable } from '../../base/text.ts';
 import { problemsText } from '../../cli/report/pull-report.ts';
 import { exitCodeOf, loadNamedConfig, printResult, withResources } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
@@ -55,15 +55,15 @@ export function filesVerifyText(report: FilesVerifyReport): string {
     if (count === 0) return '';
     const shown = places.slice(0, PLACES_NAMED_MAX).map((place) => `  ${printable(place)}\n`);
     const rest = count - shown.length;
-    return `\n${title}:\n${shown.join('')}${rest > 0 ? `  and ${plural(rest, 'more file')}\n` : ''}`;
+    return `${title}:\n${shown.join('')}${rest > 0 ? `  and ${plural(rest, 'more file')}\n` : ''}`;
   };
   return (
-    `${countText(report.contentCount)} contents (${bytesText(report.contentBytes)}) read, ${plural(report.askedCount, 'file')} asked for at the origin: ` +
-    `${failures.length === 0 ? 'all files are intact' : 'not all files are intact, or could be checked'}\n` +
+    `${failures.length === 0 ? 'All files are intact' : 'Not all files are intact, or could be checked'}\n` +
     facts.join('') +
-    `${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}\n` +
     named('Not here any more', report.lost, report.lostCount) +
     named('Of another size at the origin', report.different, report.differentCount) +
+    `${plural(report.contentCount, 'content')} (${bytesText(report.contentBytes)}) read, ${plural(report.askedCount, 'file')} asked for at the origin, ` +
+    `with ${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}\n` +
     problemsText(failures.map((error) => ({ what: 'failed', error })))
   );
 }

@@ -174,7 +174,7 @@ test('content goes only when its column was dropped here and pruning is asked fo
   const pruned = await world.run('files', 'prune');
 
   expect(before).toMatchObject({ contentCount: 0 });
-  expect(dry.stdout).toBe('Would remove 1 contents (4 B) that no row of sync_files refers to\n');
+  expect(dry.stdout).toBe('Would remove 1 content (4 B) that no row of sync_files refers to\n');
   expect(pruned.stdout).toContain('Removed 1');
   expect([stood, existsSync(paths[0]?.path ?? '')]).toEqual([true, false]);
   expect(await world.json('files', 'list')).toHaveLength(2);
@@ -267,9 +267,10 @@ describe('words', () => {
     };
 
     expect(filesVerifyText(verified)).toBe(
-      '3 contents (30 B) read, 5 files asked for at the origin: not all files are intact, or could be checked\n' +
-        '  2 files lost or damaged here\n  1 file mended\n6 requests in 0.1 s\n' +
-        '\nNot here any more:\n  A.B of row 1, revision 2\n' +
+      'Not all files are intact, or could be checked\n' +
+        '  2 files lost or damaged here\n  1 file mended\n' +
+        'Not here any more:\n  A.B of row 1, revision 2\n' +
+        '3 contents (30 B) read, 5 files asked for at the origin, with 6 requests in 0.1 s\n' +
         '\nfailed: 1 file is not what the origin has, and could not be fetched again\n  what to do: sync_files says why; what the origin no longer has can come from a backup only.\n  code: files.damaged\n',
     );
   });
