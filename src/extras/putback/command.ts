@@ -93,7 +93,7 @@ async function putback(
   if (workflow !== null && workflow !== 'run' && workflow !== 'suppress') throw usage('--workflow is run or suppress');
   const configs = await loadConfigs(invocation, options);
   const path = putbackPath(configs.config, configs.into);
-  if (isStatus) return showStatus(invocation, path);
+  if (isStatus) return showStatus(invocation, path, { verified: null, said: '' });
   using main = openReader(configs.config.replica.path);
   return await withPutback(invocation, configs, { main, workflow }, async (place) => {
     const plan = isResume ? null : await planOf(invocation, configs, { main, place, given });
@@ -104,7 +104,8 @@ async function putback(
     }
     await carryOut(place, plan, { again: options.again === true });
     const verified = place.isElsewhere ? await verifyInto(place) : null;
-    return showStatus(invocation, path, verified);
+    const isIdle = plan !== null && [...plan.rows, ...plan.orphans].every(({ fate }) => fate !== 'create');
+    return showStatus(invocation, path, { verified, said: isIdle ? putbackPlanText(plan, place) : '' });
   });
 }
 
@@ -195,10 +196,11 @@ function usage(message: string): RowsyncError {
 async function showStatus(
   invocation: Invocation,
   path: string,
-  verified: Awaited<ReturnType<typeof verifyInto>> | null = null,
+  { verified, said }: { readonly verified: Awaited<ReturnType<typeof verifyInto>> | null; readonly said: string },
 ): Promise<number> {
   const records = existsSync(path) ? readRecordsOf(path) : [];
-  await printResult(invocation, { ...statusJson(records), verified }, putbackStatusText(records, { path, verified }));
+  const text = said + putbackStatusText(records, { path, verified });
+  await printResult(invocation, { ...statusJson(records), verified }, text);
   const isBad = records.some((record) => needsPerson(record));
   return isBad || (verified?.differences.length ?? 0) > 0 ? EXIT.needsPerson : EXIT.done;
 }

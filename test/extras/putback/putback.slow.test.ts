@@ -82,6 +82,8 @@ test('puts parents and descendants back with new keys in their references, in a 
   expect(done.exitCode).toBe(0);
   expect(after).toEqual(before);
   expect([again.exitCode, resumed.exitCode]).toEqual([0, 0]);
+  expect(done.stdout).not.toContain('Nothing to put back');
+  expect(again.stdout).toMatch(/^Nothing to put back\nleft alone:\n/);
   for (const method of ['create', 'upsert', 'update', 'delete'])
     expect(world.sandbox.requests.count({ method })).toBe(0);
   expect(new Set(world.records().map(({ state }) => state))).toEqual(new Set(['done']));
