@@ -154,7 +154,7 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
   if (owner !== null) become(owner);
   const unpushedCount = countUnpushed(config.replica.path);
   const report = await (isPiped ? restoreReceived(session, config, stamp) : restoreAll(config, backup, stamp));
-  const { path, tableCount, rowCount, asidePath, pendingCreateCount, files } = report;
+  const { path, tableCount, rowCount, asidePath, pendingCreateCount, pendingEditCount, files } = report;
   const lostCount = files?.lost.length ?? 0;
   const lines = [
     `${path}: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}`,
@@ -174,6 +174,12 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
       : [
           `${plural(pendingCreateCount, 'new row')} had not been pushed when the backup was made, and may have been since.`,
           'Those that nothing identifies wait (rowsync failures): look at the origin, then retry or discard them.',
+        ]),
+    ...(pendingEditCount === 0
+      ? []
+      : [
+          `${plural(pendingEditCount, 'edited row')} of the backup had not been pushed when it was made. Such edits may be outdated, and wait:`,
+          'rowsync plan lists them; rowsync push --confirm sends them, and rowsync discard TABLE --all puts the rows back.',
         ]),
     'run rowsync pull: it reads every page again',
   ];

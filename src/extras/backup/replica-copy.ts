@@ -190,6 +190,8 @@ export interface RestoreReport extends CopyReport {
   readonly asidePath: string | null;
   /** Rows of two-way tables that the origin had not seen when the backup was made. */
   readonly pendingCreateCount: number;
+  /** Rows of the origin that were edited or deleted here, and not pushed, when the backup was made. */
+  readonly pendingEditCount: number;
 }
 
 /** Puts a backup in the place of the replica, which is moved aside. @throws RowsyncError `replica.inUse`, `backup.damaged`, `replica.foreign`, …. */
@@ -207,11 +209,12 @@ export async function restore(
     if (files !== null) noteFiles(partial, files);
     noteSeries(partial, path);
     const pendingCreateCount = countCreates(partial);
+    const pendingEditCount = countEdits(partial);
     syncToDisk(partial);
     const asidePath = moveAside(path, stamp);
     disownFile(path);
     takeName(partial, path);
-    return { ...copied, path, bytes: statSync(path).size, asidePath, pendingCreateCount, files };
+    return { ...copied, path, bytes: statSync(path).size, asidePath, pendingCreateCount, pendingEditCount, files };
   } catch (thrown) {
     removeFile(partial);
     throw replicaError(thrown, `Restoring ${backup} to ${path}`);
@@ -282,6 +285,11 @@ function countCreates(path: string): number {
     const countOf = (name: string): number => queryNumber(db, sql`SELECT count(*) FROM ${ident(name)} WHERE _id < 0`);
     return queryTexts(db, tables).reduce((total, name) => total + countOf(name), 0);
   });
+}
+
+function countEdits(path: string): number {
+  const text = sql`SELECT count(*) FROM _rowsync_rows WHERE row_id > 0`;
+  return withFile(path, READ_ONLY, (db) => (hasTable(db, '_rowsync_rows') ? queryNumber(db, text) : 0));
 }
 
 /**

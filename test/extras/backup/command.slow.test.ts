@@ -63,6 +63,24 @@ test('a restore says how many edits of the former replica had not reached the or
   former.close();
 });
 
+test('a restore says which edits of the backup wait, since they may be outdated', async () => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  using workspace = makeWorkspace(sandbox, 'tables: { "*": { push: true } }\n');
+  const { folder } = workspace;
+  await runCli(['pull'], { folder });
+  const db = new Database(join(folder, 'replica.db'));
+  db.exec(`UPDATE "Album" SET "Title" = 'edited' WHERE _id = 1; INSERT INTO "Album" ("Title") VALUES ('new')`);
+  db.close();
+  await runCli(['backup', 'copy.db'], { folder });
+
+  const { stdout } = await runCli(['restore', 'copy.db'], { folder });
+
+  expect(stdout).toContain('\n1 new row had not been pushed when the backup was made, and may have been since.\n');
+  expect(stdout).toContain(
+    '\n1 edited row of the backup had not been pushed when it was made. Such edits may be outdated, and wait:\n',
+  );
+});
+
 test('a rebuild writes down edits and what waits, and says where the rest is', async () => {
   await using sandbox = await startTestSandbox({ tables: [ALBUM] });
   using workspace = makeWorkspace(sandbox, 'tables: { "*": { push: true } }\n');
