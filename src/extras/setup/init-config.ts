@@ -59,7 +59,7 @@ function optionsOf({ url, database, tokenFile, proxy, caFile, replicaPath, table
 export function firstConfigText(answers: Answers): string {
   const quote = (text: string): string => JSON.stringify(text.replaceAll('${', () => '$${'));
   const { pushed, tables } = answers;
-  const mirrors = tables.filter((name) => !pushed.some(({ table }) => table === name));
+  const mirrors = [...new Set(tables)].filter((name) => !pushed.some(({ table }) => table === name));
   return `# What rowsync copies, and where. config/rowsync.example.yaml in the package has every option.
 # After a change: rowsync check
 

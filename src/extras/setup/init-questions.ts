@@ -236,14 +236,14 @@ function tableNamed(tables: readonly TableSummary[], name: string): TableSummary
   return tables.find(({ recordName }) => recordName.toLowerCase() === name.toLowerCase());
 }
 
-/** The tables of --push under their names at the origin. @throws RowsyncError `usage.invalid` for a missing one, and as `matchError`. */
+/** The tables of --push under their names at the origin, each once. @throws RowsyncError `usage.invalid` for a missing one, or two match columns, and as `matchError`. */
 async function requirePushed(
   origin: Origin,
   tables: readonly TableSummary[],
   given: readonly PushedTable[],
 ): Promise<readonly PushedTable[]> {
   const names = tables.map(({ recordName }) => recordName);
-  const pushed: PushedTable[] = [];
+  const pushed = new Map<string, PushedTable>();
   for (const one of given) {
     const found = tableNamed(tables, one.table);
     if (found === undefined && !one.table.includes('*')) {
@@ -253,9 +253,17 @@ async function requirePushed(
       );
     }
     if (found !== undefined && one.match !== null) await requireMatchColumn(origin, found, one.match);
-    pushed.push({ ...one, table: found?.recordName ?? one.table });
+    const table = found?.recordName ?? one.table;
+    const { match = null } = pushed.get(table) ?? {};
+    if (match !== null && one.match !== null && match !== one.match) {
+      throw usageError(
+        `--push: "${table}" has two match columns, "${match}" and "${one.match}"`,
+        'Nothing was written. A table has one: the column that identifies its rows.',
+      );
+    }
+    pushed.set(table, { ...one, table, match: one.match ?? match });
   }
-  return pushed;
+  return [...pushed.values()];
 }
 
 async function requireMatchColumn(

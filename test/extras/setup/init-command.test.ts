@@ -235,6 +235,27 @@ test.each([
   expect(readdirSync(folder.path)).toEqual(['token']);
 });
 
+test('a table that --push names twice is one table, and with two match columns a mistake', async () => {
+  await using sandbox = await startTestSandbox({ tables: TABLES });
+  using folder = temporaryFolder();
+  writeFileSync(join(folder.path, 'token'), sandbox.token, { mode: 0o600 });
+  const given = ['init', '--url', sandbox.url, '--database', sandbox.database, '--table', '*'];
+
+  const two = ['--push', 'Customer=External Id', '--push', 'customer=Code'];
+  const refused = await runCli([...given, ...two], { folder: folder.path });
+  const files = readdirSync(folder.path);
+  const again = ['--table', '*', '--push', 'Customer', '--push', 'customer=External Id', 'Order'];
+  const { exitCode } = await runCli([...given, ...again], { folder: folder.path });
+
+  expect(refused).toMatchObject({ exitCode: 2 });
+  expect(refused.stderr).toContain('--push: "Customer" has two match columns, "External Id" and "Code"');
+  expect(files).toEqual(['token']);
+  expect(exitCode).toBe(0);
+  const { config } = loadConfig(join(folder.path, 'rowsync.yaml'), { needsCredentials: true, sections: SECTIONS });
+  expect(config.tables.byName.keys.map(({ key }) => key).toSorted()).toEqual(['*', 'Customer', 'Order']);
+  expect(config.tables.find('Customer')?.options).toMatchObject({ push: true, match: 'External Id' });
+});
+
 test('never replaces a configuration', async () => {
   using folder = temporaryFolder();
   const file = join(folder.path, 'mine.yaml');
