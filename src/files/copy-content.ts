@@ -11,20 +11,6 @@ const BATCH_FILES = 64;
 /** Called for each content that was looked at: copying terabytes takes hours, in which nothing else tells that work continues. */
 export type OnCarried = () => void;
 
-/** Brings content to a replica's new store. @returns hashes that neither holds whole. @throws RowsyncError `files.store`, `replica.full`. */
-export async function copyContentAcross(
-  contents: readonly StoredContent[],
-  {
-    store,
-    from,
-    onCarried,
-  }: { readonly store: FileStore; readonly from: string; readonly onCarried?: OnCarried | undefined },
-): Promise<readonly string[]> {
-  const missing: StoredContent[] = [];
-  for (const content of contents) if (!(await store.holds(content))) missing.push(content);
-  return (await copyContent(missing, { store, sources: [from], compares: true, onCarried })).lost;
-}
-
 /** What was copied. Counts are contents. */
 export interface CopyTally {
   readonly linkedCount: number;

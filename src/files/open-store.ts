@@ -12,9 +12,10 @@
 import { RowsyncError } from '../base/errors.ts';
 import { systemFiles, type FileSystem } from '../base/file-system.ts';
 import { plural } from '../base/text.ts';
+import type { StoredContent } from '../reconcile/files.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readContents, readStoreFolder, storeContentLost, storeStoreFolder } from '../replica/bookkeeping/files.ts';
-import { copyContentAcross } from './copy-content.ts';
+import { copyContent } from './copy-content.ts';
 import type { FilesContext } from './context.ts';
 import { FileStore, openStore } from './store.ts';
 
@@ -35,8 +36,11 @@ export async function openReplicaStore({
   const store = await openStore(settings.folder, settings.isShared, fileSystem);
   const before = readStoreFolder(replica);
   if (before === store.folder) return { store, lostIds: [] };
-  const place = before === null ? null : { store, from: before, onCarried: onAdvance };
-  const lost = place === null ? [] : await copyContentAcross(readContents(replica, null), place);
+  const named = before === null ? [] : readContents(replica, null);
+  const missing: StoredContent[] = [];
+  for (const content of named) if (!(await store.holds(content))) missing.push(content);
+  const sources = before === null ? [] : [before];
+  const { lost } = await copyContent(missing, { store, sources, compares: true, onCarried: onAdvance });
   const lostIds = await replica.write('Storing where files are', (tx) => {
     storeStoreFolder(tx, store.folder);
     return lost.flatMap((sha256) => storeContentLost(tx, sha256));

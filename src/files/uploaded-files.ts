@@ -5,16 +5,16 @@
 import { asRowsyncError } from '../base/errors.ts';
 import { piecesOf, systemFiles, type FileSystem } from '../base/file-system.ts';
 import { judgeFile, type SentFile } from '../reconcile/files.ts';
-import { readStoredBytes, readStoreFolder, storeStoreFolder } from '../replica/bookkeeping/files.ts';
+import { readStoredBytes, readStoreFolder } from '../replica/bookkeeping/files.ts';
 import type { FilesContext } from './context.ts';
-import { requireStore } from './open-store.ts';
+import { openReplicaStore } from './open-store.ts';
 import { Quota } from './quota.ts';
-import { openStore, type FileStore, fileError } from './store.ts';
+import { type FileStore, fileError } from './store.ts';
 
 /** Makes what puts files of a table (by its origin name) into the store; it never throws for what happens to the file. */
 export function uploadKeeper(context: FilesContext): (table: string, file: SentFile) => Promise<boolean> {
   const { log, replica, settings, fileSystem = systemFiles } = context;
-  let opening: Promise<FileStore> | null = null;
+  let opening: ReturnType<typeof openReplicaStore> | null = null;
   return async (table, file) => {
     const rule = settings.rule(table);
     if (rule === null || rule.mode === 'none') return false;
@@ -25,12 +25,8 @@ export function uploadKeeper(context: FilesContext): (table: string, file: SentF
     if (judgeFile({ isLatest: true, type: file.type, bytes: file.bytes }, rule, quota.left()).kind !== 'fetch')
       return false;
     try {
-      if (opening === null) requireStore(replica, settings.folder, fileSystem);
-      opening ??= openStore(settings.folder, settings.isShared, fileSystem);
-      const store = await opening;
-      if (folder === null) {
-        await replica.write('Storing where files are', (tx) => storeStoreFolder(tx, store.folder));
-      }
+      opening ??= openReplicaStore(context);
+      const { store } = await opening;
       return await copyInto(store, fileSystem, file);
     } catch (thrown) {
       opening = null;
