@@ -200,8 +200,7 @@ function configFromOptions(
 function scheduleTexts(options: Options['schedule'], kinds: AddedJobs): Omit<ScheduleTexts, 'isRung'> {
   const { sync, pull = sync, push = sync, ...others } = options;
   const texts: Readonly<Record<string, string | false | undefined>> = options;
-  const added = kinds.map(([kind, job]): readonly [string, string | false] => {
-    const usual = typeof job === 'object' ? job.usual : undefined;
+  const added = kinds.map(([kind, { usual }]): readonly [string, string | false] => {
     return [kind, texts[kind] ?? (usual !== undefined && (texts[usual.beside] ?? false) !== false && usual.text)];
   });
   return { ...others, pull, push, added: Object.fromEntries(added) };

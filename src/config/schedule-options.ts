@@ -34,29 +34,22 @@ const OF_ALL = {
   follow: OF_TABLES.follow.unwrap().default('auto'),
 };
 
-/** A kind of work that an extra adds, by the meaning of its option; or with more than that. */
-export type AddedJob =
-  | string
-  | {
-      readonly doc: string;
-      /** Whether tables may have a schedule of their own for it. */
-      readonly ofTables?: true;
-      /** The expression where the file has none, and the other kind of work that has to be scheduled then. */
-      readonly usual?: { readonly text: string; readonly beside: string };
-    };
+/** A kind of work that an extra adds. */
+export interface AddedJob {
+  /** What its option means. */
+  readonly doc: string;
+  /** Whether tables may have a schedule of their own for it. */
+  readonly ofTables?: true;
+  /** The expression where the file has none, and the other kind of work that has to be scheduled then. */
+  readonly usual?: { readonly text: string; readonly beside: string };
+}
 
 export type AddedJobs = readonly (readonly [kind: string, job: AddedJob])[];
 
-const docOf = (job: AddedJob): string => (typeof job === 'string' ? job : job.doc);
-
 /** When the daemon does what; `jobs` are further kinds of work. */
 export function scheduleWith(jobs: AddedJobs) {
-  const added = jobs.map(([kind, job]) => {
-    const option = cron(docOf(job));
-    return [
-      kind,
-      typeof job === 'object' && job.usual !== undefined ? option.optional() : option.default(false),
-    ] as const;
+  const added = jobs.map(([kind, { doc, usual }]) => {
+    return [kind, usual === undefined ? cron(doc).default(false) : cron(doc).optional()] as const;
   });
   const shape: typeof OF_ALL = Object.assign({}, OF_ALL, Object.fromEntries(added));
   return section(shape, 'When `rowsync daemon` does what.');
@@ -64,8 +57,8 @@ export function scheduleWith(jobs: AddedJobs) {
 
 /** The schedule of the tables that a pattern matches. */
 export function tableScheduleWith(jobs: AddedJobs) {
-  const added = jobs.flatMap(([kind, job]) =>
-    typeof job === 'object' && job.ofTables === true ? [[kind, cron(job.doc).optional()] as const] : [],
+  const added = jobs.flatMap(([kind, { doc, ofTables }]) =>
+    ofTables === true ? [[kind, cron(doc).optional()] as const] : [],
   );
   const shape: typeof OF_TABLES = Object.assign({}, OF_TABLES, Object.fromEntries(added));
   return section(shape, 'Where these tables have a schedule of their own.').optional();

@@ -34,7 +34,7 @@ export const BACKUP_OPTIONS: OptionSection = {
   key: 'backup',
   schema: backup.prefault({}),
   jobs: {
-    backup: 'When the daemon makes a backup in backup.folder.',
+    backup: { doc: 'When the daemon makes a backup in backup.folder.' },
     drill: {
       doc: 'When the daemon proves that its newest backup can be used; where backup is scheduled, by default each Sunday at 04:30.',
       usual: { text: '30 4 * * 0', beside: 'backup' },

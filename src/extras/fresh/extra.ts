@@ -10,7 +10,7 @@ export const FRESH: Extra = {
   ],
   loadOptions: () =>
     Promise.resolve({
-      jobs: { moment: 'When the daemon pulls, and proves that all tables are as they were at one moment.' },
+      jobs: { moment: { doc: 'When the daemon pulls, and proves that all tables are as they were at one moment.' } },
     }),
   jobs: { moment: async (context) => (await import('./moment.ts')).proveOnSchedule(context) },
   status: async ({ replica: { path } }) => (await import('./moment.ts')).momentStatus(path),
