@@ -116,8 +116,7 @@ export async function noteFilters({ replica, settings }: Pick<PullContext, 'repl
 
 /** What this run saw of changes in the schema; a person is told, except of tables that are gone, which have an event of their own. */
 function tellSchemaChanges({ replica, log }: PullContext, runId: number): readonly string[] {
-  const all = readSchemaChanges(replica, { runId, table: null, since: null, until: null });
-  const changes = all.filter(isOfOrigin);
+  const changes = readSchemaChanges(replica, runId).filter(isOfOrigin);
   const told = changes.filter(({ kind }) => kind !== 'tableGone').map(schemaChangeText);
   if (told.length > 0) log.info('schema.changed', { message: someOf(told) });
   return changes.map(schemaChangeText);

@@ -160,7 +160,7 @@ function readDead({ tables, columns }: SchemaNames) {
 /** Former names as they were here, the newest first. */
 function readFormerNames(from: Connection): readonly FormerName[] {
   const style = readNameStyle(from);
-  const changes = readSchemaChanges(from, { runId: null, table: null, since: null, until: null });
+  const changes = readSchemaChanges(from);
   return changes.toReversed().flatMap((change): readonly FormerName[] => {
     const { kind, table, column, former, now, at } = change;
     const words = `${schemaChangeText(change)} (${at.slice(0, 10)})`;

@@ -86,8 +86,13 @@ async function showLog(invocation: Invocation, options: LogOptions): Promise<num
   const known = readKnownTables(reader);
   const table = options.table === undefined ? null : findKnownTable(known, options.table).table;
   const filter = { table, runId: options.run ?? null, since, until };
-  const schemaFilter = { ...filter, table: table === null ? null : originName(reader, table) };
-  const runs = runsOf(readRunCounts(reader, filter), readSchemaChanges(reader, schemaFilter));
+  const changed = table === null ? null : originName(reader, table);
+  const isMeant = ({ at, ...change }: SeenSchemaChange): boolean =>
+    (since === null || at >= since) &&
+    (until === null || at <= until) &&
+    (changed === null || [change.table, change.former, change.now].includes(changed));
+  const schema = readSchemaChanges(reader, filter.runId).filter(isMeant);
+  const runs = runsOf(readRunCounts(reader, filter), schema);
   if (options.run !== undefined && runs.length === 0 && findRun(reader, options.run) === null) {
     const hint = 'rowsync log lists the runs with changes, SELECT * FROM sync_runs all.';
     throw usageError(`There is no run ${options.run}`, hint);

@@ -58,20 +58,9 @@ export interface SeenSchemaChange extends SchemaChange {
   readonly runId: number | null;
 }
 
-/** The changes within bounds, the oldest first; null for no bound. */
-export function readSchemaChanges(
-  from: Connection,
-  {
-    runId,
-    table,
-    since,
-    until,
-  }: Readonly<Record<'table' | 'since' | 'until', string | null>> & { runId: number | null },
-): readonly SeenSchemaChange[] {
+/** The changes that a run saw, or all, the oldest first. */
+export function readSchemaChanges(from: Connection, runId: number | null = null): readonly SeenSchemaChange[] {
   const text = sql`SELECT at, run_id AS runId, kind, table_name AS "table", column_name AS "column", former, now
-          FROM _rowsync_schema_changes
-          WHERE (@runId IS NULL OR run_id = @runId) AND (@since IS NULL OR at >= @since) AND (@until IS NULL OR at <= @until)
-            AND (@table IS NULL OR @table IN (table_name, former, now))
-          ORDER BY seq`;
-  return queryAll(from, text, [{ runId, table, since, until }]) as SeenSchemaChange[];
+          FROM _rowsync_schema_changes WHERE @runId IS NULL OR run_id = @runId ORDER BY seq`;
+  return queryAll(from, text, [{ runId }]) as SeenSchemaChange[];
 }
