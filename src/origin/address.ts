@@ -8,6 +8,7 @@ import {
   KEYS_MAX,
   pathSegment,
   QUERY_BYTES_MAX,
+  encodeText,
   queryFromPairs,
   retrieveQuery,
   selectQuery,
@@ -141,7 +142,7 @@ export function recordBatches<T extends number | string>(
   const batches: T[][] = [];
   let bytes = QUERY_BYTES_MAX;
   for (const record of records) {
-    const recordBytes = `&${queryFromPairs([[parameter, record]])}`.length;
+    const recordBytes = `&${parameter}=${encodeText(record)}`.length;
     const last = batches.at(-1);
     if (last === undefined || last.length >= Math.min(countMax, KEYS_MAX) || bytes + recordBytes > QUERY_BYTES_MAX) {
       batches.push([record]);

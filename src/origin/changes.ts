@@ -73,7 +73,7 @@ export function changeMethods(requests: Requests, format: WireFormat, random: ()
     if (rows.length === 0) return [];
     const read = (text: string, what: string): readonly StatusDescriptor[] => {
       const statuses = format.readStatuses(text, rows.length, what);
-      checkEchoes(statuses, { sentIn: (index) => ({ id: rows[index]?.id ?? null, key: null }), method }, what);
+      checkEchoes(statuses, { ids: rows.map(({ id }) => id), method }, what);
       return statuses;
     };
     const query = queryFromPairs([['match', match], workflowPair(workflow)]);
@@ -92,7 +92,7 @@ export function changeMethods(requests: Requests, format: WireFormat, random: ()
       if (count === 0) return [];
       const read = (text: string, what: string): readonly StatusDescriptor[] => {
         const statuses = format.readStatuses(text, count, what);
-        checkEchoes(statuses, { sentIn: (index) => sentAt(request, index), method: 'delete' }, what);
+        checkEchoes(statuses, { ...request, method: 'delete' }, what);
         return statuses;
       };
       const purging: QueryPair = ['purge', request.purge === true ? 1 : undefined];
@@ -111,32 +111,27 @@ function workflowPair(workflow: ChangeRequest['workflow']): QueryPair {
 /** The status of a row that a write created (specification 4.6). */
 const CREATED = 201;
 
-interface SentRecord {
-  readonly id: number | null;
-  readonly key: string | null;
-}
-
-function sentAt(records: Records, index: number): SentRecord {
-  return 'ids' in records
-    ? { id: records.ids[index] ?? null, key: null }
-    : { id: null, key: records.keys[index] ?? null };
+/** How a request names its rows. */
+interface SentRecords {
+  readonly method: string;
+  readonly ids?: readonly (number | null)[];
+  readonly keys?: readonly string[];
 }
 
 /** A status of another row would let a refused row pass as accepted. Only upserts of gone rows, creates and matches name other ids. */
 function checkEchoes(
   statuses: readonly StatusDescriptor[],
-  { sentIn, method }: { readonly sentIn: (index: number) => SentRecord; readonly method: string },
+  { method, ids = [], keys = [] }: SentRecords,
   what: string,
 ): void {
-  const sentIds = new Set(statuses.keys().map((index) => sentIn(index).id));
-  for (const [index, { status, id, key }] of statuses.entries()) {
-    const sent = sentIn(index);
-    const isOther = (mine: string | number | null, theirs: string | number | null): boolean =>
-      mine !== null && theirs !== null && mine !== theirs;
-    const mayDiffer = sent.id === null || (method === 'upsert' && status === CREATED);
-    const isOtherRow = mayDiffer ? id !== null && id !== sent.id && sentIds.has(id) : isOther(sent.id, id);
-    if (status < 400 && (isOtherRow || isOther(sent.key, key))) {
+  const sentIds = new Set(ids);
+  statuses.forEach(({ status, id, key }, index) => {
+    const sentId = ids[index] ?? null;
+    const mayDiffer = sentId === null || (method === 'upsert' && status === CREATED);
+    const isOtherRow = id !== null && id !== sentId && (!mayDiffer || sentIds.has(id));
+    const isOtherKey = key !== null && key !== (keys[index] ?? key);
+    if (status < 400 && (isOtherRow || isOtherKey)) {
       throw unexpected(what, `status ${index + 1} is not of the row that was sent in its place`);
     }
-  }
+  });
 }

@@ -41,14 +41,13 @@ export type QueryPair = readonly [name: string, value: string | number | undefin
 /** A query string from pairs, in order, without the question mark. Spaces are `%20`. */
 export function queryFromPairs(pairs: readonly QueryPair[]): string {
   const texts: string[] = [];
-  for (const [name, value] of pairs)
-    if (value !== undefined) texts.push(`${encodeText(name)}=${encodeText(String(value))}`);
+  for (const [name, value] of pairs) if (value !== undefined) texts.push(`${encodeText(name)}=${encodeText(value)}`);
   return texts.join('&');
 }
 
 /** Half a character, which no URL can carry, becomes U+FFFD: the origin then says that it knows no such name. */
-function encodeText(text: string): string {
-  return encodeURIComponent(text.toWellFormed());
+export function encodeText(text: string | number): string {
+  return typeof text === 'number' ? String(text) : encodeURIComponent(text.toWellFormed());
 }
 
 /** The query string of Select; `top` is left out at its default and `skip` at 0, which keeps cache keys short. A page is named by it before it is requested with it. */
