@@ -107,12 +107,12 @@ export function applyEvent(
   { event, at }: { readonly event: RowEvent; readonly at: string },
 ): void {
   const states = readRowStates(tx, tableId, ids);
-  const moved = ids.flatMap((id) => {
+  const moved = Map.groupBy(ids, (id) => {
     const state = states.get(id) ?? 'clean';
     const next = nextRowState(state, event);
-    return next === state ? [] : [{ newId: id, state: next }];
+    return next === state ? null : next;
   });
-  storeStates(tx, tableId, moved, at);
+  for (const [state, group] of moved) if (state !== null) storeRowStates(tx, tableId, group, { state, at });
 }
 
 /**

@@ -157,11 +157,14 @@ export function readRowStates(
   tableId: number,
   ids: readonly number[],
 ): ReadonlyMap<number, RowState> {
-  const text = sql`SELECT row_id AS id, state FROM _rowsync_rows
-      WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
+  // Mostly one state, with many rows.
+  const text = sql`SELECT state, json_group_array(row_id) FROM _rowsync_rows
+      WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?)) GROUP BY state`;
   const states = new Map<number, RowState>();
-  for (const row of queryRows(from, text, [tableId, JSON.stringify(ids)]))
-    states.set(Number(row[0]), oneOf(ROW_STATES, row[1]));
+  for (const [word, list] of queryRows(from, text, [tableId, JSON.stringify(ids)])) {
+    const state = oneOf(ROW_STATES, word);
+    for (const id of JSON.parse(String(list)) as number[]) states.set(id, state);
+  }
   return states;
 }
 
