@@ -132,23 +132,24 @@ export function diffRows(
   bases?: ReadonlyMap<number, Row>,
 ): readonly RowChange[] {
   const states = readRowStates(from, table.id, ids);
-  const changes = readVersions(from, table, ids, bases).flatMap(({ id, base, local }) => {
+  const changes = readVersions(from, table, ids, bases).flatMap(({ id, base, local }): readonly RowChange[] => {
     const state = states.get(id) ?? 'clean';
     const columns = local === null ? [] : editedColumns(base, local, table.columns);
     const isSame = base === null || local === null ? base === local : columns.length === 0;
     // The row waits for an answer, so it is listed even without a difference.
     if (isSame && (state === 'edited' || state === 'clean')) return [];
     const kind: ChangeKind = base === null ? 'insert' : local === null ? 'delete' : 'update';
-    return [{ id, base, local, kind, state, columns }];
-  });
-  const problems = readUnsendableCells(from, table, changes);
-  return changes.map((change) => {
-    const { id, local, columns } = change;
-    const raw = columns
+    const problems = columns
       .filter((column) => local !== null && rawText(from, table, local, column) !== null)
       .map((column) => `${cellName(table, columnAt(table, column))} takes text in UTF-8`);
-    return { ...change, problems: [...(problems.get(id) ?? []), ...raw] };
+    return [{ id, base, local, kind, state, columns, problems }];
   });
+  const unsendable = readUnsendableCells(from, table, changes);
+  if (unsendable.size === 0) return changes;
+  return changes.map((change) => ({
+    ...change,
+    problems: [...(unsendable.get(change.id) ?? []), ...change.problems],
+  }));
 }
 
 function rawText(from: Connection, table: TwoWayTable, { id, values }: Row, column: number): string | null {
@@ -170,7 +171,7 @@ export function* readAllChanges(from: Connection, table: TwoWayTable): IterableI
 function readUnsendableCells(
   from: Connection,
   table: TwoWayTable,
-  changes: readonly Omit<RowChange, 'problems'>[],
+  changes: readonly RowChange[],
 ): ReadonlyMap<number, readonly string[]> {
   const isTyped = isStrict(from, table.localName);
   const edited = new Set(changes.flatMap(({ columns }) => columns));

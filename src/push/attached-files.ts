@@ -19,6 +19,7 @@ import { isHeaderText } from '../wire/header-parameters.ts';
 import type { StreamedBytes } from '../wire/write-body.ts';
 import { UPLOAD_PREFIX } from '../wire/column-types.ts';
 import type { Row } from '../wire/schema.ts';
+import { cellOf, type RowVersion } from '../reconcile/merge.ts';
 import type { TablePush } from './context.ts';
 import { brokenRevision } from '../origin/request-errors.ts';
 import {
@@ -118,14 +119,17 @@ function uploadsOf(
 export function attachUploads(
   run: TablePush,
   rows: readonly PlannedRow[],
-  { uploads, baseById }: { readonly uploads: Uploads; readonly baseById: ReadonlyMap<number, Row | null> },
+  { uploads, changes }: { readonly uploads: Uploads; readonly changes: readonly RowVersion[] },
 ): {
   readonly rows: readonly PlannedRow[];
   readonly broken: ReadonlyMap<number, Unsendable>;
 } {
   const broken = new Map<number, Unsendable>();
   const whole = rows.flatMap((row): readonly PlannedRow[] => {
-    const named = new Map(uploadsOf(run, row).map(({ column, value }) => [column, uploads.get(value)]));
+    const wanted = uploadsOf(run, row);
+    if (wanted.length === 0) return [row];
+    const base = changes.find(({ id }) => id === row.id)?.base ?? null;
+    const named = new Map(wanted.map(({ column, value }) => [column, uploads.get(value)]));
     for (const [column, file] of named) {
       if (file === undefined || !('problem' in file)) continue;
       broken.set(row.id, { column, reason: file.problem });
@@ -135,7 +139,7 @@ export function attachUploads(
     const cells = row.cells.map((cell): SentCell => {
       const file = named.get(cell.column);
       if (file === undefined || 'problem' in file) return cell;
-      const before = baseById.get(row.id)?.values[cell.column] ?? null;
+      const before = cellOf(base, cell.column);
       return { ...cell, file: { ...file, before: before === null ? null : String(before) } };
     });
     return [{ ...row, cells }];

@@ -69,7 +69,8 @@ export async function recordBatch(run: TablePush, block: FoundBlock, round: Roun
     mergePresent(tx.because('pull'), run, { moved, missing }, round.confirmed);
     const isAsRead = kind === 'update' && moved.length === 0 && found.unreadable.size === 0;
     const left = ids.filter((id) => !isMissing(id));
-    const edited = diffRows(tx, table, left, isAsRead ? bases : undefined).filter(
+    // Those of the answer are the same, and are kept anyway.
+    const edited = diffRows(tx, table, left, isAsRead ? found.byId : undefined).filter(
       (row) => row.state === 'edited' && row.kind === kind,
     );
     limitUnanswered(tx, run, ids);
@@ -183,8 +184,7 @@ function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
   const isLeaving = (key: string): boolean => round.leaving.some((keys) => keys.has(key));
   const plan = planPush(free, planned, { ...planOptions(context), rowsMaxOf, isLeaving });
   const [first, ...others] = plan.batches;
-  const baseById = new Map(free.map(({ id, base }) => [id, base]));
-  const { rows, broken } = attachUploads(run, first?.rows ?? [], { uploads: facts.uploads, baseById });
+  const { rows, broken } = attachUploads(run, first?.rows ?? [], { uploads: facts.uploads, changes: free });
   const rest = others.flatMap((batch) => batch.rows.map(({ id }) => id));
   const parked = new Map([...waiting, ...plan.unsendable, ...broken]);
   return { parked, adopted, method: first?.method ?? 'update', rows, rest };

@@ -121,13 +121,14 @@ export class TableTally {
     for (const { rowId, winner } of readConflictsSince(from, this.#table.id, this.#lastConflictId ?? 0)) {
       winners.set(rowId, (winners.get(rowId) ?? new Set()).add(winner));
     }
+    const none: ReadonlySet<string> = new Set();
+    const winnersOf = (id: number): ReadonlySet<string> => winners.get(id) ?? none;
     const facts = [...this.#began].map((began) => {
       // A new row may be merged with one of the origin, and that one be sent in turn.
       const id = this.#idNow.get(began) ?? began;
-      return {
-        ...(ends.get(id) ?? { state: null, status: null }),
-        winners: new Set([...(winners.get(began) ?? []), ...(winners.get(id) ?? [])]),
-      };
+      const end = ends.get(id);
+      const both = id === began ? winnersOf(id) : winnersOf(began).union(winnersOf(id));
+      return { state: end?.state ?? null, status: end?.status ?? null, winners: both };
     });
     return accountOf(facts, unsentReason);
   }

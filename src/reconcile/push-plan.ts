@@ -231,9 +231,11 @@ function planRow(row: ComparedRow, table: PushTable, options: PlanOptions): Plan
       ? planInsert(must(local, 'an insert is here'), cells, table, options.makeMatch)
       : { method: kind, cells, madeMatch: null, matchKey: null };
   if ('reason' in planned) return planned;
-  const { method, ...rest } = planned;
-  const measured = measureCells(rest.cells, table.columns, options);
-  return 'reason' in measured ? measured : { method, row: { id, kind, ...rest }, ...measured };
+  const { method, cells: sent, madeMatch, matchKey: key } = planned;
+  const measured = measureCells(sent, table.columns, options);
+  if ('reason' in measured) return measured;
+  const { bytes, fileBytes } = measured;
+  return { method, row: { id, kind, cells: sent, madeMatch, matchKey: key }, bytes, fileBytes };
 }
 
 type PlannedInsert = Pick<PlannedRow, 'cells' | 'madeMatch' | 'matchKey'> & { readonly method: 'create' | 'upsert' };

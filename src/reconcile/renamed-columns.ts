@@ -5,7 +5,6 @@
 import { columnType, isWritable, type Row, type TableDescriptor } from '../wire/schema.ts';
 import { cellOf, editedColumns, type MergeColumn, isSameValue } from './merge.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
-import { baseAsSent } from './push-settle.ts';
 
 /** Whether rows that were read under one description mean the same under another. */
 export function isSameShape(one: TableDescriptor, other: TableDescriptor): boolean {
@@ -42,8 +41,13 @@ export function isAsAccepted(
   row: Row,
   { kind, base, cells }: { readonly kind: ChangeKind; readonly base: Row | null; readonly cells: readonly SentCell[] },
 ): boolean {
-  const sent = cells.map((cell) => (cell.file === undefined ? cell : { ...cell, value: cellOf(row, cell.column) }));
-  if (kind !== 'insert') return isAsExpected(columns, row, baseAsSent({ base, sent }, row.id, columns.length));
-  // A default that the origin fills in is no surprise.
-  return sent.every(({ column, value }) => isSameValue(columns[column]?.type ?? 'Text', cellOf(row, column), value));
+  // A default that the origin fills into a new row is no surprise.
+  const mayDiffer = (column: number): boolean => kind !== 'insert' && columns[column]?.automatic === true;
+  const isHeld = cells.every(({ column, value, file }) => {
+    const isAsSent = isSameValue(columns[column]?.type ?? 'Text', cellOf(row, column), value);
+    return isAsSent || file !== undefined || mayDiffer(column);
+  });
+  if (kind === 'insert' || !isHeld) return isHeld;
+  const isSent = (column: number): boolean => cells.some((cell) => cell.column === column);
+  return editedColumns(base, row, columns).every((column) => isSent(column) || mayDiffer(column));
 }
