@@ -8,6 +8,7 @@ import {
   answerAsJsonLines,
   answerAsMarkdown,
   answerAsTsv,
+  type CsvOptions,
   type ResultTable,
 } from '../../base/result-formats.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
@@ -62,8 +63,10 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
   const answer = await answerAt(invocation, reader, { text, at: options.at });
   const { session } = invocation;
   const format = options.format ?? (invocation.isJson ? 'json' : session.stdout.isTerminal ? 'table' : 'tsv');
+  const csv = { escapeFormulas: options.escapeFormulas === true, forTerminal: session.stdout.isTerminal };
   if (format === 'table') await writePaged(session, [...answerAsTable(answer, session.stdout.width())].join(''));
-  else await writeAll(session.stdout, formatted(session, answer, { ...options, format, held }));
+  else if (format === 'json' && held !== null) await writeAll(session.stdout, heldJson(held, answer));
+  else await writeAll(session.stdout, ANSWERS[format](answer, csv));
   await noteUnread(invocation, reader, text);
   return EXIT.done;
 }
@@ -101,29 +104,15 @@ async function answerAt(
     : queryAt(reader, text, at, invocation.session.clock.nowMs());
 }
 
-function formatted(
-  { stdout }: Invocation['session'],
-  answer: ResultTable,
-  options: SqlOptions & { readonly format: Exclude<OutputFormat, 'table'>; readonly held: object | null },
-): Iterable<string> {
-  switch (options.format) {
-    case 'json':
-      return options.held === null ? answerAsJson(answer) : heldJson(options.held, answer);
-    case 'jsonl':
-      return answerAsJsonLines(answer);
-    case 'tsv':
-      return answerAsTsv(answer);
-    case 'markdown':
-      return answerAsMarkdown(answer);
-    case 'csv':
-      return answerAsCsv(answer, {
-        escapeFormulas: options.escapeFormulas === true,
-        forTerminal: stdout.isTerminal,
-      });
-    default:
-      return options.format satisfies never;
-  }
-}
+type WriteAnswer = (answer: ResultTable, csv: CsvOptions) => Iterable<string>;
+
+const ANSWERS: Readonly<Record<Exclude<OutputFormat, 'table'>, WriteAnswer>> = {
+  json: answerAsJson,
+  jsonl: answerAsJsonLines,
+  tsv: answerAsTsv,
+  markdown: answerAsMarkdown,
+  csv: answerAsCsv,
+};
 
 function* heldJson(held: object, answer: ResultTable): Iterable<string> {
   yield `${JSON.stringify(held).slice(0, -1)},"rows":`;
