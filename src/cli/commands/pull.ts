@@ -4,6 +4,7 @@
  */
 import type { Command } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../../base/errors.ts';
+import type { Config } from '../../config/load.ts';
 import { pullFilesAfter } from '../../daemon/cycle.ts';
 import type { FilesReport } from '../../files/context.ts';
 import type { PullReport } from '../../pull/report.ts';
@@ -69,9 +70,10 @@ function define(command: Command, runner: Runner, works: readonly ConfirmationKi
     .action(
       runner((invocation, tables: string[], { confirm = false, discard, follow, strict = false, moment }: RunFlags) => {
         const options = { tables, confirm, discard, follow, moment, isStrict: strict, pushes: works.includes('push') };
-        return orLeaveConfirmation(invocation, { works, tables, confirm, flags: flagsOf(options) }, async () =>
-          printCycle(invocation, await runCycle(invocation, options), options),
-        );
+        return orLeaveConfirmation(invocation, { works, tables, confirm, flags: flagsOf(options) }, async () => {
+          const config = await loadNamedConfig(invocation, { needsCredentials: true });
+          return printCycle(invocation, await runCycle(invocation, config, options), { config, isStrict: strict });
+        });
       }),
     );
 }
@@ -90,13 +92,17 @@ export interface CycleReport {
   readonly lost: readonly ConflictLine[];
 }
 
-async function printCycle(invocation: Invocation, cycle: CycleReport, { isStrict }: RunOptions): Promise<number> {
+async function printCycle(
+  invocation: Invocation,
+  cycle: CycleReport,
+  { config, isStrict }: Pick<RunOptions, 'isStrict'> & { readonly config: Config },
+): Promise<number> {
   const { rows, pushed } = cycle;
   const { stdout } = invocation.session;
   // A configuration that is wrong for all tables: nothing was done.
   const code = rows.error?.kind === 'config' ? rows.error.exitCode : exitCodeOf(cycleFailures(cycle));
   const exitCode = code === EXIT.done && pushed !== null ? pushExitCode(pushed, isStrict) : code;
-  await writeWithAccount(invocation, {
+  await writeWithAccount(invocation, config, {
     text: () => cycleText(cycle, stdout.width()),
     json: () => ({ ...cycleJson(cycle, isStrict), exitCode }),
   });
@@ -129,9 +135,9 @@ export function cycleJson({ rows, pushed, files, lost, moment }: CycleReport, is
 
 export async function runCycle(
   invocation: Invocation,
+  config: Config,
   options: PullOptions & Partial<Pick<RunOptions, 'moment' | 'pushes'>>,
 ): Promise<CycleReport> {
-  const config = await loadNamedConfig(invocation, { needsCredentials: true });
   return withResources(invocation, config, async (contexts) => {
     const lastConflictId = readLastConflictId(contexts.push.replica);
     await finishPushes(contexts.push);

@@ -121,9 +121,10 @@ async function openToRehearse(invocation: Invocation, config: Config): Promise<R
 }
 
 async function pushAndPrint(invocation: Invocation, options: PushOptions, isStrict: boolean): Promise<number> {
-  const { lost, ...report } = await runPush(invocation, options);
+  const config = await loadNamedConfig(invocation, { needsCredentials: true });
+  const { lost, ...report } = await runPush(invocation, config, options);
   const { stdout } = invocation.session;
-  await writeWithAccount(invocation, {
+  await writeWithAccount(invocation, config, {
     text: () => pushText(report, stdout.width()) + lostText(lost),
     json: () => ({ ...pushJson(report, isStrict), lost }),
   });
@@ -132,9 +133,9 @@ async function pushAndPrint(invocation: Invocation, options: PushOptions, isStri
 
 export async function runPush(
   invocation: Invocation,
+  config: Config,
   options: PushOptions,
 ): Promise<PushReport & { readonly lost: readonly ConflictLine[] }> {
-  const config = await loadNamedConfig(invocation, { needsCredentials: true });
   // Of a file that is damaged, opening it for writing says more.
   if (!existsSync(config.replica.path)) await requireReplica(config);
   return withResources(invocation, config, async ({ push: context }) => {

@@ -73,17 +73,14 @@ function ownerUnder(file: string, load: typeof loadConfig, sections: LoadOptions
   return ownerOf(path);
 }
 
+/** Prints what a run did, with the account as it is after it. */
 export async function writeWithAccount(
   invocation: Invocation,
+  config: Config,
   { text, json }: { readonly text: () => string; readonly json: () => object },
 ): Promise<void> {
-  const { configPath, session, isJson } = invocation;
-  const [{ loadConfig }, { accountAfter, accountBeside }] = await Promise.all([
-    import('../../config/load.ts'),
-    import('./account-text.ts'),
-  ]);
-  const sections = await loadSections(invocation);
-  const { config } = loadConfig(findConfig(configPath, session.folder), { needsCredentials: false, sections });
+  const { session, isJson } = invocation;
+  const { accountAfter, accountBeside } = await import('./account-text.ts');
   const problems = accountAfter(config, invocation);
   if (isJson) return printJson(invocation, { ...json(), problems });
   const said = text();

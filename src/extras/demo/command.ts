@@ -13,7 +13,7 @@ import { systemCode } from '../../config/secrets.ts';
 import type { PullReport } from '../../pull/report.ts';
 import { openReader } from '../../replica/reader.ts';
 import { ROWSYNC } from '../../cli/runtime/installation.ts';
-import { exitCodeOf, printJson } from '../../cli/runtime/invocation.ts';
+import { exitCodeOf, loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import type { Output } from '../../cli/terminal/session.ts';
 import { answerAsTable } from '../../cli/terminal/table.ts';
@@ -28,6 +28,7 @@ import { runVerify, verifyText } from '../verify/command.ts';
 import { executeAsClient } from '../shared/sql-client.ts';
 import type { PushReport } from '../../push/report.ts';
 import { runPlan, runPush } from '../../cli/commands/push.ts';
+import type { Config } from '../../config/load.ts';
 
 /** What colleagues do between the two pulls: enough to see, in a few of the tables. */
 const CHANGES = 12;
@@ -72,6 +73,7 @@ async function tellStory(invocation: Invocation, sandbox: RunningSandbox): Promi
   const folder = makeFolder(sandbox, port);
   const path = join(folder, 'replica.db');
   const inDemo: Invocation = { ...invocation, configPath: join(folder, 'rowsync.yaml') };
+  const config = await loadNamedConfig(inDemo, { needsCredentials: true });
   const say = async (text: string): Promise<void> => {
     if (!invocation.isJson) await stdout.write(stdout.isTerminal ? coloured(text) : text);
   };
@@ -84,7 +86,7 @@ Here a sandbox plays the hosted one: ${sandbox.url}
 1. Pull it into a SQLite file
    $ ${ROWSYNC} pull
 `);
-  const first = await runCycle(inDemo, { tables: [], confirm: false });
+  const first = await runCycle(inDemo, config, { tables: [], confirm: false });
   await say(withoutTable(cycleText(first, width)));
 
   await say(`\n2. Ask it a question, in SQL, without the network\n${indented(QUERY)}${ask(QUERY)}`);
@@ -92,17 +94,17 @@ Here a sandbox plays the hosted one: ${sandbox.url}
   const { updatedCount, insertedCount, deletedCount } = sandbox.playActivity(CHANGES);
   const played = `${plural(updatedCount, 'row')} changed, ${insertedCount} added, ${deletedCount} deleted`;
   await say(`\n3. Follow colleagues and compare every cell: ${played}\n   $ ${ROWSYNC} sync\n`);
-  const second = await runCycle(inDemo, { tables: [], confirm: false });
+  const second = await runCycle(inDemo, config, { tables: [], confirm: false });
   await say(`${withoutTable(cycleText(second, width))}${skippedText(first.rows, second.rows)}`);
 
   await say(`   $ ${ROWSYNC} verify\n`);
-  const verified = await runVerify(inDemo, []);
+  const verified = await runVerify(inDemo, config, []);
   await say(withoutTable(verifyText(verified, width)));
 
   await say(`\n4. Let the origin ring when a colleague edits a row\n   $ ${ROWSYNC} daemon\n`);
   await say(await letItRing(inDemo, sandbox, path));
 
-  const pushed = await tellEdits({ invocation: inDemo, sandbox, path, say, ask });
+  const pushed = await tellEdits({ invocation: inDemo, config, sandbox, path, say, ask });
 
   const failures = [
     ...cycleFailures(first),
@@ -227,6 +229,7 @@ UPDATE "Employee" SET "E-Mail" = 'new.address@example.com' WHERE _id = 2;`;
 
 interface Stage {
   readonly invocation: Invocation;
+  readonly config: Config;
   readonly sandbox: RunningSandbox;
   readonly path: string;
   readonly say: (text: string) => Promise<void>;
@@ -234,7 +237,7 @@ interface Stage {
 }
 
 /** Tells the part about edits; returns what the last push did. */
-async function tellEdits({ invocation, sandbox, path, say, ask }: Stage): Promise<PushReport> {
+async function tellEdits({ invocation, config, sandbox, path, say, ask }: Stage): Promise<PushReport> {
   const width = widthOf(invocation.session.stdout);
   const push = { tables: [], confirm: false };
 
@@ -244,12 +247,12 @@ async function tellEdits({ invocation, sandbox, path, say, ask }: Stage): Promis
 
   sandbox.store.update('Customer', 2, { Phone: '+44 20 7946 0018' });
   await say(`\n6. Push it. A colleague has just changed one of the same phone numbers\n   $ ${ROWSYNC} push\n`);
-  await say(pushText(await runPush(invocation, push), width));
+  await say(pushText(await runPush(invocation, config, push), width));
 
   await say(`\n7. Decide what waits. A conflict and a refused row hold up no other row\n`);
   await say(`${ask(CONFLICTS)}${ask(FAILURES)}${indented(DECISIONS)}   $ ${ROWSYNC} push\n`);
   executeAsClient(path, DECISIONS);
-  const report = await runPush(invocation, push);
+  const report = await runPush(invocation, config, push);
   await say(withoutTable(pushText(report, width)));
   return report;
 }

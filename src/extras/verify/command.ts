@@ -4,6 +4,7 @@
  */
 import type { Command } from 'commander';
 import type { RowsyncError } from '../../base/errors.ts';
+import type { Config } from '../../config/load.ts';
 import { verify, verifyFailures, type Mismatch, type TableVerifyReport, type VerifyReport } from './verify.ts';
 import { finishPushes } from '../../push/push.ts';
 import { writeWithAccount, exitCodeOf, loadNamedConfig, withResources } from '../../cli/runtime/invocation.ts';
@@ -40,18 +41,22 @@ function verifyAlone(invocation: Invocation, tables: readonly string[]): Promise
 }
 
 async function verifyAndPrint(invocation: Invocation, tables: readonly string[]): Promise<number> {
-  const report = await runVerify(invocation, tables);
+  const config = await loadNamedConfig(invocation, { needsCredentials: true });
+  const report = await runVerify(invocation, config, tables);
   const exitCode = exitCodeOf(verifyFailures(report));
   const { stdout } = invocation.session;
-  await writeWithAccount(invocation, {
+  await writeWithAccount(invocation, config, {
     text: () => verifyText(report, stdout.width()),
     json: () => ({ exitCode, ...report }),
   });
   return exitCode;
 }
 
-export async function runVerify(invocation: Invocation, tables: readonly string[]): Promise<VerifyReport> {
-  const config = await loadNamedConfig(invocation, { needsCredentials: true });
+export async function runVerify(
+  invocation: Invocation,
+  config: Config,
+  tables: readonly string[],
+): Promise<VerifyReport> {
   return withResources(invocation, config, async (contexts) => {
     await finishPushes(contexts.push);
     const report = await verify(contexts.pull, { tables });
