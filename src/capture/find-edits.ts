@@ -30,10 +30,9 @@ import { baseName, isStrict, requireShape } from '../replica/user-tables.ts';
 import { hasTriggers, requireHarmlessTriggers } from '../replica/triggers.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { Row } from '../wire/schema.ts';
-import { endPushHold } from '../replica/bookkeeping/table-errors.ts';
+import { endHolds } from '../replica/bookkeeping/table-errors.ts';
 import { readQuestionedIds } from '../replica/bookkeeping/conflicts.ts';
 import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
-import { captureOlderCopy } from './older-copy.ts';
 import type { TwoWayColumn, TwoWayTable } from './two-way-table.ts';
 import { captureTriggers, cellName, missingRule, valueRules, type CellRule } from './edit-triggers.ts';
 import { applyOutcome, applyEvent, readRowFacts, renumberStrays } from './writer/apply-outcome.ts';
@@ -49,7 +48,7 @@ export interface RowChange extends ComparedRow {
 export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   requireShape(tx, table);
   requireHarmlessTriggers(tx, table);
-  const { compareDue } = readTable(tx, table.id);
+  const { compareDue, olderCopy } = readTable(tx, table.id);
   // An edit that was made around our triggers has no mark.
   const haveAllMarks = areMarksReliable(tx, table) && hasTriggers(tx, table.id, captureTriggers(table));
   if (compareDue || !haveAllMarks) {
@@ -59,17 +58,16 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   }
   tx.history.captureEdits(table, tx.cause);
   noteCaptured(tx, table.id, at);
-  const isMarked = hasMarks(tx, table.id);
-  const renumbered = isMarked ? renumberStrays(tx, table, readForeignIds(tx, table), at) : [];
-  if (isMarked) {
+  if (hasMarks(tx, table.id)) {
+    renumberStrays(tx, table, readForeignIds(tx, table), at);
     dropEqualMarks(tx, table, SETTLING);
     // Read-only cells follow the base; their values are kept like any loser of a conflict.
     const ids = readUnwritableEdits(tx, table);
     decideEach(tx, table, { ids, at }, (facts) => decidePutBack(facts, table.columns));
   }
-  captureOlderCopy(tx, table, at, renumbered);
+  if (olderCopy === 'creates') doubtCreates(tx, table, at);
   settleQuestions(tx, table, at);
-  if (!hasMarks(tx, table.id)) endPushHold(tx, table.id);
+  endHolds(tx, table.id);
 }
 
 /** States of rows whose mark is removed if they equal their base; rows in flight are settled by their answer. */
@@ -88,6 +86,28 @@ function readUnwritableEdits(from: Connection, table: TwoWayTable): readonly num
       WHERE r.table_id = ? AND r.state <> 'sending'
         AND ${anyOf([sql`l._allow IS NOT b._allow`, ...differing])}`;
   return queryNumbers(from, text, [table.id]);
+}
+
+const IN_DOUBT =
+  'this replica is an older copy that was put back; whether the row was created at the origin since then is not known; look ' +
+  'there, then retry or discard it';
+
+/**
+ * Puts the creates of an older copy in doubt that was put back (replica/older-copy.ts): the origin may have them (I4). Only a match value could show
+ * that. Its other edits wait until a person lets them go.
+ */
+function doubtCreates(tx: Tx, table: TwoWayTable, at: string): void {
+  const match = table.columns.find(({ name }) => name === table.matchColumn);
+  const isUnnamed = match === undefined ? sql`1` : sql`coalesce(l.${ident(match.localName)}, '') = ''`;
+  const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
+      WHERE r.table_id = ? AND r.row_id < 0 AND r.state IN ('edited', 'refused') AND ${isUnnamed}`;
+  decideEach(tx, table, { ids: queryNumbers(tx, text, [table.id]), at }, (facts) => {
+    const cells = (facts.local?.values ?? []).flatMap((value, column) => (value === null ? [] : [{ column, value }]));
+    // Once the row is deleted here, this is its only record.
+    const doubt = { kind: 'insert', reason: IN_DOUBT, column: null, words: null, hope: 'never', cells } as const;
+    return decideMoved(facts, 'restored', doubt);
+  });
+  storeFacts(tx, table.id, { older_copy: 'edits' });
 }
 
 /** Closes questions that need no answer, and lets rows without open questions continue. */

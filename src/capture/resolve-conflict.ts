@@ -18,7 +18,6 @@ import { refusalWords } from '../replica/sqlite-errors.ts';
 import { readVersions } from '../replica/base-comparison.ts';
 import { readKeptRow } from '../replica/rows-as-json.ts';
 import type { Connection, Tx, Stored } from '../replica/connection.ts';
-import { endPushHold } from '../replica/bookkeeping/table-errors.ts';
 import { findTable } from '../replica/bookkeeping/tables.ts';
 import { evidenceText, storedFromValue, valueFromStored } from '../replica/rows.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
@@ -35,7 +34,6 @@ import {
 } from '../replica/bookkeeping/conflicts.ts';
 import { readRowStates, takeLocalId } from '../replica/bookkeeping/row-states.ts';
 import { discardChanges } from './sync-mode.ts';
-import { captureOlderCopy } from './older-copy.ts';
 import { findTwoWayTable, type TwoWayTable } from './two-way-table.ts';
 import { applyOutcome, applyEvent, readRowFacts } from './writer/apply-outcome.ts';
 import { valuePutBack } from '../reconcile/files.ts';
@@ -79,7 +77,6 @@ export function resolveConflict(tx: Tx, id: number, { take, value }: Decision, a
   const [row] = readVersions(tx, table, [outcome.rowId]);
   const event = isChanged(row?.base ?? null, row?.local ?? null, table.columns) ? 'resolved' : 'discarded';
   applyEvent(tx, table.id, [outcome.rowId], { event, at });
-  endPushHold(tx, table.id);
   return null;
 }
 
@@ -98,9 +95,7 @@ export function discardEdits(
   const meant = changes.filter(isMeant);
   const discarded = meant.filter(({ state }) => state !== 'sending');
   discardChanges(tx, table, discarded, at);
-  captureOlderCopy(tx, table, at);
   settleQuestions(tx, table, at);
-  endPushHold(tx, table.id);
   return {
     discarded,
     waitingCount: meant.length - discarded.length,

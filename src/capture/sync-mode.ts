@@ -15,8 +15,7 @@ import { ident } from '../base/sql.ts';
 import { baseName, createBase, dropBase, hasBase, isUnmade } from '../replica/user-tables.ts';
 import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { forgetBatches } from '../replica/bookkeeping/batches.ts';
-import { captureChanges, readAllChanges, type RowChange } from './find-edits.ts';
-import { closeQuestions } from '../replica/bookkeeping/conflicts.ts';
+import { captureChanges, readAllChanges, settleQuestions, type RowChange } from './find-edits.ts';
 import { findTwoWayTable, type TwoWayTable } from './two-way-table.ts';
 import { captureTriggers } from './edit-triggers.ts';
 import { forgetRowStates, startLocalIds } from '../replica/bookkeeping/row-states.ts';
@@ -129,10 +128,10 @@ export function endCapture(
     });
   }
   discardChanges(tx, table, changes, at);
+  settleQuestions(tx, table, at);
   // Their edits are kept, and a batch without marks could never be settled.
   forgetRowStates(tx, table.id);
   forgetBatches(tx, table.id);
-  closeQuestions(tx, table.id);
 }
 
 /** Keeps edits in `sync_conflicts` and puts their rows back to base. */

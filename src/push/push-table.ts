@@ -4,9 +4,8 @@
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { countText, shellWord } from '../base/text.ts';
+import { countText, plural, shellWord } from '../base/text.ts';
 import { captureChanges } from '../capture/find-edits.ts';
-import { judgeOlderCopy, letOlderCopyGo } from '../capture/older-copy.ts';
 import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/two-way-table.ts';
 import { retryDue } from '../capture/writer/apply-outcome.ts';
@@ -125,7 +124,10 @@ async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncErro
       confirm,
     });
     if (changeCount === 0 || held !== null) return held;
-    await letOlderCopyGo(context.replica, table);
+    if (readTable(context.replica, table.id).olderCopy !== null)
+      await context.replica.write('Letting edits of an older copy go', (tx) =>
+        storeFacts(tx, table.id, { older_copy: null }),
+      );
     const failedBefore = tally.unansweredCount;
     const stop = await pushRound(run, { edits, confirmed, isLast: round === ROUNDS_MAX });
     if (stop !== null) return stop;
@@ -176,13 +178,17 @@ function holdOf(
   { edits, limits: { maxPushRows, maxDeletePercent } }: Omit<JudgedEdits, 'confirm'>,
   changeCount: number,
 ): RowsyncError | null {
-  const olderCopy = judgeOlderCopy(from, table, changeCount);
-  if (olderCopy !== null) return olderCopy;
-  const { rowCount } = readTable(from, table.id);
+  const { rowCount, olderCopy } = readTable(from, table.id);
   const reason = judgePush({ rowCount, changeCount, deleteCount: edits.delete, maxPushRows, maxDeletePercent });
-  if (reason === null) return null;
+  if (reason === null && olderCopy === null) return null;
   const name = shellWord(table.localName);
   const hint = `rowsync plan ${name} lists them. If they are meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`;
+  if (olderCopy !== null) {
+    return new RowsyncError('needsPerson', 'guard.olderCopy', {
+      message: `${table.localName}: an older copy was put back, whose edits may be outdated; nothing of ${plural(changeCount, 'edited row')} was sent`,
+      hint,
+    });
+  }
   if (reason === 'deletes') {
     return new RowsyncError('needsPerson', 'guard.pushDeletes', {
       message: `${table.localName}: ${countText(edits.delete)} of ${countText(rowCount)} rows would be deleted at the origin, more than ${maxDeletePercent} % (safety.maxDeletePercent); nothing was sent`,

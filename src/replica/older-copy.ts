@@ -4,7 +4,7 @@
  *
  * Batches that create rows are counted in the file, as they are recorded and as they are settled. The count is beside the file in
  * `<replica>.sent` before such a batch leaves. A file that has counted less, or has the count of another file beside it, is
- * an older copy. No ETag is trusted, two-way tables are compared with base, and edits wait (capture/older-copy.ts). Losing
+ * an older copy. No ETag is trusted, two-way tables are compared with base, and edits wait (capture/find-edits.ts). Losing
  * `.sent` costs just that.
  *
  * A copy that is put beside the log of the replica that it replaces is not opened at all: SQLite would write that log over it.
@@ -159,7 +159,7 @@ export function readPutBack(from: Connection & { readonly path: string }, since:
   return found === undefined ? null : { ...found, isUnopened: false };
 }
 
-/** The next pull asks for everything anew; what is here edited now waits for a person (capture/older-copy.ts). */
+/** The next pull asks for everything anew; what is here edited now waits for a person (`holdOf` in push/push-table.ts). */
 function distrust(db: Database.Database, { nowMs, isOrdered }: Readonly<{ nowMs: number; isOrdered: boolean }>): void {
   db.prepare(MARK_RESTORED).run({
     isOrdered: isOrdered ? 1n : 0n,
@@ -174,10 +174,7 @@ function distrust(db: Database.Database, { nowMs, isOrdered }: Readonly<{ nowMs:
     sql`UPDATE _rowsync_conflicts SET requested = 0, problem = 'this decision is from an older copy that was put back; decide once more'
         WHERE requested = 1`,
   );
-  db.exec(
-    sql`UPDATE _rowsync_tables SET compare_due = 1, (older_copy, doubt_creates_from) =
-          (SELECT 'creates', last_id FROM _rowsync_local_ids WHERE table_id = _rowsync_tables.id) WHERE push <> 'off'`,
-  );
+  db.exec(sql`UPDATE _rowsync_tables SET compare_due = 1, older_copy = 'creates' WHERE push = 'on'`);
 }
 
 function makeId(clock: Clock): string {

@@ -83,19 +83,22 @@ test('a hold ends with the last edit that it held, and a consent with it', async
   expect(fixture.rows('SELECT push_consent FROM _rowsync_tables')).toEqual([{ push_consent: null }]);
 });
 
-test('a hold ends when a conflict is decided and no edit is left', async () => {
+test('a hold ends when all that was edited is in conflict, and is judged again once that is decided', async () => {
   await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id < 3`);
+  const states = () => fixture.rows('SELECT state, conflicts FROM sync_status');
   await pushNow(fixture, { settings: { maxPushRows: 1 } });
+  const held = states();
   for (const id of [1, 2]) fixture.sandbox.store.update('Note', id, { Title: 'theirs' });
   await fixture.pull();
-  const states = () => fixture.rows('SELECT state, conflicts FROM sync_status');
-  const held = states();
+  const asked = states();
 
-  for (const id of [1, 2]) await decide(fixture, { kind: 'resolve', id, take: 'remote', value: null });
+  for (const id of [1, 2]) await decide(fixture, { kind: 'resolve', id, take: 'local', value: null });
+  await pushNow(fixture, { settings: { maxPushRows: 1 } });
 
-  expect(held).toEqual([{ state: 'held', conflicts: 2 }]);
-  expect(states()).toEqual([{ state: 'steady', conflicts: 0 }]);
+  expect(held).toEqual([{ state: 'held', conflicts: 0 }]);
+  expect(asked).toEqual([{ state: 'steady', conflicts: 2 }]);
+  expect(states()).toEqual(held);
 });
 
 test('a hold ends when a pull brings what was edited, and no edit is left', async () => {

@@ -23,15 +23,9 @@ import {
   type WaitingRow,
 } from '../../replica/bookkeeping/refusals.ts';
 import { queryNumbers } from '../../replica/query.ts';
-import {
-  hasMarks,
-  readRowStates,
-  renumberRowState,
-  storeRowStates,
-  takeLocalId,
-} from '../../replica/bookkeeping/row-states.ts';
+import { readRowStates, renumberRowState, storeRowStates, takeLocalId } from '../../replica/bookkeeping/row-states.ts';
 import { suspectPushedRows } from '../../replica/bookkeeping/suspects.ts';
-import { endPushHold } from '../../replica/bookkeeping/table-errors.ts';
+import { endHolds } from '../../replica/bookkeeping/table-errors.ts';
 import { addToRowCount } from '../../replica/bookkeeping/tables.ts';
 import { baseTarget, readStrayIds, readVersions } from '../../replica/base-comparison.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
@@ -95,7 +89,6 @@ export function applyOutcome(
   // A page may answer "not modified" although its rows changed outside of a sweep, and changed back.
   const offPage = outcomes.filter(({ isOffPage }) => isOffPage).map(({ newId }) => newId);
   if (offPage.length > 0) suspectPushedRows(tx, table.id, offPage);
-  if (!hasMarks(tx, table.id)) endPushHold(tx, table.id);
   return changes;
 }
 
@@ -138,11 +131,10 @@ export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void
   }
 }
 
-/** Rows that another program put under ids of the origin, around the triggers, continue as new rows. Returns their ids. */
-export function renumberStrays(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): readonly number[] {
+/** Rows that another program put under ids of the origin, around the triggers, continue as new rows. */
+export function renumberStrays(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): void {
   const outcomes = readRowFacts(tx, table, ids).map((facts) => decideStray(facts, takeLocalId(tx, table.id)));
   applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
-  return outcomes.map(({ newId }) => newId);
 }
 
 /** Keeps the last values of rows that leave, while they are still here: those of the table, or else what the origin confirmed. */
@@ -230,6 +222,7 @@ function storeStates(tx: Tx, tableId: number, moved: readonly Pick<RowOutcome, '
     const ids = rows.map(({ newId }) => newId);
     storeRowStates(tx, tableId, ids, { state, at });
   }
+  if (moved.length > 0) endHolds(tx, tableId);
 }
 
 function storeWords(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[], nowMs: number): void {

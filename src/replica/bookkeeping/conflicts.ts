@@ -172,12 +172,6 @@ export function readConflictsSince(
   return queryAll(from, text, [tableId, afterId]) as { rowId: number; winner: string }[];
 }
 
-/** Closes the open questions of a table that has no edits any more. */
-export function closeQuestions(tx: Tx, tableId: number): void {
-  const text = sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0 WHERE table_id = ? AND state = 'open'`;
-  tx.prepare(text).run(tableId);
-}
-
 export type Resolution = 'local' | 'remote' | 'base' | 'value';
 
 /** Notes the result of a person's decision; a problem keeps the conflict as it was. */

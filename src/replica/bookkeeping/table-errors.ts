@@ -25,12 +25,20 @@ export function storePushProblem(tx: Tx, tableId: number, problem: Complaint | n
   ).run({ tableId, ...complaintParameters(problem) });
 }
 
-/** Ends the hold of a table's push, and its consent, once none of the held edits is left. Vanished columns hold the table itself. */
-export function endPushHold(tx: Tx, tableId: number): void {
+/**
+ * Ends what holds the edits of a table, once none of them is left: the hold of its push with the consent, and that they are of an older copy. Vanished
+ * columns hold the table itself.
+ */
+export function endHolds(tx: Tx, tableId: number): void {
+  const edits = sql`SELECT state FROM _rowsync_rows WHERE table_id = @tableId`;
   tx.prepare(
     sql`UPDATE _rowsync_tables SET push_code = NULL, push_message = NULL, push_hint = NULL, push_consent = NULL
         WHERE id = @tableId AND push_code GLOB 'guard.*' AND push_code <> 'guard.columns'
-          AND NOT EXISTS (SELECT 1 FROM _rowsync_rows WHERE table_id = @tableId AND state = 'edited')`,
+          AND NOT EXISTS (${edits} AND state IN ('edited', 'sending'))`,
+  ).run({ tableId });
+  tx.prepare(
+    sql`UPDATE _rowsync_tables SET older_copy = NULL
+        WHERE id = @tableId AND older_copy = 'edits' AND NOT EXISTS (${edits} AND state <> 'inDoubt')`,
   ).run({ tableId });
 }
 

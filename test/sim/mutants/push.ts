@@ -481,9 +481,9 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'What was edited in an older copy is pushed without a message.',
     edits: [
       {
-        file: 'capture/older-copy.ts',
-        find: 'if (readTable(from, id).olderCopy === null) return null;',
-        replace: "if (readTable(from, id).olderCopy !== 'creates') return null;",
+        file: 'push/push-table.ts',
+        find: 'if (reason === null && olderCopy === null) return null;',
+        replace: 'if (reason === null) return null;',
       },
     ],
   },
@@ -492,7 +492,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     without: 'New rows of an older copy that nothing identifies are sent once a person lets its edits go.',
     edits: [
       {
-        file: 'capture/older-copy.ts',
+        file: 'capture/find-edits.ts',
         find: "if (olderCopy === 'creates') doubtCreates(",
         replace: "if (olderCopy === 'creates' && at.length === 0) doubtCreates(",
       },
