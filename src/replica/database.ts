@@ -41,26 +41,12 @@ const WAL_BYTES_MAX = 64 * 1024 * 1024;
 /** Pages that SQLite keeps in memory; the system keeps the rest of the file in its own, where it has room. */
 const CACHE_KIB = 4096;
 
-/** One transaction, for the code around it. */
-export interface TransactionFacts {
-  /** What it does, as in messages. */
-  readonly what: string;
-  /** Whether it is on the disk when it ends. */
-  readonly isDurable: boolean;
-  /** Whether it is stored at all. */
-  readonly isKept: boolean;
-}
-
-/** Wraps every transaction, and may end the process before, in or after it. `transact` runs it, and calls `beforeEnd` when everything is written. */
-export type Surround = <T>(facts: TransactionFacts, transact: (beforeEnd: () => void) => Promise<T>) => Promise<T>;
-
 const END: Readonly<Record<TransactionOptions['end'], Sql>> = { COMMIT: sql`COMMIT`, ROLLBACK: sql`ROLLBACK` };
 
 interface TransactionOptions {
   readonly synchronous: 'NORMAL' | 'FULL';
   readonly end: 'COMMIT' | 'ROLLBACK';
   readonly signal: AbortSignal | undefined;
-  readonly beforeEnd?: (() => void) | undefined;
 }
 
 /** Prepared statements that are kept: those of hundreds of two-way tables would fill the memory. */
@@ -73,7 +59,6 @@ interface OpenReplica {
   /** Null where another process works on the file. */
   readonly lock: Database.Database | null;
   readonly clock: Clock;
-  readonly surround: Surround | undefined;
   /** Called again and again while a write waits for another client. */
   readonly onWait?: ((waitedMs: number) => void) | undefined;
   /** Which file was at the path when it was opened. */
@@ -156,14 +141,8 @@ export class Replica implements Connection {
     return this.#transact(what, change, { synchronous: 'NORMAL', end: 'ROLLBACK', signal: undefined });
   }
 
-  #transact<T>(what: string, change: (tx: Tx) => T, options: TransactionOptions): Promise<T> {
-    if (this.#open.surround === undefined) return this.#run(what, change, options);
-    const facts = { what, isDurable: options.synchronous === 'FULL', isKept: options.end === 'COMMIT' };
-    return this.#open.surround(facts, (beforeEnd) => this.#run(what, change, { ...options, beforeEnd }));
-  }
-
   /** From the lock to the end of the transaction nothing is awaited: several callers share the one connection. */
-  async #run<T>(what: string, change: (tx: Tx) => T, options: TransactionOptions): Promise<T> {
+  async #transact<T>(what: string, change: (tx: Tx) => T, options: TransactionOptions): Promise<T> {
     this.requireInPlace();
     const startedMs = this.#open.clock.monotonicMs();
     // Ends after WRITE_WAIT_MS_MAX.
@@ -186,7 +165,6 @@ export class Replica implements Connection {
         isKept: options.end === 'COMMIT',
       });
       this.prepare(sql`DELETE FROM _rowsync_writer`).run();
-      options.beforeEnd?.();
       const schemaVersion = readSchemaVersion(this);
       this.prepare(END[options.end]).run();
       if (options.end === 'COMMIT') this.#open.schemaVersion = schemaVersion;
@@ -250,9 +228,9 @@ export class Replica implements Connection {
 /** Opens the replica for writing, or makes it. @throws RowsyncError `replica.path`, `replica.foreign`, `replica.newer`, `replica.inUse`, …. */
 export function openReplica(
   path: string,
-  deps: Partial<Pick<OpenReplica, 'surround' | 'onWait'>> & { clock: Clock; shared?: boolean; connect?: Connect },
+  deps: Pick<OpenReplica, 'clock' | 'onWait'> & { shared?: boolean; connect?: Connect },
 ): Replica {
-  const { connect = connectAnew, clock, surround, onWait } = deps;
+  const { connect = connectAnew, clock, onWait } = deps;
   const absolute = resolve(path);
   const mode = deps.shared === true ? SHARED_MODE : PRIVATE_MODE;
   requireFile(absolute);
@@ -274,7 +252,7 @@ export function openReplica(
       const found = db.pragma('schema_version', { simple: true });
       // Asked again: edits that came meanwhile may have hidden behind changes of the schema.
       const schemaVersion = wasLeft && upgrade === null && isLeft() ? found : null;
-      return openedReplica({ path: absolute, db, lock, clock, upgrade, surround, onWait, schemaVersion });
+      return openedReplica({ path: absolute, db, lock, clock, upgrade, onWait, schemaVersion });
     } catch (thrown) {
       db.close();
       throw thrown;
@@ -300,7 +278,7 @@ export function openForRehearsal(path: string, { clock, onWait }: Pick<OpenRepli
       checkEditsComplete(db, absolute);
       checkOwner(db, absolute);
       checkVersion(db, absolute);
-      const none = { lock: null, upgrade: null, surround: undefined, schemaVersion: null };
+      const none = { lock: null, upgrade: null, schemaVersion: null };
       return openedReplica({ ...none, path: absolute, db, clock, onWait });
     } catch (thrown) {
       db.close();

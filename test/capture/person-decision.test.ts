@@ -4,7 +4,8 @@
 import { expect, test } from 'vitest';
 import { carryOutDecision, type DecisionOutcome, type PersonDecision } from '../../src/capture/person-decision.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { openReplica, type TransactionFacts } from '../../src/replica/database.ts';
+import { openReplica } from '../../src/replica/database.ts';
+import { surround, type TransactionFacts } from '../support/surround.ts';
 import { pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, startTwoWay } from '../support/two-way.ts';
@@ -119,12 +120,10 @@ test('is on the disk once a person is told that it is done', async () => {
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
   fixture.replica.close();
   const seen: TransactionFacts[] = [];
-  const replica = openReplica(fixture.path, {
-    clock: systemClock,
-    surround: (facts, run) => {
-      seen.push(facts);
-      return run(() => undefined);
-    },
+  const replica = openReplica(fixture.path, { clock: systemClock });
+  surround(replica, (facts, run) => {
+    seen.push(facts);
+    return run(() => undefined);
   });
 
   await carryOutDecision(replica, { kind: 'discard', table: 'Note', rowId: 1 }, AT);

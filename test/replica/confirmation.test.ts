@@ -8,7 +8,8 @@ import { carryOutDecision } from '../../src/capture/person-decision.ts';
 import { resync } from '../../src/cli/commands/resync.ts';
 import { backUp, restore } from '../../src/extras/backup/replica-copy.ts';
 import { confirmHeld } from '../../src/replica/confirmation.ts';
-import { openReplica, type TransactionFacts } from '../../src/replica/database.ts';
+import { openReplica } from '../../src/replica/database.ts';
+import { surround, type TransactionFacts } from '../support/surround.ts';
 import { codesOf, pushNow } from '../support/push.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { startTwoWay, twoWaySettings } from '../support/two-way.ts';
@@ -17,12 +18,10 @@ import { startTwoWay, twoWaySettings } from '../support/two-way.ts';
 function watch(fixture: Fixture): readonly TransactionFacts[] {
   const seen: TransactionFacts[] = [];
   fixture.replica.close();
-  fixture.replica = openReplica(fixture.path, {
-    clock: systemClock,
-    surround: (facts, run) => {
-      seen.push(facts);
-      return run(() => undefined);
-    },
+  fixture.replica = openReplica(fixture.path, { clock: systemClock });
+  surround(fixture.replica, (facts, run) => {
+    seen.push(facts);
+    return run(() => undefined);
   });
   return seen;
 }
@@ -135,12 +134,10 @@ describe('a consent to a push', () => {
   test('is none to what is edited after the process ended, once these rows were pushed', async () => {
     await using fixture = await startAgreed();
     fixture.replica.close();
-    fixture.replica = openReplica(fixture.path, {
-      clock: systemClock,
-      surround: ({ what }, run) => {
-        if (what === USED_UP.what) throw new Error('the process ends');
-        return run(() => undefined);
-      },
+    fixture.replica = openReplica(fixture.path, { clock: systemClock });
+    surround(fixture.replica, ({ what }, run) => {
+      if (what === USED_UP.what) throw new Error('the process ends');
+      return run(() => undefined);
     });
     await pushNow(fixture, { settings });
     fixture.replica.close();

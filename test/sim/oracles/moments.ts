@@ -4,7 +4,8 @@
  * of it was so at the origin at that time or later. Input: the origin after every turn, rows of the replica. Output: sentences.
  */
 import { sql } from '../../../src/base/sql.ts';
-import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
+import type { Replica } from '../../../src/replica/database.ts';
+import type { TransactionFacts } from '../../support/surround.ts';
 import type { AgedTable } from '../../../src/extras/shared/freshness.ts';
 import { readLastMoment } from '../../../src/extras/shared/fresh-tables.ts';
 import type { User } from '../actors/user.ts';

@@ -17,7 +17,8 @@
  */
 import { silences } from '../world/cuts.ts';
 import type { WireAnswer, TransportFault } from '../../../src/origin/transport.ts';
-import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
+import type { Replica } from '../../../src/replica/database.ts';
+import type { TransactionFacts } from '../../support/surround.ts';
 import { sql } from '../../../src/base/sql.ts';
 import type { Problem } from '../../../src/reconcile/account/account.ts';
 import { Unseen } from './unseen.ts';

@@ -6,7 +6,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { sql } from '../../../src/base/sql.ts';
-import type { TransactionFacts } from '../../../src/replica/database.ts';
+import type { TransactionFacts } from '../../support/surround.ts';
 import { MODEL_TOKEN } from '../model/origin.ts';
 import { leaksOf } from '../oracles/secrecy.ts';
 import type { Complaint } from '../oracles/verdict.ts';

@@ -3,7 +3,7 @@
  * that can go wrong there, and for pairs of those. A step is a turn of the world (requests have left, or arrived, or were
  * answered), a transaction, a step of a push, or a request that leaves. Input: a scenario and strikes. Output: what came of it.
  */
-import type { TransactionFacts } from '../../../src/replica/database.ts';
+import type { TransactionFacts } from '../../support/surround.ts';
 import type { LocalRow } from '../world/books.ts';
 import type { Fate } from '../world/engine.ts';
 import { FAULTS, type RequestKind } from '../world/faults.ts';

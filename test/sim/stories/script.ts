@@ -3,7 +3,7 @@
  * This is the seam between the world and whoever writes such scripts (exhaustive.ts). Types only.
  */
 import type { PersonDecision } from '../../../src/capture/person-decision.ts';
-import type { TransactionFacts } from '../../../src/replica/database.ts';
+import type { TransactionFacts } from '../../support/surround.ts';
 import type { Fate } from '../world/engine.ts';
 import type { RequestKind } from '../world/faults.ts';
 import type { OriginModel } from '../model/origin.ts';

@@ -26,7 +26,8 @@ import type { finishPushes, push } from '../../../src/push/push.ts';
 import type { readAccount } from '../../../src/daemon/account-facts.ts';
 import type { Problem } from '../../../src/reconcile/account/account.ts';
 import type { ConfiguredTables, misnamedIn } from '../../../src/reconcile/option-bindings.ts';
-import type { openReplica, Replica, Surround, TransactionFacts } from '../../../src/replica/database.ts';
+import type { openReplica, Replica } from '../../../src/replica/database.ts';
+import { surround, type Surround, type TransactionFacts } from '../../support/surround.ts';
 import type { boundNameOf, readDescribed } from '../../../src/replica/bookkeeping/described-tables.ts';
 import type { proveOnSchedule, readTablesNow } from '../../../src/extras/fresh/moment.ts';
 import type { ageBound, requireFresh, staleTables } from '../../../src/extras/shared/fresh-tables.ts';
@@ -231,7 +232,8 @@ export class Life {
   open(): void {
     const { modules, disk, settings, log, transport } = this.#parts;
     const { connect } = disk.connections;
-    this.#replica = modules.openReplica(disk.path, { clock: this.#clock, surround: this.#surround, connect });
+    this.#replica = modules.openReplica(disk.path, { clock: this.#clock, connect });
+    surround(this.#replica, this.#surround);
     this.#origin = modules.openOrigin(settings.origin, { clock: this.#clock, log, transport: transport(this) });
     const files = this.#filesContext();
     if (files !== null) this.#keepUpload = modules.uploadKeeper(files);

@@ -5,7 +5,8 @@
  */
 import type { RowsyncError } from '../../../src/base/errors.ts';
 import { ageMsOf } from '../../../src/extras/shared/freshness.ts';
-import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
+import type { Replica } from '../../../src/replica/database.ts';
+import type { TransactionFacts } from '../../support/surround.ts';
 import { Moments, type MomentsParts } from '../oracles/moments.ts';
 import type { Oracles } from '../oracles/oracles.ts';
 import type { Beside } from './beside.ts';

@@ -4,7 +4,8 @@
  * faults stop, the engine finishes, and everything is judged. Same tapes, same world: nothing here knows the real time.
  */
 import type { Logger } from '../../../src/base/log.ts';
-import type { Replica, TransactionFacts } from '../../../src/replica/database.ts';
+import type { Replica } from '../../../src/replica/database.ts';
+import type { TransactionFacts } from '../../support/surround.ts';
 import { Books, Tokens, type LocalRow } from './books.ts';
 import { judgeChosen, type ChosenSides } from './choosing.ts';
 import { Beside } from './beside.ts';
