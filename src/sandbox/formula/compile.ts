@@ -92,7 +92,7 @@ class Compiler {
       case 'prefix':
         return this.prefix(node);
       default:
-        return this.chain(node.first, node.rest);
+        return this.chain(node);
     }
   }
 
@@ -140,13 +140,14 @@ class Compiler {
   }
 
   /** Compiled and evaluated in a loop: a chain of a thousand `or` must not be a thousand calls deep. */
-  private chain(first: Node, rest: readonly Link[]): Expression | FormulaProblem {
+  private chain(node: Node & { readonly kind: 'chain' }): Expression | FormulaProblem {
+    const { first, rest } = node;
     const left = this.compile(first);
     if (isProblem(left)) return left;
     const operator = rest[0]?.operator;
     if (operator === 'and' || operator === 'or') {
       const logic = this.logic(left, rest, operator);
-      const sought = operator === 'or' ? soughtTexts([first, ...rest.map(({ operand }) => operand)], this.scope) : null;
+      const sought = operator === 'or' ? soughtTexts(node, this.scope) : null;
       return sought === null || isProblem(logic) ? logic : { ...logic, run: ({ row }) => hasOneOf(row, sought) };
     }
 
@@ -231,26 +232,31 @@ function stepOf(operator: string, left: Expression, right: Expression): Operator
   };
 }
 
-/** The texts of which a column has to have one. */
-interface Sought {
+/** The texts, folded, of which a column has to have one. */
+export interface SoughtTexts {
+  /** Index of the column. */
   readonly column: number;
   readonly texts: ReadonlySet<string>;
 }
 
-/** What an `or` asks for that names texts of one column and nothing else, as a push does for hundreds of rows at once; null for any other. */
-function soughtTexts(nodes: readonly Node[], scope: Scope): Sought | null {
-  const equalities = nodes.map((node) => {
-    if (node.kind !== 'chain' || node.rest.length > 1 || node.first.kind !== 'column') return null;
-    const [link] = node.rest;
+/**
+ * What a condition asks for that compares one column with a text, or with one of many, as a push does for hundreds of rows at once; null for any other.
+ */
+export function soughtTexts(node: Node, scope: Scope): SoughtTexts | null {
+  const isOr = node.kind === 'chain' && node.rest[0]?.operator === 'or';
+  const nodes = isOr ? [node.first, ...node.rest.map(({ operand }) => operand)] : [node];
+  const equalities = nodes.map((one) => {
+    if (one.kind !== 'chain' || one.rest.length > 1 || one.first.kind !== 'column') return null;
+    const [link] = one.rest;
     if (link?.operator !== '=' || link.operand.kind !== 'literal' || link.operand.type !== 'text') return null;
-    return { column: scope.column(node.first.name)?.index, text: foldCase(String(link.operand.cell)) };
+    return { column: scope.column(one.first.name)?.index, text: foldCase(String(link.operand.cell)) };
   });
   const column = equalities[0]?.column;
   if (column === undefined || equalities.some((equality) => equality?.column !== column)) return null;
   return { column, texts: new Set(equalities.flatMap((equality) => equality?.text ?? [])) };
 }
 
-function hasOneOf({ values }: Moment['row'], { column, texts }: Sought): boolean {
+function hasOneOf({ values }: Moment['row'], { column, texts }: SoughtTexts): boolean {
   const value = values[column] ?? null;
   return value !== null && texts.has(foldCase(String(value)));
 }

@@ -9,7 +9,7 @@
  * 1,100 digits, an invalid date. What the origin does there is not documented, and null matches nothing. Pure: time,
  * user and row come from the caller.
  */
-import { compileTree } from './compile.ts';
+import { compileTree, soughtTexts, type SoughtTexts } from './compile.ts';
 import { treeFromText, type Node } from './parser.ts';
 import {
   isProblem,
@@ -34,6 +34,8 @@ export interface Formula {
   readonly columns: ReadonlySet<number>;
   /** The span of a column of times that it leaves; null where it has none. */
   readonly span: FilterSpan | null;
+  /** The texts of a column of which it asks for one; null where it does not. */
+  readonly texts: SoughtTexts | null;
 }
 
 /** Why a text is no filter, and where. */
@@ -73,7 +75,11 @@ export function parseExpression(text: string, scope: Scope): Formula | FormulaFa
   const compiled = compileTree(tree, scope);
   if (isProblem(compiled)) return faultFrom(compiled, text);
   const { expression, uses, columns } = compiled;
-  return { kind: 'formula', expression, uses, columns, span: spanOfFilter(tree, scope) };
+  const texts =
+    conditionsOf(tree)
+      .map((node) => soughtTexts(node, scope))
+      .find((sought) => sought !== null) ?? null;
+  return { kind: 'formula', expression, uses, columns, span: spanOfFilter(tree, scope), texts };
 }
 
 /** Whether a row matches. */

@@ -2,15 +2,17 @@
  * The filter of a Select: from the parameter's text to a question that the store can ask about its rows. Pure; the
  * moment that `Now()` means is that of the call.
  */
-import type { Value } from '../../wire/schema.ts';
+import { hasOption, type Value } from '../../wire/schema.ts';
 import type { MethodCall } from './call.ts';
 import { evaluate, parseFormula, scopeFromColumns, type Formula, type FormulaFault } from '../formula/formula.ts';
+import { foldCase } from '../formula/operators.ts';
 import type { FormulaSession } from '../formula/types.ts';
 import { valuesOf, visibleColumns } from './parameters.ts';
 import { CODES, MethodRefusal } from './refusal.ts';
 import { sessionOf } from './session.ts';
 import type { StoreColumn, Table } from '../store/catalog.ts';
 import type { RowFilter, RowRange } from '../store/matching.ts';
+import type { RowTexts } from '../store/text-index.ts';
 
 /** The filters that a request names; where a client repeats itself, a row must pass all of them. */
 export function readFilters(call: MethodCall, table: Table): readonly RowFilter[] | MethodRefusal {
@@ -63,6 +65,7 @@ function rowFilter(
     columns: read,
     key,
     range: rangeOf(formula, columns, session),
+    texts: textsOf(formula, columns),
     matches: (id, cells) => {
       for (const [at, index] of indexes.entries()) values[index] = cells[at] ?? null;
       return evaluate(formula, session, { id, values });
@@ -85,6 +88,14 @@ function rangeOf({ span }: Formula, columns: readonly StoreColumn[], session: Fo
     hasBegun: (value) => value !== null && passes(value, span.from),
     hasEnded: (value) => value !== null && !passes(value, span.to),
   };
+}
+
+/** Only columns by whose values clients look rows up have an index. */
+function textsOf({ texts }: Formula, columns: readonly StoreColumn[]): RowTexts | null {
+  const column = texts === null ? undefined : columns[texts.column];
+  if (texts === null || column === undefined || column.computed !== null) return null;
+  const isUnique = column.kind === 'Key' || hasOption(column.options, 'Unique');
+  return isUnique ? { column, texts: texts.texts, fold: foldCase } : null;
 }
 
 /** `var[Name]=value` sets a database variable for the call (origin facts 1.8). */

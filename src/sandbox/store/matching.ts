@@ -5,6 +5,7 @@
 import type { Value } from '../../wire/schema.ts';
 import type { StoreColumn, Table } from './catalog.ts';
 import type { ColumnOrder, Rows } from './rows.ts';
+import { TextIndexes, type RowTexts } from './text-index.ts';
 import type { Versions } from './versions.ts';
 
 /** A question about rows. */
@@ -15,6 +16,8 @@ export interface RowFilter {
   readonly key: string | null;
   /** Between which times of a column its rows lie; null where it does not say. */
   readonly range: RowRange | null;
+  /** The texts of which its rows have one in a column; null where it does not say. */
+  readonly texts: RowTexts | null;
   matches(id: number, cells: readonly Value[]): boolean;
 }
 
@@ -47,10 +50,12 @@ export class Matching {
   readonly #versions: Versions;
   readonly #rows: Rows;
   readonly #lists = new Map<string, List>();
+  readonly #texts: TextIndexes;
 
   constructor(versions: Versions, rows: Rows) {
     this.#versions = versions;
     this.#rows = rows;
+    this.#texts = new TextIndexes(versions, rows);
   }
 
   /** Ids of the rows that pass all filters, in the given order; rows that compare equal are ordered by id. */
@@ -120,8 +125,10 @@ export class Matching {
     return this.#rows.ids(table, sort, this.#passing(table, filters, this.#candidates(table, filters)));
   }
 
-  /** The rows in the span of a filter, if these are few; null means all rows. */
+  /** The rows with a text that a filter asks for, or in the span of a filter, if these are few; null means all rows. */
   #candidates(table: Table, filters: readonly RowFilter[]): readonly number[] | null {
+    const sought = filters.map(({ texts }) => texts).find((texts) => texts !== null);
+    if (sought !== undefined) return this.#texts.ids(table, sought);
     const range = filters.map((filter) => filter.range).find((found) => found !== null);
     if (range === undefined) return null;
     const ids = this.#list(table, [{ column: range.column, descending: false }], []);
