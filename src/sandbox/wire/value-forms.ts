@@ -30,14 +30,14 @@ const WRITERS: ByType<GivenWriter> = {
   Multiline: () => withLineEnds,
   Date: () => (value) => `${String(value)}T00:00:00+00:00`,
   Time: () => (value) => `0001-01-01T${String(value)}+00:00`,
-  Timestamp: (zone) => (value) => offsetTextFromUtc(withoutFraction(String(value)), zone),
+  Timestamp: stampWriter,
 };
 
 const XML_WRITERS: ByType<GivenWriter> = {
   Multiline: () => withLineEnds,
   Numeric: () => (value) => sixDecimals(value as Numeric), // readers give nothing else
   Duration: () => (value) => durationText(value as Numeric), // readers give nothing else
-  Timestamp: (zone) => (value) => offsetTextFromUtc(withoutFraction(String(value)), zone),
+  Timestamp: stampWriter,
 };
 
 /** Reads a value as a caller of a write method sends it; `zone` is the caller's. */
@@ -65,6 +65,16 @@ export function writeXmlOutput(type: ColumnType, zone: string): XmlValueWriter {
 
 function writerOf(writers: ByType<GivenWriter>, type: ColumnType, zone: string): GivenWriter {
   return writers[type]?.(zone) ?? ((value) => TYPE_RULES[type].writeInput(value, zone));
+}
+
+/** Rows that were written together have the same stamps, so the last text is kept. */
+function stampWriter(zone: string): GivenWriter {
+  let last = { utc: '', text: '' };
+  return (value) => {
+    const utc = withoutFraction(String(value));
+    if (utc !== last.utc) last = { utc, text: offsetTextFromUtc(utc, zone) };
+    return last.text;
+  };
 }
 
 function withLineEnds(value: Exclude<Value, null>): string {
