@@ -92,7 +92,9 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
   const table = seen.table === null ? undefined : findByName(context.store.catalog.tables, seen.table);
   const tableNames = table === undefined ? [] : [table.name, table.alias];
   const { delayMs, fault } = context.faults.next(seen, request.headers['if-none-match'] !== undefined, tableNames);
-  const waitMs = context.latencyMs + delayMs;
+  // Half of the latency on the way here, half on the way back; a faulty answer is given at the end of it.
+  const wayBackMs = fault === null ? context.latencyMs / 2 : 0;
+  const waitMs = context.latencyMs - wayBackMs + delayMs;
   if (waitMs > 0) await context.clock.sleep(waitMs, context.signal);
   const delivery = { request, response, apiPath, clock: context.clock, signal: context.signal };
   const log = ({ status, bodyBytes }: Delivered): void => {
@@ -111,6 +113,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
     const early = fault === null ? undefined : await answerBadly(fault, delivery);
     if (early !== undefined) return log(early);
     outgoing = await respond(request, { verb, query, apiPath }, context);
+    if (wayBackMs > 0) await context.clock.sleep(wayBackMs, context.signal);
   } catch (thrown) {
     if (context.signal.aborted) {
       response.destroy();
