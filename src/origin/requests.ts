@@ -307,8 +307,9 @@ export class Requests {
     // Bounded by `attemptsMax`, see waitBeforeNextMs.
     for (let attemptCount = 1; ; attemptCount += 1) {
       const result = await this.#send(target, request, start);
-      const hasBody = result.kind === 'answer' && result.status === 200;
-      if (hasBody && this.#queue.pending > 0) await transport.requestsLeave();
+      // Reading many rows keeps the event loop busy. The answer to a change is short, and the next change waits for it.
+      const hasRows = result.kind === 'answer' && result.status === 200 && request.stopGraceMs === undefined;
+      if (hasRows && this.#queue.pending > 0) await transport.requestsLeave();
       const outcome = judge(result);
       if (outcome.kind === 'done') return outcome.value;
       const askedMs = retryAfterMs(result, clock.nowMs());

@@ -143,11 +143,13 @@ export interface FoundBlock {
 export async function readBlock(run: TablePush, { kind, ids }: IdBlock): Promise<FoundBlock> {
   await step(run, 'reread');
   const { match } = run.planned;
-  const asksHere = kind !== 'delete' && (match !== null || mayAttach(run));
-  const locals = readRowsById(run.context.replica, run.table, asksHere ? ids : []);
-  const attaches = mayAttach(run) && locals.values().some((row) => isAttaching(run, row));
+  const looksUp = kind === 'insert' && match !== null;
+  const isLocalAsked = looksUp || (kind !== 'delete' && mayAttach(run));
+  if (isLocalAsked) await run.context.origin.requestsLeave(); // the batch before, before reading keeps the event loop busy
+  const locals = readRowsById(run.context.replica, run.table, isLocalAsked ? ids : []);
+  const attaches = locals.values().some((row) => isAttaching(run, row));
   const valueById = new Map<number, Value>();
-  if (kind === 'insert' && match !== null) {
+  if (looksUp) {
     for (const [id, { values }] of locals) {
       const value = values[match] ?? null;
       if (value !== null && value !== '') valueById.set(id, value);
