@@ -75,7 +75,7 @@ export function addServiceCommand(program: Command, runner: Runner): void {
         const isDry = options.dryRun === true;
         const exitCode = await carryOut(invocation, installSteps(name ?? 'main', options), options);
         // A dry run shows the steps first.
-        if (isDry) requireSystemd(name ?? 'main', options);
+        if (isDry) requireMachine(name ?? 'main', options);
         const isReal = !isDry && options.root === undefined;
         if (isReal) await invocation.session.stdout.write(nextText(servicePaths(name ?? 'main').config));
         return exitCode;
@@ -95,6 +95,17 @@ export function addServiceCommand(program: Command, runner: Runner): void {
 
 function nextText(config: string): string {
   return `next:\n  rowsync check --config ${config}\n  rowsync status --config ${config}\n  rowsync service status\n`;
+}
+
+/** @throws RowsyncError where the machine cannot run the service. */
+function requireMachine(name: string, options: ServiceOptions): void {
+  requireSystemd(name, options);
+  const hidden = ownCommand(NODE_FLAGS).find((path) => HIDDEN_FOLDERS.some((folder) => path.startsWith(folder)));
+  if (hidden === undefined || options.root !== undefined) return;
+  throw failed(
+    `Services cannot see ${hidden}`,
+    'Install Node and rowsync below /usr/local or /opt, not in a home folder.',
+  );
 }
 
 function installSteps(name: string, options: ServiceOptions): readonly ServiceStep[] {
@@ -118,19 +129,11 @@ function installSteps(name: string, options: ServiceOptions): readonly ServiceSt
       'Such as --url https://www.teamdesk.net --database 21995.',
     );
   }
-  if (options.dryRun !== true) requireSystemd(name, options);
-  const program = ownCommand(NODE_FLAGS);
-  const hidden = program.find((path) => HIDDEN_FOLDERS.some((folder) => path.startsWith(folder)));
-  if (hidden !== undefined && options.root === undefined) {
-    throw failed(
-      `Services cannot see ${hidden}`,
-      'Install Node and rowsync below /usr/local or /opt, not in a home folder.',
-    );
-  }
+  if (options.dryRun !== true) requireMachine(name, options);
   return planInstall({
     name,
     by: options.timer === true ? 'timer' : 'daemon',
-    program,
+    program: ownCommand(NODE_FLAGS),
     units: isPackaged(root) ? null : readUnits(),
     config: hasConfig ? null : firstConfig(name, origin),
     token: options.tokenFile === undefined ? null : readToken(options.tokenFile),
