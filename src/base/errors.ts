@@ -132,6 +132,7 @@ export const ERROR_CODES = {
   'sandbox.store': "The sandbox's own database cannot be created or opened, or belongs to something else.",
   'sandbox.listen': 'The sandbox cannot listen on the address: the port is taken or not allowed.',
   'system.descriptors': 'The limit of open files was reached, of this process or of the system.',
+  'system.installation': 'A file of rowsync itself is missing, or the user for whom root works may not read it.',
   'bug.assertion': 'A broken assumption inside rowsync.',
 } as const;
 
@@ -212,6 +213,12 @@ export function asRowsyncError(thrown: unknown): RowsyncError {
     return new RowsyncError('replica', 'system.descriptors', {
       message: `The system opens no more files for this process: ${reason}`,
       hint: HINT_DESCRIPTORS,
+      cause: thrown,
+    });
+  if (code.endsWith('MODULE_NOT_FOUND'))
+    return new RowsyncError('replica', 'system.installation', {
+      message: `A file of rowsync itself is missing, or may not be read: ${reason}`,
+      hint: 'Install rowsync where every user may read it, such as below /usr/local or /opt: root works as the owner of the replica.',
       cause: thrown,
     });
   return new RowsyncError('bug', 'bug.assertion', {
