@@ -2,21 +2,15 @@
  * Tells what changed in the tables and columns of the origin: compares two descriptions, and puts the differences into words. Pure.
  */
 import { printable } from '../base/text.ts';
+import type { ColumnRecord } from '../replica/bookkeeping/columns.ts';
+import type { DescribedTable } from '../replica/bookkeeping/described-tables.ts';
 import type { SchemaChange } from '../replica/bookkeeping/schema-changes.ts';
-import { columnType, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
+import { columnType, type ColumnDescriptor } from '../wire/schema.ts';
 
-/** A table as it was described the last time. */
-interface TableBefore {
-  readonly id: number;
-  readonly name: string;
-  readonly isDescribed: boolean;
-}
+type SeenTable = Pick<DescribedTable, 'id' | 'name' | 'isDescribed'>;
 
 /** What became of tables; nothing at the first look. */
-export function tableChanges(
-  known: readonly TableBefore[],
-  described: readonly { readonly id: number; readonly name: string; readonly isDescribed: boolean }[],
-): readonly SchemaChange[] {
+export function tableChanges(known: readonly SeenTable[], described: readonly SeenTable[]): readonly SchemaChange[] {
   if (known.length === 0) return [];
   const knownById = new Map(known.map((table) => [table.id, table]));
   const ids = new Set(described.map(({ id }) => id));
@@ -32,18 +26,10 @@ export function tableChanges(
   return [...came, ...went.map(({ name }) => changeOf('tableGone', name))];
 }
 
-/** A column as it was described the last time. */
-interface ColumnBefore {
-  readonly id: number;
-  readonly name: string;
-  readonly type: ColumnType;
-  readonly state: 'live' | 'removed' | 'aside';
-}
-
 /** What became of the columns of a table; nothing for a table without any. */
 export function columnChanges(
   table: string,
-  known: readonly ColumnBefore[],
+  known: readonly Pick<ColumnRecord, 'id' | 'name' | 'type' | 'state'>[],
   described: readonly Pick<ColumnDescriptor, 'id' | 'name' | 'type'>[],
 ): readonly SchemaChange[] {
   const knownById = new Map(known.filter(({ state }) => state !== 'aside').map((column) => [column.id, column]));

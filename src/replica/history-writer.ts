@@ -383,8 +383,7 @@ class Flush {
   /** Remembers what differs from the base from now on. */
   #keepEdits(ids: readonly number[], now: ReadonlyMap<number, Version>): void {
     const { id, columns } = this.#table;
-    const isTwoWay = hasBase(this.#db, id);
-    const bases = isTwoWay ? readVersions(this.#db, baseName(id), columns, ids) : now;
+    const bases = readVersions(this.#db, baseName(id), columns, ids);
     this.#db.prepare(FORGET_EDITS).run(id, JSON.stringify(ids));
     const keep = this.#db.prepare(ADD_EDIT);
     for (const rowId of ids) {

@@ -11,6 +11,7 @@ import { ROW_ANSWERS } from '../../reconcile/row-state.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAll, queryNumbers } from '../query.ts';
+import type { ColumnedTable } from './columns.ts';
 import type { SentFile } from '../../reconcile/files.ts';
 
 /**
@@ -44,12 +45,6 @@ interface KeptAnswer {
   readonly refusal: OriginWords | null;
 }
 
-/** A table whose rows are sent. */
-interface BatchTable {
-  readonly id: number;
-  readonly columns: readonly { readonly seq: number }[];
-}
-
 /** A batch that is not settled. */
 export interface Batch {
   readonly id: number;
@@ -65,7 +60,7 @@ export function readBatchTables(from: Connection): readonly number[] {
   return queryNumbers(from, sql`SELECT DISTINCT table_id FROM _rowsync_batches ORDER BY table_id`, []);
 }
 
-export function readBatches(from: Connection, table: BatchTable): readonly Batch[] {
+export function readBatches(from: Connection, table: ColumnedTable): readonly Batch[] {
   const text = sql`SELECT id, method, sent_at AS sentAt, rows FROM _rowsync_batches WHERE table_id = +? ORDER BY id`;
   const batches = queryAll(from, text, [table.id]) as { id: number; method: string; sentAt: string; rows: string }[];
   return batches.map(({ id, method, sentAt, rows }) => {
@@ -75,7 +70,7 @@ export function readBatches(from: Connection, table: BatchTable): readonly Batch
 }
 
 /** Stores a batch that is about to be sent; returns its id. */
-export function storeBatch(tx: Tx, table: BatchTable, { method, sentAt, rows }: Omit<Batch, 'id'>): number {
+export function storeBatch(tx: Tx, table: ColumnedTable, { method, sentAt, rows }: Omit<Batch, 'id'>): number {
   const { lastInsertRowid } = tx
     .prepare(sql`INSERT INTO _rowsync_batches (table_id, method, sent_at, rows) VALUES (?, ?, ?, ?)`)
     .run(table.id, method, sentAt, textFromRows(table, rows));
@@ -83,7 +78,7 @@ export function storeBatch(tx: Tx, table: BatchTable, { method, sentAt, rows }: 
 }
 
 /** Stores the answers for the rows of a batch that have to be settled; a batch without rows is removed. */
-export function updateBatch(tx: Tx, table: BatchTable, batchId: number, rows: readonly BatchRow[]): void {
+export function updateBatch(tx: Tx, table: ColumnedTable, batchId: number, rows: readonly BatchRow[]): void {
   const text =
     rows.length === 0
       ? sql`DELETE FROM _rowsync_batches WHERE id = @batchId`
@@ -96,7 +91,7 @@ export function forgetBatches(tx: Tx, tableId: number): void {
   tx.prepare(sql`DELETE FROM _rowsync_batches WHERE table_id = ?`).run(tableId);
 }
 
-function textFromRows({ columns }: BatchTable, rows: readonly BatchRow[]): string {
+function textFromRows({ columns }: ColumnedTable, rows: readonly BatchRow[]): string {
   const kept = rows.map(({ id, kind, cells, answer }): KeptRow => {
     const keptCells = cells.map(({ column, value, file }): KeptCell => {
       const { seq } = must(columns[column], 'a cell names a column of its table');
@@ -109,7 +104,7 @@ function textFromRows({ columns }: BatchTable, rows: readonly BatchRow[]): strin
 }
 
 /** A table with a batch keeps its columns, so every cell has its column; an answer in words of an earlier version is ignored. */
-function rowFromKept({ columns }: BatchTable, [id, kind, kept, answer]: KeptRow): BatchRow {
+function rowFromKept({ columns }: ColumnedTable, [id, kind, kept, answer]: KeptRow): BatchRow {
   const cells = kept.flatMap(([seq, value, file]) => {
     const column = columns.findIndex((known) => known.seq === seq);
     return column < 0 ? [] : [{ column, value: valueFromKept(value), ...(file === undefined ? {} : { file }) }];

@@ -58,6 +58,12 @@ export interface ColumnRecord {
   readonly mask: Mask | null;
 }
 
+/** A table with its columns, in the order of a row's values. */
+export interface ColumnedTable {
+  readonly id: number;
+  readonly columns: readonly Pick<ColumnRecord, 'seq' | 'name' | 'localName'>[];
+}
+
 /** Whether the origin now accepts other values in a column. */
 export function areRulesChanged(known: readonly ColumnRecord[], columns: readonly ColumnRecord[]): boolean {
   const ruleOf = ({ width, options, writable }: ColumnRecord): string => JSON.stringify([width, options, writable]);

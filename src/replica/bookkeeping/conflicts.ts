@@ -10,6 +10,7 @@ import type { OpenQuestion } from '../../reconcile/row-outcome.ts';
 import type { Row, Value } from '../../wire/schema.ts';
 import type { Connection, Tx, Stored } from '../connection.ts';
 import { evidenceText, storedFromValue, type RowTarget } from '../rows.ts';
+import type { ColumnedTable } from './columns.ts';
 import { queryAll, queryAny, queryNumber, queryNumbers, queryRows } from '../query.ts';
 
 /**
@@ -205,7 +206,7 @@ export function readQuestionedIds(from: Connection, tableId: number): readonly n
 /** Keeps lines about a row; one that renews an open question changes its versions, and keeps its base. */
 export function keepConflicts(
   tx: Tx,
-  table: RowTarget & DisputedTable,
+  table: RowTarget & ColumnedTable,
   { rowId, lines, at }: { readonly rowId: number; readonly lines: readonly KeptConflict[]; readonly at: string },
 ): void {
   const textOf = (side: Row | Value): Stored =>
@@ -262,15 +263,9 @@ export interface StoredConflict extends Readonly<Record<'base' | 'local' | 'remo
   readonly value: Stored;
 }
 
-/** A table whose rows may be disputed. */
-interface DisputedTable {
-  readonly id: number;
-  readonly columns: readonly { readonly seq: number; readonly localName: string }[];
-}
-
 export function readOpenQuestions(
   from: Connection,
-  table: DisputedTable,
+  table: ColumnedTable,
   ids: readonly number[],
 ): ReadonlyMap<number, readonly OpenQuestion[]> {
   const text = sql`SELECT id, row_id, kind, column_seq FROM _rowsync_conflicts

@@ -8,6 +8,7 @@ import type { RetryHope } from '../../reconcile/push-answer.ts';
 import type { Connection, Tx, Stored, WrittenTable } from '../connection.ts';
 import { queryAll, queryFirst, queryNumbers, queryText } from '../query.ts';
 import { objectText, storedFromValue } from '../rows.ts';
+import type { ColumnedTable } from './columns.ts';
 
 /**
  * A row waits only while its mark in _rowsync_rows is `refused` or `inDoubt`.
@@ -124,16 +125,10 @@ const BACKOFF_BY_HOPE: Readonly<Record<RetryHope, Backoff | null>> = {
   never: null,
 };
 
-/** A table with the names of its columns, at the origin and here. */
-interface RefusedTable {
-  readonly id: number;
-  readonly columns: readonly { readonly name: string; readonly localName: string }[];
-}
-
 /** Stores why a row waits, and until when, in place of what was kept before. */
 export function storeRefusal(
   tx: Tx,
-  { id: tableId, columns }: RefusedTable,
+  { id: tableId, columns }: ColumnedTable,
   { rowId, kind, reason, words, hope, ...refusal }: RowRefusal & { readonly rowId: number },
   nowMs: number,
 ): void {
