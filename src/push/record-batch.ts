@@ -37,9 +37,9 @@ import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import type { Row } from '../wire/schema.ts';
 import { step, type Round, type TablePush, type PushContext, type PushSettings } from './context.ts';
 import { requireSameCaller, type FoundBlock } from './find-rows.ts';
-import { requireSameShape } from './renamed-columns.ts';
 import { attachUploads, readUploads, fileMeasurer, type Uploads } from './attached-files.ts';
 import { unlikeRows } from '../reconcile/merge.ts';
+import { isAsExpected } from '../reconcile/renamed-columns.ts';
 import { type Batch, storeBatch } from '../replica/bookkeeping/batches.ts';
 import { readUnansweredIds } from '../replica/bookkeeping/refusals.ts';
 
@@ -62,7 +62,9 @@ export async function recordBatch(run: TablePush, block: FoundBlock, round: Roun
   const remoteIds = [...present, ...holders].map(({ id }) => id);
   const bases = readRowsById(context.replica, baseTarget(table), remoteIds);
   const moved = unlikeRows(present, bases);
-  await requireSameShape(run, [...moved, ...holders], bases);
+  // A row may differ only because columns changed their names.
+  const isExpected = (row: Row): boolean => isAsExpected(table.columns, row, bases.get(row.id) ?? null);
+  if (![...moved, ...holders].every(isExpected)) await run.requireShape();
   const uploads: Uploads = block.attaches ? await readUploads(run, planAhead(run, ids)) : new Map();
   await context.origin.requestsLeave(); // the batch before, before recording keeps the event loop busy
   const { batch, decision } = await context.replica.writeDurably(`Recording a batch of ${table.localName}`, (tx) => {

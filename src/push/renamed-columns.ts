@@ -9,17 +9,13 @@ import type { TwoWayTable } from '../capture/two-way-table.ts';
 import type { Address } from '../origin/address.ts';
 import { must } from '../base/assert.ts';
 import { selectPulledColumns, chosenAsRead, overtakenColumns } from '../reconcile/column-selection.ts';
-import type { RowNews } from '../reconcile/push-settle.ts';
-import { changedColumns, isAsAccepted, isAsExpected } from '../reconcile/renamed-columns.ts';
+import { changedColumns } from '../reconcile/renamed-columns.ts';
 import { readColumns } from '../replica/bookkeeping/columns.ts';
-import { baseTarget } from '../replica/base-comparison.ts';
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
-import { readRowsById } from '../replica/rows.ts';
 import { etagFor } from '../wire/headers.ts';
 import { withRights } from '../wire/write-rights.ts';
-import type { Row, TableDescriptor } from '../wire/schema.ts';
-import type { PushContext, TablePush } from './context.ts';
-import type { Batch } from '../replica/bookkeeping/batches.ts';
+import type { TableDescriptor } from '../wire/schema.ts';
+import type { PushContext } from './context.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';
 import { watchShape, type RequireShape } from '../origin/renamed-columns.ts';
 
@@ -69,33 +65,6 @@ export function watchColumns(context: PushContext, table: TwoWayTable, address: 
   return watchShape(context, address, (now) =>
     shapeProblem(table, asRead(context, table, withRights(now, null, readColumns(context.replica, table.id)))),
   );
-}
-
-/** Makes sure, before a merge, that no row differs only because columns changed their names. @throws RowsyncError `push.shape`. */
-export async function requireSameShape(
-  { table, requireShape }: TablePush,
-  rows: readonly Row[],
-  bases: ReadonlyMap<number, Row>,
-): Promise<void> {
-  if (rows.every((row) => isAsExpected(table.columns, row, bases.get(row.id) ?? null))) return;
-  await requireShape();
-}
-
-/** The same for the rows of a batch that was sent; those whose answer was lost may be anything. @throws RowsyncError `push.shape`. */
-export async function requireShapeAsSent(
-  { context, table, requireShape }: TablePush,
-  { rows, bases }: Batch,
-  news: ReadonlyMap<number, RowNews>,
-): Promise<void> {
-  const ids = rows.flatMap(({ id, kind }) => (kind === 'update' ? [id] : []));
-  const known = bases ?? readRowsById(context.replica, baseTarget(table), ids);
-  const isPlain = rows.every(({ id, kind, cells, answer }) => {
-    const remote = news.get(id)?.remote ?? null;
-    if (remote === null) return true;
-    const base = known.get(id) ?? null;
-    return answer?.as === 'accepted' && isAsAccepted(table.columns, remote, { kind, base, cells });
-  });
-  if (!isPlain) await requireShape();
 }
 
 /** Why values must not be written into the columns of a table, because they changed since they were read; null if they did not. */

@@ -22,6 +22,7 @@ import {
   type SettledRow,
 } from '../reconcile/push-settle.ts';
 import { isUndone, rowsMaxAfter } from '../reconcile/push-answer.ts';
+import { isAsAccepted } from '../reconcile/renamed-columns.ts';
 import { baseTarget, readAsSent } from '../replica/base-comparison.ts';
 import { countBatch, publishCount } from '../replica/older-copy.ts';
 import type { Tx } from '../replica/connection.ts';
@@ -33,7 +34,6 @@ import type { Row, Value } from '../wire/schema.ts';
 import { lookAtFiles, type ShownFile } from './attached-files.ts';
 import { step, type TablePush } from './context.ts';
 import { findById, findByMatch, isSameCaller, wasUnknownRowDeleted, type FoundRows, type Holder } from './find-rows.ts';
-import { requireShapeAsSent } from './renamed-columns.ts';
 import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
 
 /** The origin's answers about the rows of a batch. */
@@ -82,6 +82,23 @@ export async function readBackBatch(
   const shown = await lookAtFiles(run, batch, { news, isAtOnce });
   for (const row of batch.rows) news.set(row.id, judgeLostInsert(run, batch, row, news.get(row.id) ?? UNCLEAR));
   return { news, shown };
+}
+
+/** Makes sure that no sent row differs only because columns changed their names; one whose answer was lost may be anything. @throws `push.shape`. */
+async function requireShapeAsSent(
+  { context, table, requireShape }: TablePush,
+  { rows, bases }: Batch,
+  news: ReadonlyMap<number, RowNews>,
+): Promise<void> {
+  const ids = rows.flatMap(({ id, kind }) => (kind === 'update' ? [id] : []));
+  const known = bases ?? readRowsById(context.replica, baseTarget(table), ids);
+  const isPlain = rows.every(({ id, kind, cells, answer }) => {
+    const remote = news.get(id)?.remote ?? null;
+    if (remote === null) return true;
+    const base = known.get(id) ?? null;
+    return answer?.as === 'accepted' && isAsAccepted(table.columns, remote, { kind, base, cells });
+  });
+  if (!isPlain) await requireShape();
 }
 
 /** A lost insert that is not there may have been deleted since; then it must not be created again. The origin's list of deleted rows is a hint. */
@@ -199,7 +216,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
     if (ids.has(shown.rowId)) storeUploadedFile(tx, shown.column, shown, stampFromMs(nowMs));
   }
   const unreadable = settled.flatMap(({ news }) => news.unreadable ?? []);
-  storeUnreadable(tx, table.id, { ids: [], unreadable }, stampFromMs(nowMs));
+  if (unreadable.length > 0) storeUnreadable(tx, table.id, { ids: [], unreadable }, stampFromMs(nowMs));
   updateBatch(tx, table, batch.id, []);
 }
 
