@@ -113,9 +113,12 @@ function readOutputDate(text: string): string | undefined {
 
 /** On the date 0001-01-01 in UTC; another date would say nothing about a time of day. */
 function readOutputTime(text: string): string | undefined {
-  const match = /^(?:\d{4}-\d\d-\d\dT)?(\d\d:\d\d:\d\d)(?:\+00:00|Z)?$/.exec(text);
-  return match?.[1] !== undefined && isTimeOfDay(match[1]) ? match[1] : undefined;
+  const begin = text.indexOf('T') + 1;
+  const time = text.slice(begin, begin + 8);
+  return isTimeOfDay(time) && OUTPUT_TIME.test(text) ? time : undefined;
 }
+
+const OUTPUT_TIME = /^(?:\d{4}-\d\d-\d\dT)?\d\d:\d\d:\d\d(?:\+00:00|Z)?$/;
 
 /** Seconds as a number, or as an ISO 8601 duration that has only seconds; the sign may be in either place. */
 function secondsFromText(text: string): Numeric | undefined {
