@@ -59,8 +59,8 @@ export function fateOf({ state, status, winners }: EditFacts): EditFate {
 
 /** Adds edits up. */
 export function accountOf(edits: readonly EditFacts[], unsentReason: string): PushAccount {
-  const fates = edits.map(fateOf);
-  const counts = columns((fate) => fates.filter((other) => other === fate).length);
+  const byFate = Map.groupBy(edits, fateOf);
+  const counts = columns((fate) => byFate.get(fate)?.length ?? 0);
   const isPassing = ({ state, status }: EditFacts): boolean =>
     state === 'refused' && status !== null && (status === NO_STATUS || retryHope(status) === 'soon');
   const passing = edits.filter(isPassing).length;
