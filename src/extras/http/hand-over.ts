@@ -61,8 +61,12 @@ export async function handOver(
     return exitCode;
   }
   const of = tables.length === 0 ? '' : ' of all tables';
-  const lines = ended.map(({ work, outcome, ms }) => `${work}${of} by the daemon: ${outcome} in ${durationText(ms)}\n`);
-  await invocation.session.stdout.write(lines.join('') + runText(config) + accountText(problems));
+  const lines = ended.map(({ work, outcome, ms }) => {
+    const found = work !== 'verify' ? '' : outcome === 'done' ? ': every cell matches the origin' : ', see below';
+    return `${work}${of} by the daemon: ${outcome} in ${durationText(ms)}${found}\n`;
+  });
+  const counts = works.includes('verify') ? '' : runText(config);
+  await invocation.session.stdout.write(lines.join('') + counts + accountText(problems));
   return exitCode;
 }
 

@@ -82,8 +82,9 @@ export function verifyText(report: VerifyReport, width: number | null): string {
   ]);
   const comparedCount = compared.reduce((sum, table) => sum + table.comparedCount, 0);
   const failures = verifyFailures(report);
-  const verdict =
-    failures.length === 0 ? 'every cell matches the origin' : 'not everything is equal, or could be compared';
+  const isDifferent = report.tables.some(({ mismatchCount }) => mismatchCount > 0);
+  const wrong = isDifferent ? 'not every cell matches the origin' : 'not everything could be compared';
+  const verdict = failures.length === 0 ? 'every cell matches the origin' : wrong;
   const mismatches = compared.filter((table) => rowCountOf(table) > 0).map(mismatchText);
   const named = failures.map((error) => ({ what: wordFor(error), error }));
   return (

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { RowsyncError } from '../../../src/base/errors.ts';
 import { pull } from '../../../src/pull/pull.ts';
 import { resync } from '../../../src/cli/commands/resync.ts';
+import { verifyText } from '../../../src/extras/verify/command.ts';
 import { changedIndexes, verify, verifyFailures } from '../../../src/extras/verify/verify.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { atOrigin, pushNow } from '../../support/push.ts';
@@ -46,6 +47,14 @@ test('finds a faithful replica faithful, reading every page without an ETag', as
   expect(fixture.sandbox.requests.count({ method: 'select', status: 200 })).toBe(6);
 });
 
+test('a verification that the origin did not answer says nothing of differences', () => {
+  const error = new RowsyncError('originDown', 'origin.unreachable', { message: 'no connection', hint: 'Wait.' });
+
+  const text = verifyText({ tables: [], requestCount: 6, durationMs: 10, error }, null);
+
+  expect(text).toContain('0 tables, 0 rows: not everything could be compared\n');
+});
+
 test('finds what differs although every ETag says that nothing changed', async () => {
   await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
   await fixture.pull();
@@ -53,6 +62,7 @@ test('finds what differs although every ETag says that nothing changed', async (
 
   const report = await verify(fixture.context(), { tables: ['note'] });
 
+  expect(verifyText(report, null)).toContain('1 table, 23 rows: not every cell matches the origin\n');
   expect(report.tables[0]).toMatchObject({ mismatchCount: 3, changedMeanwhileCount: 0, error: null });
   expect(report.tables[0]?.mismatches.toSorted((a, b) => a.rowId - b.rowId)).toEqual([
     { rowId: first, problem: 'differs', columns: ['Title'] },
