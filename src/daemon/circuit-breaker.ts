@@ -7,7 +7,7 @@
  * cycle that does not reach the origin, or is refused by it, deletes nothing.
  */
 import type { RowsyncError } from '../base/errors.ts';
-import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
+import { BACKOFFS, spreadBackoffMs, type Backoff } from '../base/retries.ts';
 import { mayBeOfOneTable } from '../origin/outage.ts';
 import type { WorkKind } from './jobs.ts';
 import type { WorkOutcome } from './work-kinds.ts';
@@ -17,47 +17,41 @@ import type { Logger } from '../base/log.ts';
 /** Why no cycle is run; `originDown`: no usable answer, `auth`: the credentials or their rights. */
 export type FailureCause = 'originDown' | 'auth' | 'replica' | 'other';
 
-/** Successive failures that concern all tables; none if `failureCount` is 0. */
-export interface Circuit {
+/** Failures in a row. */
+export interface Trouble {
   readonly failureCount: number;
-  readonly cause: FailureCause | null;
-  /** No cycle starts before; then the origin is asked one question first. */
+  /** No work before: of the table, or of all, and then the origin is asked one question first. */
   readonly retryAtMs: number;
 }
 
-/** The circuit while all is well. */
-export const CLOSED: Circuit = { failureCount: 0, cause: null, retryAtMs: 0 };
+/** What is known of failures that concern all tables. */
+export interface Circuit extends Trouble {
+  readonly cause: FailureCause;
+}
 
-export function causeOf({ kind }: RowsyncError): FailureCause {
+type Instant = Readonly<Record<'nowMs' | 'random', number>>;
+
+function causeOf({ kind }: RowsyncError): FailureCause {
   return kind === 'originDown' || kind === 'auth' || kind === 'replica' ? kind : 'other';
 }
 
 /** The circuit after one more failure; a new cause begins to count anew. */
-export function afterFailure(circuit: Circuit, cause: FailureCause, at: { nowMs: number; random: number }): Circuit {
-  const failureCount = circuit.cause === cause ? circuit.failureCount + 1 : 1;
-  return { failureCount, cause, retryAtMs: at.nowMs + spreadBackoffMs(BACKOFFS[cause], failureCount, at.random) };
+export function afterFailure(circuit: Circuit | null, error: RowsyncError, at: Instant): Circuit {
+  const cause = causeOf(error);
+  return { ...oneMore(circuit?.cause === cause ? circuit : undefined, BACKOFFS[cause], at), cause };
 }
 
 /**
  * A circuit that lets work through at once, because the cause may be repaired. A failure is not forgotten before work has succeeded: a person who was
  * told of it is also told of the end.
  */
-export function halfOpen(circuit: Circuit): Circuit {
-  return circuit.failureCount === 0 ? CLOSED : { ...circuit, failureCount: 1, retryAtMs: 0 };
+export function halfOpen<T extends Circuit>(circuit: T | null): T | null {
+  return circuit === null ? null : { ...circuit, failureCount: 1, retryAtMs: 0 };
 }
 
-export interface TableTrouble {
-  readonly failureCount: number;
-  /** The table is left out until then. */
-  readonly retryAtMs: number;
-}
-
-export function afterTableFailure(
-  trouble: TableTrouble | undefined,
-  at: { nowMs: number; random: number },
-): TableTrouble {
+export function oneMore(trouble: Trouble | undefined, backoff: Backoff, { nowMs, random }: Instant): Trouble {
   const failureCount = (trouble?.failureCount ?? 0) + 1;
-  return { failureCount, retryAtMs: at.nowMs + spreadBackoffMs(BACKOFFS.table, failureCount, at.random) };
+  return { failureCount, retryAtMs: nowMs + spreadBackoffMs(backoff, failureCount, random) };
 }
 
 /** outage: is the origin down, or does one table fail? · rights: are the credentials refused, or does one kind of work lack a right? */
@@ -81,10 +75,10 @@ export function answerQuestion(outcome: WorkOutcome, question: Question, refusal
 
 /** Remembers which tables failed, by their names at the origin. */
 export class Troubles {
-  readonly #byTable = new Map<string, TableTrouble>();
+  readonly #byTable = new Map<string, Trouble>();
 
   /** The tables that wait. */
-  get byTable(): ReadonlyMap<string, TableTrouble> {
+  get byTable(): ReadonlyMap<string, Trouble> {
     return this.#byTable;
   }
 
@@ -97,7 +91,7 @@ export class Troubles {
     const trouble = this.#byTable.get(table);
     if (error !== null) {
       const nowMs = clock.monotonicMs();
-      const next = afterTableFailure(trouble, { nowMs, random: clock.random() });
+      const next = oneMore(trouble, BACKOFFS.table, { nowMs, random: clock.random() });
       this.#byTable.set(table, next);
       const { code, message, hint } = error;
       const waitMs = next.retryAtMs - nowMs;

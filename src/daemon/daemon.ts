@@ -11,8 +11,7 @@ import { pullSettings, pushSettings } from '../config/settings.ts';
 import { AccountWatch } from './account-watch.ts';
 import { problemsAt, readKeptTables, daemonFactsOf, type Surroundings } from './account-facts.ts';
 import { jobsOf, ScheduledJobs, type Jobs, type WorkKind } from './jobs.ts';
-import { questionOf, answerQuestion, afterFailure, causeOf, CLOSED, halfOpen, Troubles } from './circuit-breaker.ts';
-import type { Circuit, TableTrouble } from './circuit-breaker.ts';
+import { questionOf, answerQuestion, afterFailure, halfOpen, Troubles, type Trouble } from './circuit-breaker.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Problem } from '../reconcile/account/account.ts';
@@ -68,7 +67,6 @@ class Daemon {
   #scheduled: ScheduledJobs;
   #edits: EditWatch;
   #refreshWatch = new RefreshWatch();
-  #circuit: Circuit = CLOSED;
   readonly #troubles = new Troubles();
   /** A right to write may be missing while reading works, so pushes have their own waits. */
   readonly #pushTroubles = new Troubles();
@@ -77,6 +75,7 @@ class Daemon {
   readonly #view: DaemonView;
   readonly #extraWork: ReturnType<typeof workOfExtras>;
   #working: WorkKind | null = null;
+  /** What keeps the circuit open. */
   #failure: DaemonState['failure'] = null;
   #failureCount = 0;
   #refusedReload: readonly FoundComplaint[] = [];
@@ -152,11 +151,11 @@ class Daemon {
     this.#log.info('daemon.stopped');
   }
 
-  #troubleOf(work: WorkKind, table: string): TableTrouble | undefined {
+  #troubleOf(work: WorkKind, table: string): Trouble | undefined {
     return this.#troubles.byTable.get(table) ?? (work === 'push' ? this.#pushTroubles.byTable.get(table) : undefined);
   }
 
-  #allTroubles(): ReadonlyMap<string, TableTrouble> {
+  #allTroubles(): ReadonlyMap<string, Trouble> {
     return new Map([...this.#pushTroubles.byTable, ...this.#troubles.byTable]);
   }
 
@@ -169,12 +168,12 @@ class Daemon {
   /** Makes one kind of work due now, regardless of its schedule and its waits. */
   #askFor(work: WorkKind): void {
     this.#scheduled.makeDue(work);
-    this.#circuit = halfOpen(this.#circuit);
+    this.#failure = halfOpen(this.#failure);
     this.#wake.abort();
   }
 
-  #isHeldBack(): boolean {
-    return this.#circuit.failureCount > 0 && this.#circuit.retryAtMs > this.#parts.clock.monotonicMs();
+  #circuitWaitMs(): number {
+    return Math.max(0, (this.#failure?.retryAtMs ?? 0) - this.#parts.clock.monotonicMs());
   }
 
   #tellSchedule(): void {
@@ -189,7 +188,7 @@ class Daemon {
     this.#scheduled.tick(nowMs);
     return nextStep({
       jobs: this.#scheduled.all,
-      circuit: this.#circuit,
+      circuit: this.#failure,
       localKinds: this.#extraWork.localKinds,
       troubleByTable: this.#troubles.byTable,
       isAsked: this.#isCycleAsked,
@@ -215,7 +214,7 @@ class Daemon {
       return { editedTables: edited.difference(this.#allTroubles()), lookMs: LOOK_MS };
     } catch (thrown) {
       // Work reports the same failure, but the next work may be an hour away.
-      if (this.#circuit.failureCount === 0) this.#fail(errorFromReading(thrown, this.#resources.replica.path));
+      if (this.#failure === null) this.#fail(errorFromReading(thrown, this.#resources.replica.path));
       return { editedTables: none, lookMs: LOOK_MS };
     }
   }
@@ -318,12 +317,12 @@ class Daemon {
     this.#resources.damage.note(error);
     const { clock } = this.#parts;
     const nowMs = clock.monotonicMs();
-    this.#circuit = afterFailure(this.#circuit, causeOf(error), { nowMs, random: clock.random() });
+    const circuit = afterFailure(this.#failure, error, { nowMs, random: clock.random() });
     const { kind, code, message, hint } = error;
     this.#failureCount += 1;
     const since = this.#failure?.since ?? stampFromMs(clock.nowMs());
-    this.#failure = { kind, code, message, hint, since, number: this.#failureCount };
-    const { failureCount: attempt, retryAtMs, cause: reason } = this.#circuit;
+    this.#failure = { ...circuit, kind, code, message, hint, since, number: this.#failureCount };
+    const { failureCount: attempt, retryAtMs, cause: reason } = circuit;
     this.#log.error('circuit.opened', { ...errorFacts(error), reason, attempt, waitMs: retryAtMs - nowMs });
   }
 
@@ -331,9 +330,8 @@ class Daemon {
     const { clock } = this.#parts;
     this.#scheduled.serve(run, clock.nowMs());
     // It proves nothing of the origin.
-    if (this.#extraWork.localKinds.has(run.work) && this.#circuit.cause !== 'replica') return;
-    if (this.#circuit.failureCount > 0) this.#log.info('circuit.closed', { attempt: this.#circuit.failureCount });
-    this.#circuit = CLOSED;
+    if (this.#extraWork.localKinds.has(run.work) && this.#failure?.cause !== 'replica') return;
+    if (this.#failure !== null) this.#log.info('circuit.closed', { attempt: this.#failure.failureCount });
     this.#failure = null;
     const at = { clock, log: this.#log };
     if (run.work === 'push') {
@@ -363,7 +361,7 @@ class Daemon {
     this.#scheduled = new ScheduledJobs(jobsOf(this.#resources.config), this.#parts.clock.nowMs());
     this.#edits = new EditWatch(this.#resources.replica);
     this.#refreshWatch = new RefreshWatch();
-    this.#circuit = halfOpen(this.#circuit); // the credentials may be what was changed
+    this.#failure = halfOpen(this.#failure); // the credentials may be what was changed
     const { tableOptions } = pullSettings(this.#resources.config);
     const pushing = pushSettings(this.#resources.config);
     this.#troubles.tryAgain((table) => tableOptions(table) !== null);
@@ -406,7 +404,7 @@ class Daemon {
       problems: () => this.#readProblems(),
       wake: () => this.#wake.abort(),
       askForCycle: (work) => (work === null ? this.#ask('cycle') : this.#askFor(work)),
-      refresh: async (tables) => (this.#isHeldBack() ? [] : this.#refreshes.ask(tables)),
+      refresh: async (tables) => (this.#circuitWaitMs() > 0 ? [] : this.#refreshes.ask(tables)),
     };
   }
 
@@ -445,10 +443,8 @@ class Daemon {
     return {
       startedAtMs: this.#startedAtMs,
       working: this.#working,
-      circuit: this.#circuit,
       failure: this.#failure,
-      circuitWaitMs: Math.max(0, this.#circuit.retryAtMs - this.#parts.clock.monotonicMs()),
-      troubleByTable: this.#allTroubles(),
+      circuitWaitMs: this.#circuitWaitMs(),
       jobs: this.#scheduled.all.map(({ id, nextAtMs, isDue }) => ({ id, nextAtMs, isDue })),
       lastByWork: this.#results.lastByWork,
       workCounts: this.#results.workCounts,

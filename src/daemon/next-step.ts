@@ -2,14 +2,15 @@
  * Decides what the daemon does next: run a kind of work for some jobs, or wait. Pure.
  */
 import { WORK_KINDS, type Job, type ScheduledJob, type WorkKind } from './jobs.ts';
-import type { Circuit, TableTrouble } from './circuit-breaker.ts';
+import type { Circuit, Trouble } from './circuit-breaker.ts';
 
 export interface Situation {
   readonly jobs: readonly ScheduledJob[];
-  readonly circuit: Circuit;
+  /** Null while it is closed. */
+  readonly circuit: Circuit | null;
   readonly localKinds: ReadonlySet<WorkKind>;
   /** Tables that failed alone, by origin name. */
-  readonly troubleByTable: ReadonlyMap<string, TableTrouble>;
+  readonly troubleByTable: ReadonlyMap<string, Trouble>;
   /** A person asked for a cycle now: it skips the waits after failures. */
   readonly isAsked: boolean;
   /** Tables with edits to push now, regardless of the schedule. */
@@ -48,12 +49,11 @@ export function nextStep(situation: Situation): Step {
   const due = jobs.filter(({ isDue }) => isDue);
   const retries = [...situation.troubleByTable.values()].map(({ retryAtMs }) => retryAtMs - monotonicMs);
   const isRetry = retries.some((ms) => ms <= 0);
-  const isBroken = circuit.failureCount > 0;
   const run = (work: WorkKind, jobIds: ReadonlySet<string>, wantedTables: ReadonlySet<string> = NONE): Step => {
-    return { kind: 'run', work, jobIds, wantedTables, probeFirst: isBroken && !localKinds.has(work) };
+    return { kind: 'run', work, jobIds, wantedTables, probeFirst: circuit !== null && !localKinds.has(work) };
   };
   if (isAsked) return run('pull', idsOf(jobs, 'pull'));
-  const heldBackMs = isBroken ? circuit.retryAtMs - monotonicMs : 0;
+  const heldBackMs = circuit === null ? 0 : circuit.retryAtMs - monotonicMs;
   const ticks = jobs.map(({ nextAtMs }) => nextAtMs - nowMs);
   const isWanted = (kind: WorkKind): boolean =>
     (kind === 'pull' && isRetry) || (kind === 'push' && editedTables.size > 0);
@@ -63,7 +63,7 @@ export function nextStep(situation: Situation): Step {
   if (isWantedNow && heldBackMs <= 0 && !(situation.hasRefreshed && due.length > 0))
     return run('follow', NONE, refreshedTables);
   if (work === undefined) return wait([...ticks, ...retries, lookMs, isWantedNow ? heldBackMs : Infinity]);
-  const local = circuit.cause === 'replica' ? undefined : due.find(({ kind }) => localKinds.has(kind));
+  const local = circuit?.cause === 'replica' ? undefined : due.find(({ kind }) => localKinds.has(kind));
   if (heldBackMs > 0 && local !== undefined) return run(local.kind, idsOf(due, local.kind));
   if (heldBackMs > 0) return wait([...ticks, heldBackMs]);
   return run(work, idsOf(due, work), work === 'push' ? editedTables : NONE);
@@ -91,7 +91,7 @@ export interface Candidate {
   readonly name: string;
   /** The job of its work of this kind; null if none is scheduled. */
   readonly job: Job | null;
-  readonly trouble: TableTrouble | undefined;
+  readonly trouble: Trouble | undefined;
   /** Whether its job leaves it to the doorbell. */
   readonly waitsForRing: boolean;
 }

@@ -7,7 +7,7 @@ import type { ErrorKind } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import type { Complaint, FoundComplaint } from '../reconcile/account/facts.ts';
-import type { Circuit, TableTrouble } from './circuit-breaker.ts';
+import type { Circuit } from './circuit-breaker.ts';
 import type { WorkKind } from './jobs.ts';
 
 export interface LastWork {
@@ -17,7 +17,7 @@ export interface LastWork {
 }
 
 /** Why all work waits; `number` counts the failures of this process, so that a new one is known from the one before. */
-export interface DaemonFailure extends Complaint {
+export interface DaemonFailure extends Complaint, Circuit {
   readonly kind: ErrorKind;
   readonly since: string;
   readonly number: number;
@@ -27,12 +27,10 @@ export interface DaemonState {
   readonly startedAtMs: number;
   /** What is under way; null while it waits. */
   readonly working: WorkKind | null;
-  readonly circuit: Circuit;
   /** The failure that opened the circuit; null while it is closed. */
   readonly failure: DaemonFailure | null;
   /** The time until the circuit lets work through; 0 if it does. */
   readonly circuitWaitMs: number;
-  readonly troubleByTable: ReadonlyMap<string, TableTrouble>;
   readonly jobs: readonly { readonly id: string; readonly nextAtMs: number; readonly isDue: boolean }[];
   readonly lastByWork: ReadonlyMap<WorkKind, LastWork>;
   /** Pieces of work that ended, by kind and outcome, as `pull done`. */

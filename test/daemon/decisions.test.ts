@@ -3,16 +3,11 @@
  */
 import { describe, expect, test } from 'vitest';
 import { RowsyncError, type ErrorKind } from '../../src/base/errors.ts';
+import { BACKOFFS } from '../../src/base/retries.ts';
 import { scheduleOf } from '../../src/config/cron-times.ts';
 import { tableRules } from '../../src/config/table-patterns.ts';
 import { armed, ticked, jobsOf, type ConfiguredJobs, type Job, type WorkKind } from '../../src/daemon/jobs.ts';
-import {
-  afterFailure,
-  afterTableFailure,
-  causeOf,
-  CLOSED,
-  type FailureCause,
-} from '../../src/daemon/circuit-breaker.ts';
+import { afterFailure, oneMore, type Circuit, type FailureCause } from '../../src/daemon/circuit-breaker.ts';
 import { nextStep, takesPart, WAIT_MS_MAX, type Situation } from '../../src/daemon/next-step.ts';
 
 const every5 = scheduleOf('*/5 * * * *', 'UTC');
@@ -54,22 +49,23 @@ describe('a job', () => {
 });
 
 describe('a circuit', () => {
+  const failed = (kind: ErrorKind): RowsyncError => new RowsyncError(kind, 'bug.assertion', { message: '', hint: '' });
   /** The waits of the first failures in a row, in seconds, without jitter. */
-  const waits = (cause: FailureCause, count: number): readonly number[] => {
-    let circuit = CLOSED;
+  const waits = (kind: ErrorKind, count: number): readonly number[] => {
+    let circuit: Circuit | null = null;
     return Array.from({ length: count }, () => {
-      circuit = afterFailure(circuit, cause, { nowMs: 1000, random: 1 });
+      circuit = afterFailure(circuit, failed(kind), { nowMs: 1000, random: 1 });
       return (circuit.retryAtMs - 1000) / 1000;
     });
   };
 
-  test.each<[FailureCause, readonly number[]]>([
+  test.each<[ErrorKind, readonly number[]]>([
     ['originDown', [30, 60, 120, 240, 480, 900, 900]],
     ['auth', [900, 900, 900]],
     ['replica', [30, 60, 120, 240, 300, 300]],
-    ['other', [60, 120, 240, 480, 900, 900]],
-  ])('after failures of the kind %s waits %j seconds', (cause, expected) => {
-    expect(waits(cause, expected.length)).toEqual(expected);
+    ['bug', [60, 120, 240, 480, 900, 900]],
+  ])('after failures of the kind %s waits %j seconds', (kind, expected) => {
+    expect(waits(kind, expected.length)).toEqual(expected);
   });
 
   test('never stops trying, however long it fails', () => {
@@ -77,12 +73,11 @@ describe('a circuit', () => {
   });
 
   test('counts anew for another cause', () => {
-    const down = afterFailure(afterFailure(CLOSED, 'originDown', { nowMs: 0, random: 1 }), 'originDown', {
-      nowMs: 0,
-      random: 1,
-    });
+    const at = { nowMs: 0, random: 1 };
+    const down = afterFailure(afterFailure(null, failed('originDown'), at), failed('originDown'), at);
 
-    expect(afterFailure(down, 'replica', { nowMs: 0, random: 1 })).toEqual({
+    expect(down.failureCount).toBe(2);
+    expect(afterFailure(down, failed('replica'), at)).toEqual({
       failureCount: 1,
       cause: 'replica',
       retryAtMs: 30_000,
@@ -90,7 +85,7 @@ describe('a circuit', () => {
   });
 
   test('lets chance take up to a quarter off a wait', () => {
-    expect(afterFailure(CLOSED, 'originDown', { nowMs: 0, random: 0 }).retryAtMs).toBe(22_500);
+    expect(afterFailure(null, failed('originDown'), { nowMs: 0, random: 0 }).retryAtMs).toBe(22_500);
   });
 
   test.each<[ErrorKind, FailureCause]>([
@@ -100,17 +95,17 @@ describe('a circuit', () => {
     ['wireFormat', 'other'],
     ['bug', 'other'],
   ])('takes an error of the kind %s for %s', (kind, cause) => {
-    expect(causeOf(new RowsyncError(kind, 'bug.assertion', { message: '', hint: '' }))).toBe(cause);
+    expect(afterFailure(null, failed(kind), { nowMs: 0, random: 0 }).cause).toBe(cause);
   });
 });
 
 test('a table that fails by itself waits longer each time, up to six hours', () => {
   const at = { nowMs: 0, random: 1 };
-  const first = afterTableFailure(undefined, at);
-  const second = afterTableFailure(first, at);
+  const first = oneMore(undefined, BACKOFFS.table, at);
+  const second = oneMore(first, BACKOFFS.table, at);
 
   expect([first.retryAtMs, second.retryAtMs]).toEqual([MINUTE, 2 * MINUTE]);
-  expect(afterTableFailure({ failureCount: 60, retryAtMs: 0 }, at).retryAtMs).toBe(360 * MINUTE);
+  expect(oneMore({ failureCount: 60, retryAtMs: 0 }, BACKOFFS.table, at).retryAtMs).toBe(360 * MINUTE);
 });
 
 describe('the next step', () => {
@@ -125,7 +120,7 @@ describe('the next step', () => {
       nextAtMs: noon + (changes.nextInMs ?? 30_000),
       isDue: due.includes(one.id),
     })),
-    circuit: CLOSED,
+    circuit: null,
     localKinds: new Set(['backup']),
     troubleByTable: new Map(),
     isAsked: false,

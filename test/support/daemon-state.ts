@@ -1,15 +1,12 @@
 /** The state of a daemon that waits for its first work. */
-import { CLOSED } from '../../src/daemon/circuit-breaker.ts';
 import type { DaemonState } from '../../src/daemon/state.ts';
 
 /** At rest, without jobs and without a past. */
 export const RESTING_STATE: DaemonState = {
   startedAtMs: 0,
   working: null,
-  circuit: CLOSED,
   failure: null,
   circuitWaitMs: 0,
-  troubleByTable: new Map(),
   jobs: [],
   lastByWork: new Map(),
   workCounts: new Map(),

@@ -10,7 +10,7 @@ import type { Config } from '../../config/load.ts';
 import { lastSeq } from '../history/entries.ts';
 import { ChildPool } from '../shared/child-pool.ts';
 import { makePageKey, openPageAuth, type PageAuth } from './page-key.ts';
-import { PAGE_PROCESS, plainState, type PageRequest } from '../page/request.ts';
+import { PAGE_PROCESS, type PageRequest } from '../page/request.ts';
 import { answerPath, startServer } from './server.ts';
 import type { DaemonView } from '../../daemon/context.ts';
 import type { LinkedPart, ListenAddress } from '../shared/linked-extra.ts';
@@ -74,7 +74,7 @@ export async function openServer(address: ListenAddress, view: ServedDaemon): Pr
         references: Object.fromEntries(
           readTables(view.resources().replica).map(({ name }) => [name, tables.find(name)?.options.references ?? {}]),
         ),
-        state: plainState(view.state()),
+        state: view.state(),
         work: work.snapshot(),
         around: asked.path === '/' ? view.surroundings() : null,
       };

@@ -54,12 +54,12 @@ export function metricsText(measures: Measures): Promise<string> {
 }
 
 function daemonMetrics({ state, loopDelaySeconds }: Measures): readonly Metric[] {
-  const { circuit } = state;
+  const { failure } = state;
   return [
     gauge('up', '1 while the daemon runs.', 1),
     gauge('start_time_seconds', 'When the daemon started.', state.startedAtMs / 1000),
     gauge('lockout', '1 while a failure that concerns everything keeps work waiting, by cause.', [
-      { labels: { reason: circuit.cause ?? 'none' }, value: circuit.failureCount > 0 ? 1 : 0 },
+      { labels: { reason: failure?.cause ?? 'none' }, value: failure === null ? 0 : 1 },
     ]),
     counter('work_total', 'Pieces of work that ended since the start.', workSamples(state)),
     gauge('eventloop_delay_p99', 'Seconds that the event loop was late since the last scrape.', loopDelaySeconds),

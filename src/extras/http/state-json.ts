@@ -6,24 +6,23 @@ import type { WorkKind } from '../../daemon/jobs.ts';
 import { statusLine, type DaemonState } from '../../daemon/state.ts';
 
 export function stateJson(state: DaemonState): Readonly<Record<string, unknown>> {
-  const { circuit } = state;
-  const { kind = null, code = null, message = '', hint = '', number = 0 } = state.failure ?? {};
+  const { failure } = state;
   return {
     startedAt: stampFromMs(state.startedAtMs),
     status: statusLine(state),
     working: state.working,
     notes: state.notes,
     failure:
-      circuit.failureCount === 0
+      failure === null
         ? null
         : {
-            kind,
-            code,
-            message,
-            hint,
-            cause: circuit.cause,
-            count: circuit.failureCount,
-            number,
+            kind: failure.kind,
+            code: failure.code,
+            message: failure.message,
+            hint: failure.hint,
+            cause: failure.cause,
+            count: failure.failureCount,
+            number: failure.number,
             retryInMs: Math.round(state.circuitWaitMs),
           },
     jobs: state.jobs.map(({ id, nextAtMs, isDue }) => ({ job: id, nextAt: stampFromMs(nextAtMs), isDue })),

@@ -40,8 +40,3 @@ export interface PageRequest {
   /** What the account has from outside of the replica; only for the first page. */
   readonly around: Surroundings | null;
 }
-
-/** A state as it crosses the channel, without what no page needs. */
-export function plainState(state: DaemonState): DaemonState {
-  return { ...state, troubleByTable: new Map() };
-}

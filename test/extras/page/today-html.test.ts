@@ -5,7 +5,6 @@
 import { accountWithAll } from '../../support/account-facts.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CLOSED } from '../../../src/daemon/circuit-breaker.ts';
 import { headlineOf, type Headline } from '../../../src/extras/page/headline.ts';
 import {
   openDecisionsHtml,
@@ -51,8 +50,11 @@ const FAILURE = {
   hint: 'Renew the token',
   since: '2026-06-01T11:00:00Z',
   number: 1,
+  cause: 'auth' as const,
+  failureCount: 2,
+  retryAtMs: 0,
 };
-const DOWN = { ...STATE, circuit: { ...CLOSED, failureCount: 2, cause: 'auth' as const }, failure: FAILURE };
+const DOWN = { ...STATE, failure: FAILURE };
 
 /** The account of tables, held ones by the guard of deletes, and of a daemon that is down with `failure`. */
 function problemsOf(tables: readonly TableStatus[], { failure }: DaemonState = STATE): readonly Problem[] {
