@@ -25,7 +25,6 @@ import {
 import { queryNumbers } from '../../replica/query.ts';
 import { readRowStates, renumberRowState, storeRowStates, takeLocalId } from '../../replica/bookkeeping/row-states.ts';
 import { suspectPushedRows } from '../../replica/bookkeeping/suspects.ts';
-import { endHolds } from '../../replica/bookkeeping/table-errors.ts';
 import { addToRowCount } from '../../replica/bookkeeping/tables.ts';
 import { baseTarget, readStrayIds, readVersions } from '../../replica/base-comparison.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
@@ -222,7 +221,6 @@ function storeStates(tx: Tx, tableId: number, moved: readonly Pick<RowOutcome, '
     const ids = rows.map(({ newId }) => newId);
     storeRowStates(tx, tableId, ids, { state, at });
   }
-  if (moved.length > 0) endHolds(tx, tableId);
 }
 
 function storeWords(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[], nowMs: number): void {

@@ -9,6 +9,7 @@ import type { ChangeKind } from '../../reconcile/push-plan.ts';
 import { ROW_STATES, type RowState } from '../../reconcile/row-state.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
 import { queryAll, queryAny, queryNumber, queryNumbers, queryRows, queryText, queryTexts } from '../query.ts';
+import { endHolds } from './table-errors.ts';
 
 /**
  * Rows of two-way tables that are not known to be equal to their base, marked by triggers and by comparison. A mark is a hint:
@@ -174,7 +175,7 @@ export function countUnsent(from: Connection, tableId: number): number {
   return queryNumber(from, text, [tableId]);
 }
 
-/** Gives rows a state; the time of the first one stays. `clean` forgets them. */
+/** Gives rows a state; the time of the first one stays. `clean` forgets them. What held the last edit of a table ends with it. */
 export function storeRowStates(
   tx: Tx,
   tableId: number,
@@ -185,13 +186,13 @@ export function storeRowStates(
   if (state === 'clean') {
     const text = sql`DELETE FROM _rowsync_rows WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
     tx.prepare(text).run(tableId, list);
-    return;
-  }
-  tx.prepare(
-    sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since)
+  } else {
+    const text = sql`INSERT INTO _rowsync_rows (table_id, row_id, state, since)
         SELECT @tableId, value, @state, unixepoch(@at) FROM json_each(@list) WHERE true
-        ON CONFLICT (table_id, row_id) DO UPDATE SET state = excluded.state`,
-  ).run({ tableId, state, at, list });
+        ON CONFLICT (table_id, row_id) DO UPDATE SET state = excluded.state`;
+    tx.prepare(text).run({ tableId, state, at, list });
+  }
+  if (state !== 'edited' && state !== 'sending') endHolds(tx, tableId);
 }
 
 /** The next id for a row that the origin does not know; never reused. */
