@@ -170,7 +170,9 @@ function mayAttach({ table }: TablePush): boolean {
 }
 
 function isAttaching({ table }: TablePush, { values }: Row): boolean {
-  return table.columns.some(({ type }, index) => uploadName(type, values[index] ?? null) !== null);
+  return table.columns.some(
+    ({ type, writable }, index) => writable && uploadName(type, values[index] ?? null) !== null,
+  );
 }
 
 /** Whether a new row can be looked up if its answer gets lost: by its match value, or by one that is made up. */
