@@ -67,7 +67,7 @@ function mayBeginNumber(text: string, from: number): boolean {
   let before = from - 1;
   if (text.charAt(before) === '-') before -= 1;
   while (before >= 0 && ' \n\r\t'.includes(text.charAt(before))) before -= 1;
-  return before < 0 || '[:,'.includes(text.charAt(before));
+  return '[:,'.includes(text.charAt(before)); // also at the beginning, where no character comes before
 }
 
 /** False for the NaN that means the place before the first and behind the last character. */
