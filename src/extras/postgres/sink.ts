@@ -23,7 +23,7 @@ import {
 import { readHead, readLastSeq, readTableChanges } from '../shared/confirmed-rows.ts';
 import type { CopyTarget } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
-import { chosenSources } from './table-selection.ts';
+import { chosenSources, keptOut } from './table-selection.ts';
 import type { SinkContext } from './context.ts';
 import { concernsServer, pgError } from './postgres-errors.ts';
 import {
@@ -364,16 +364,16 @@ export class SinkWriter {
       readHead(reader) > this.#seq ||
       tables.some(({ place }) => place.load?.isDone === true || (place.seq !== null && place.seq < this.#seq));
     if (!hasNews && !isDue) return;
-    const changed: readonly ChangedTable[] = this.#public.read(reader);
+    const out = keptOut(reader, settings);
+    const changed: readonly ChangedTable[] = this.#public.read(reader, out);
     const hasHistory = readLastSeq(reader) > this.#lastEntry;
     const isOfMoment = (readHeldMoment(reader)?.at ?? null) === this.#momentAt;
     if (!hasNews && changed.length === 0 && !hasHistory && isOfMoment) {
       this.#publicAtMs = clock.monotonicMs();
       return;
     }
-    let entry = this.#lastEntry;
     let momentAt: string | null = null;
-    const { to, sentRows } = await session.transact(async () => {
+    const { to, sentRows, lastEntry } = await session.transact(async () => {
       const made = await makeRound(sending, reader, {
         tables,
         epoch: this.#epoch,
@@ -384,8 +384,8 @@ export class SinkWriter {
       await this.#public.write(sending, changed, new Set());
       await writeMoment(session, this.#target, made.moment);
       momentAt = made.moment?.at ?? null;
-      const bounds = { after: this.#lastEntry, upTo: made.lastEntry };
-      if (hasHistory) entry = await sendHistory(session, this.#target, reader, bounds);
+      const bounds = { after: this.#lastEntry, upTo: made.lastEntry, out };
+      if (hasHistory) await sendHistory(session, this.#target, reader, bounds);
       this.#context.onStep?.('written');
       const place = requirePlace(this.#context);
       if (made.to !== place.sent) {
@@ -400,7 +400,7 @@ export class SinkWriter {
     this.#context.onStep?.('committed');
     this.#seq = to;
     this.#sentRows += sentRows;
-    this.#lastEntry = entry;
+    if (hasHistory) this.#lastEntry = lastEntry;
     this.#momentAt = momentAt;
     this.#public.settle(changed);
     this.#publicAtMs = clock.monotonicMs();

@@ -83,11 +83,12 @@ const PUBLIC: readonly PublicTable[] = [
 export class PublicTables {
   readonly #digests = new Map<string, string>();
 
-  read(from: Connection): readonly ChangedTable[] {
+  /** Those that differ from what was written, without lines of the tables that are kept out. */
+  read(from: Connection, out: ReadonlySet<string>): readonly ChangedTable[] {
     return PUBLIC.flatMap((table) => {
       const lines: string[] = [];
       const hash = createHash('sha256');
-      for (const line of linesOf(from, table)) {
+      for (const line of linesOf(from, table, out)) {
         hash.update(line);
         lines.push(line);
       }
@@ -138,10 +139,15 @@ export async function writeMoment(session: PgConnection, target: PgSchema, momen
   await session.query(text, [moment?.tables ?? [], moment?.at ?? null]);
 }
 
-function* linesOf(from: Connection, { name: view, columns, key }: PublicTable): Iterable<string> {
+function* linesOf(
+  from: Connection,
+  { name: view, columns, key }: PublicTable,
+  out: ReadonlySet<string>,
+): Iterable<string> {
   const names = Object.keys(columns);
   const types: readonly PgType[] = [...Object.values(columns), 'text'];
   for (const row of readView(from, view, names)) {
+    if (out.has(String(row[names.indexOf('table')]))) continue;
     const cells: Stored[] = [...row, JSON.stringify(key.map((name) => String(row[names.indexOf(name)] ?? '')))];
     yield copyLine(cells, types, () => undefined);
   }
@@ -198,34 +204,38 @@ export async function readLastEntry(session: PgConnection, target: PgSchema): Pr
   return Number(row?.['last']);
 }
 
-/** Sends the entries after one, up to another, and returns the last entry of the target. */
+/** Sends the entries after one, up to another, without those of the tables that are kept out. */
 export async function sendHistory(
   session: PgConnection,
   target: PgSchema,
   from: Connection,
-  { after, upTo }: { readonly after: number; readonly upTo: number },
-): Promise<number> {
+  { out, ...bounds }: { readonly after: number; readonly upTo: number; readonly out: ReadonlySet<string> },
+): Promise<void> {
   const definitions = Object.entries(COLUMNS).map(([name, [, type]]) => sql`${ident(name)} ${type}`);
   await session.query(sql`CREATE TABLE IF NOT EXISTS ${target.of('sync_history')} (${joinSql(definitions)})`);
-  const last = await copyEntries(session, target, from, { after, upTo, table: null });
-  for (const table of readForgotten(from, { after, upTo })) {
+  await copyEntries(session, target, from, { ...bounds, out, table: null });
+  for (const table of readForgotten(from, bounds)) {
     await session.query(sql`DELETE FROM ${target.of('sync_history')} WHERE "table" = $1`, [table]);
-    await copyEntries(session, target, from, { after: 0, upTo, table });
+    await copyEntries(session, target, from, { ...bounds, after: 0, out, table });
   }
-  return last;
 }
 
 async function copyEntries(
   session: PgConnection,
   target: PgSchema,
   from: Connection,
-  given: { readonly after: number; readonly upTo: number; readonly table: string | null },
-): Promise<number> {
+  given: {
+    readonly after: number;
+    readonly upTo: number;
+    readonly out: ReadonlySet<string>;
+    readonly table: string | null;
+  },
+): Promise<void> {
   let { after } = given;
   // Ends with the last entry.
   for (;;) {
     const rows = readHistory(from, NAMES, { ...given, after, limit: BLOCK });
-    if (rows.length === 0) return after;
+    if (rows.length === 0) return;
     const lines = rows.map((row) => copyLine(row.map(withoutNul), TYPES, () => undefined));
     await session.copy(sql`COPY ${target.of('sync_history')} (${joinSql(NAMES.map(ident))}) FROM STDIN`, [
       lines.join(''),

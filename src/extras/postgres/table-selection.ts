@@ -6,6 +6,7 @@ import { RowsyncError } from '../../base/errors.ts';
 import { someOf } from '../../base/text.ts';
 import { guessText, strayKeys } from '../../reconcile/option-bindings.ts';
 import { boundNameOf, readDescribed } from '../../replica/bookkeeping/described-tables.ts';
+import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { readSources, type SinkSource } from '../shared/confirmed-rows.ts';
 import type { SinkSettings } from './context.ts';
@@ -20,6 +21,12 @@ export function chosenSources(from: Connection, settings: SinkSettings): readonl
     });
   }
   return readSources(from).filter(({ table: { name } }) => isSent(settings, [name, boundNameOf(from, name)]));
+}
+
+/** The tables of which nothing is sent, also not in `sync_history`, by their names here. */
+export function keptOut(from: Connection, settings: SinkSettings): ReadonlySet<string> {
+  const out = readTables(from).filter(({ name }) => !isSent(settings, [name, boundNameOf(from, name)]));
+  return new Set(out.map(({ localName }) => localName));
 }
 
 /** Whether a table is sent, by its name and the one to which the configuration is bound: a key that is one of them comes before patterns. */

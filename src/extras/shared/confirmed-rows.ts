@@ -112,7 +112,7 @@ export function readForgotten(
   return queryTexts(from, text, [after, upTo]);
 }
 
-/** Entries of the history behind one, in order, of one table by its name here, or of all for null. */
+/** Entries of the history behind one, in order, of one table by its name here, or of all for null, without those of tables that are kept out. */
 export function readHistory(
   from: Connection,
   columns: readonly string[],
@@ -122,10 +122,12 @@ export function readHistory(
     readonly upTo: number;
     readonly limit: number;
     readonly table: string | null;
+    readonly out: ReadonlySet<string>;
   },
 ): readonly (readonly Stored[])[] {
-  const { after, upTo, limit, table } = given;
+  const { after, upTo, limit, table, out } = given;
   const text = sql`SELECT ${joinSql(columns.map(ident))} FROM sync_history
-      WHERE id > ? AND id <= ? AND (? IS NULL OR "table" = ?) ORDER BY id LIMIT ?`;
-  return queryRows(from, text, [after, upTo, table, table, limit]);
+      WHERE id > ? AND id <= ? AND (? IS NULL OR "table" = ?)
+        AND coalesce("table", '') NOT IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?`;
+  return queryRows(from, text, [after, upTo, table, table, JSON.stringify([...out]), limit]);
 }

@@ -478,6 +478,33 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     await writer.close();
   });
 
+  test('tells nothing of a table that is left out, neither its history nor its files nor its name', async () => {
+    const secret = { ...NOTE, name: 'Salary' };
+    await using fixture = await startFixture(
+      { tables: [NOTE, secret] },
+      { settings: { tableOptions: () => ({ sort: null, history: { keepDays: 10, bytesMax: 1e9 } }) } },
+    );
+    const address = await server.database();
+    const open = () => openWriter(fixture, address, { tables: tableRules({ '*': {}, Salary: false }) });
+    const writer = await open();
+    await fixture.pull();
+    await writer.work();
+    for (const name of ['Note', 'Salary']) fixture.sandbox.store.update(name, 1, { Title: `of ${name}` });
+    await fixture.pull();
+    await writer.work();
+    await writer.close();
+    const again = await open();
+    await again.work();
+
+    const told = `SELECT "table", count(*)::int FROM crm.sync_history WHERE kind = 'update' GROUP BY 1`;
+    expect(await server.rows(address, told)).toEqual([{ table: 'Note', count: 1 }]);
+    for (const name of ['sync_history', 'sync_status', 'sync_columns', 'sync_files']) {
+      const [found] = await server.rows(address, `SELECT count(*)::int FROM crm.${name} WHERE "table" = 'Salary'`);
+      expect(found).toEqual({ count: 0 });
+    }
+    await again.close();
+  });
+
   test('stops at once, whatever the server is busy with', async () => {
     await using fixture = await startFixture({ tables: [NOTE] });
     const address = await server.database();
