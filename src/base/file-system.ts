@@ -136,7 +136,7 @@ export function readBytesAt(path: string, at: number, count: number): Buffer {
   }
 }
 
-/** Reads a short text in a folder that others may write: a file, and no pipe, for which it would wait. @throws as the file system does, or EINVAL. */
+/** Reads a short text in a folder that others may write. It must be a file: a pipe would make it wait. @throws as the file system does, or EINVAL. */
 export function readShortText(path: string, bytesMax: number): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

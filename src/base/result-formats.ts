@@ -1,6 +1,6 @@
 /**
- * Query results as programs read them: JSON, JSON Lines, CSV, Markdown or fields between tabs, in chunks, so that a result of any length streams;
- * complete, and JSON and CSV exact.
+ * Query results as programs read them: JSON, JSON Lines, CSV, Markdown or fields between tabs. They are complete, JSON and CSV also exact, and come in
+ * chunks, so that a result of any length streams.
  */
 import { stringify as csvText } from 'csv-stringify/sync';
 import { printable, printableJson } from './text.ts';

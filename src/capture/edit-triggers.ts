@@ -97,8 +97,8 @@ function noteGivenId(table: TwoWayTable): Sql {
 const IS_GIVEN = sql`NEW._id <> -1 AND NEW._id IS given_id`;
 
 /**
- * A row that the statement gave no `_id` gets the next negative one, by an UPDATE, which judges and marks it. With the `_id` of a row that the base has,
- * an INSERT is an edit of that row, cell by cell: an UPDATE restores what the statement left out, and judges it.
+ * A row that the statement gave no `_id` gets the next negative one, by an UPDATE, which judges and marks it. An INSERT with
+ * the `_id` of a row that the base has is an edit of its cells. An UPDATE restores those that the statement left out, and judges it.
  */
 function insertedRow(table: TwoWayTable): readonly Sql[] {
   const [here, base] = [ident(table.localName), ident(baseName(table.id))];

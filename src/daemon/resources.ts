@@ -23,8 +23,8 @@ export interface Resources {
 }
 
 /**
- * Opens what a configuration names, then closes what another one had open and this one does not need.
- * @throws RowsyncError of the configuration or of the replica, with everything left as it was.
+ * Opens what a configuration names, then closes what only another one needed.
+ * @throws RowsyncError of the configuration or of the replica; everything is left as it was.
  */
 export async function openResources(
   config: Config,

@@ -1,7 +1,7 @@
 /**
  * The match column of a table, by whose values new rows are found at the origin. Which column may be it: it must be there, allow each value once, and
- * be writable by the calling user. How rows are looked up by its values: some can be compared exactly by a filter, within the length that the origin
- * accepts, others may be one and the same at the origin although they differ here. What becomes of a new row whose match value another row has. Pure.
+ * be writable by the calling user. How rows are looked up by its values: a filter compares some exactly, within the length that the origin
+ * accepts. Others may be one and the same at the origin although they differ here. What becomes of a new row whose match value another row has. Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { printable } from '../base/text.ts';

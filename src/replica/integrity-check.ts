@@ -46,12 +46,12 @@ function* checkTables(path: string): Generator<string, void> {
 
 const DAY_MS = 86_400_000;
 
-/** What a time may lose when it is set: a number of seconds is exact to a quarter of a microsecond, and some file systems to a whole one. */
+/** What a time may lose when it is set. A number of seconds is exact to a quarter of a microsecond, some file systems to a whole one. */
 const TIME_LOSS_MS = 0.002;
 
 /**
- * Whether a process of ours closed the file, nobody wrote to it since, and that was today: then there is no reason to look through it again, nor
- * to compare rows with their bases. After a crash or a power cut its log is still there. The lock file has the time at which the file was left.
+ * Whether a process of ours closed the file today, and no other wrote to it since. Then there is no reason to look through it again, nor to
+ * compare rows with their bases. After a crash or a power cut its log is still there. The lock file has the time at which the file was left.
  */
 export function isAsLeft(path: string, lockPath: string, nowMs: number): boolean {
   const [file, lock, log] = [path, lockPath, `${path}-wal`].map((name) => statSync(name, { throwIfNoEntry: false }));

@@ -142,7 +142,7 @@ const MARK_RESTORED = sql`
          json_object('knownUntil', (${KNOWN_UNTIL}), 'isOrdered', @isOrdered)
   FROM _rowsync_history`;
 
-/** The last time since a stamp that an older copy was put back; null for none, and once every table was read anew after a restore that a person ordered. */
+/** The last time since a stamp that an older copy was put back; null for none. After a restore by a person, null once every table was read anew. */
 export function readPutBack(from: Connection & { readonly path: string }, since: string): PutBack | null {
   if (readBeside(from.path)?.fileId === RESTORED) {
     const restoredAt = stampFromMs(statSync(besideOf(from.path)).mtimeMs);

@@ -77,8 +77,8 @@ export function isOwnTable(from: Connection, table: WrittenTable): boolean {
 }
 
 /**
- * Whether the file has a user table. Until its columns are known, only a table with none but ours, and with no row that we did not count, is taken for it:
- * any other one is a client's.
+ * Whether the file has a user table. Before its columns are known, it has none but ours, and no row that we did not count. Any other table of that name
+ * is a client's.
  */
 export function isMade(from: Connection, { id, localName }: WrittenTable): boolean {
   if (!hasTable(from, localName)) return false;

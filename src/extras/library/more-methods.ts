@@ -1,6 +1,6 @@
 /**
- * What the Records API has and rowsync itself does not use, for callers of the library: Select on a view, Updated, what Deleted says beside ids, and
- * rows by key (origin facts 1.1 and 1.3).
+ * What rowsync itself does not use of the Records API, for callers of the library (origin facts 1.1 and 1.3): Select on a view, Updated, and rows by key.
+ * Also what Deleted says beside ids.
  */
 import { methodPath, recordBatches, segment, selectPath, type Address } from '../../origin/address.ts';
 import type { Origin } from '../../origin/client.ts';

@@ -240,7 +240,7 @@ export interface SoughtTexts {
 }
 
 /**
- * What a condition asks for that compares one column with a text, or with one of many, as a push does for hundreds of rows at once; null for any other.
+ * What a condition asks for that compares one column with a text, or with one of many; null for any other. A push asks so for hundreds of rows.
  */
 export function soughtTexts(node: Node, scope: Scope): SoughtTexts | null {
   const isOr = node.kind === 'chain' && node.rest[0]?.operator === 'or';
