@@ -33,7 +33,7 @@ import { endMoment } from './changed-rows.ts';
  *    older_copy                creates: the file turned out to be an older copy, and its creates are still to be doubted · edits: its other
  *                              edits wait for a person. Null for no such copy
  *    pull_consent,
- *    push_consent              how many rows a person let a guard pass while a daemon was at work (consent.ts), null for none
+ *    push_consent              how many rows a person let a guard pass while a daemon was at work (confirmation.ts), null for none
  *    watermark                 the origin's stamp up to which changed rows are here (pull/follow.ts), null where none was asked for
  *    followed_at               when changed rows were last asked for
  *    large_tail                whether the rows that were changed last are more than a page
