@@ -70,12 +70,6 @@ export function readTakenNames(from: Connection): readonly string[] {
   return queryTexts(from, sql`SELECT name FROM sqlite_schema`);
 }
 
-/** Whether a user table was made here, and is not another one that a client put in its place. */
-export function isOwnTable(from: Connection, table: WrittenTable): boolean {
-  const names = new Set(readPhysicalColumns(from, table.localName));
-  return isMade(from, table) && names.has('_id') && names.has('_allow');
-}
-
 /**
  * Whether the file has a user table. Before its columns are known, it has none but ours, and no row that we did not count. Any other table of that name
  * is a client's.

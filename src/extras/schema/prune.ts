@@ -14,7 +14,7 @@ import { forgetDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { forgetDroppedFiles } from '../../replica/bookkeeping/files.ts';
 import { endHistory, keepNames, markHistory } from '../../replica/bookkeeping/history.ts';
 import { forgetTable, readTables, storeFacts } from '../../replica/bookkeeping/tables.ts';
-import type { Tx } from '../../replica/connection.ts';
+import type { Tx, WrittenTable } from '../../replica/connection.ts';
 import { queryNumbers } from '../../replica/query.ts';
 import { renameInKeptRows } from '../../replica/rows-as-json.ts';
 import { hasTable, schemaWatch } from '../../replica/schema-objects.ts';
@@ -24,7 +24,8 @@ import {
   dropColumn,
   emptyChangesView,
   forgetParts,
-  isOwnTable,
+  isMade,
+  readPhysicalColumns,
 } from '../../replica/user-tables.ts';
 
 /** Drops what the origin no longer describes; edits of a dropped table are kept in `sync_conflicts`. */
@@ -51,6 +52,12 @@ export function prune(opened: Tx, at: string): readonly string[] {
   for (const { id, localName } of readTables(tx)) if (hasTable(tx, localName)) ensureCapture(tx, id);
   ensureChangesView(tx);
   return dropped;
+}
+
+/** Whether a user table was made here, and is not another one that a client put in its place. */
+function isOwnTable(tx: Tx, table: WrittenTable): boolean {
+  const names = new Set(readPhysicalColumns(tx, table.localName));
+  return isMade(tx, table) && names.has('_id') && names.has('_allow');
 }
 
 /** Takes writable columns that vanished as gone. */
