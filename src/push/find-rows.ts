@@ -14,7 +14,6 @@ import { readTable } from '../replica/bookkeeping/tables.ts';
 import { TOP_MAX } from '../wire/request-paths.ts';
 import type { ColumnType, Row, UnreadableRow, UserDescriptor, Value } from '../wire/schema.ts';
 import { type PushContext, type TablePush, step, type IdBlock } from './context.ts';
-import type { ChangeKind } from '../reconcile/push-plan.ts';
 import { isSameValue } from '../reconcile/merge.ts';
 import { filterOfValue, filterRoom, isSameAtOrigin, joinClauses } from '../reconcile/match-column.ts';
 import { uploadName } from '../reconcile/files.ts';
@@ -127,9 +126,7 @@ async function selectClauses(
 }
 
 /** Edited rows of one kind, in the order in which they leave, and what the origin has of them. */
-export interface FoundBlock {
-  readonly kind: ChangeKind;
-  readonly ids: readonly number[];
+export interface FoundBlock extends IdBlock {
   readonly found: FoundRows;
   /** The match values of inserts that were looked up, by the insert's id here, and what has them. */
   readonly asked: ReadonlyMap<number, { readonly value: Value; readonly holder: Holder | undefined }>;
