@@ -3,6 +3,7 @@
  * are answered with 5xx or with nothing in time, as by an origin in trouble. One small question tells the two apart, and is asked
  * only while other tables wait for their turn.
  */
+import { runAll } from '../base/concurrency.ts';
 import type { ErrorCode, RowsyncError } from '../base/errors.ts';
 import type { Origin } from './client.ts';
 
@@ -26,47 +27,35 @@ export function concernsAllTables({ kind, code }: RowsyncError): boolean {
 /** Errors of one table, whatever their kind. */
 const OF_ONE_TABLE: ReadonlySet<ErrorCode> = new Set(['push.forbidden', 'push.unanswered']);
 
-/** Adds up how the tables of one run fared. */
-export class Outage {
-  readonly #origin: Pick<Origin, 'user'>;
-  readonly #signal: AbortSignal | undefined;
-  #finishedCount = 0;
-  #failedCount = 0;
-
-  constructor({
-    origin,
-    signal,
-  }: {
-    readonly origin: Pick<Origin, 'user'>;
-    readonly signal?: AbortSignal | undefined;
-  }) {
-    this.#origin = origin;
-    this.#signal = signal;
-  }
-
-  /** Notes a table that was worked on to its end. */
-  noteFinished(): void {
-    this.#finishedCount += 1;
-  }
-
-  /** Whether no further table can succeed after this error of one, while so many others wait for their turn. */
-  async isOfAll(error: RowsyncError, leftCount: number): Promise<boolean> {
+/** Works on the tables of a run side by side, and tells each what stops the run: the first error after which no further table can succeed. Returns that. */
+export async function workOnTables<T>(
+  { origin, signal }: { readonly origin: Pick<Origin, 'user'>; readonly signal?: AbortSignal | undefined },
+  { tables, concurrency }: { readonly tables: readonly T[]; readonly concurrency: number },
+  work: (table: T, stop: RowsyncError | null) => Promise<RowsyncError | null>,
+): Promise<RowsyncError | null> {
+  let stop: RowsyncError | null = null;
+  let leftCount = tables.length;
+  let [finishedCount, failedCount] = [0, 0];
+  const saysWhoCalls = (): Promise<boolean> =>
+    origin.user({ signal }).then(
+      () => true,
+      () => false,
+    );
+  const isOfAll = async (error: RowsyncError): Promise<boolean> => {
     if (OF_ONE_TABLE.has(error.code)) return false;
     if (mayBeOfOneTable(error)) {
       if (leftCount === 0) return false;
-      this.#failedCount += 1;
-      return (this.#finishedCount === 0 && this.#failedCount >= FAILED_TABLES_MAX) || !(await this.#saysWhoCalls());
+      failedCount += 1;
+      return (finishedCount === 0 && failedCount >= FAILED_TABLES_MAX) || !(await saysWhoCalls());
     }
     // Credentials that are still accepted lack a right to this table alone.
-    return error.kind === 'auth' ? !(await this.#saysWhoCalls()) : concernsAllTables(error);
-  }
-
-  async #saysWhoCalls(): Promise<boolean> {
-    try {
-      await this.#origin.user({ signal: this.#signal });
-      return true;
-    } catch {
-      return false;
-    }
-  }
+    return error.kind === 'auth' ? !(await saysWhoCalls()) : concernsAllTables(error);
+  };
+  await runAll(tables, concurrency, async (table) => {
+    leftCount -= 1;
+    const error = await work(table, stop);
+    if (error === null) finishedCount += 1;
+    else if (stop === null && (await isOfAll(error))) stop ??= error;
+  });
+  return stop;
 }

@@ -31,9 +31,9 @@ import { storeProblem, storePushProblem } from '../replica/bookkeeping/table-err
 import { etagFor, keptEtag } from '../wire/headers.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PullContext, PullOptions } from './context.ts';
-import { Outage } from '../origin/outage.ts';
+import { workOnTables } from '../origin/outage.ts';
 import type { Counters } from '../origin/requests.ts';
-import { once, runAll } from '../base/concurrency.ts';
+import { once } from '../base/concurrency.ts';
 import { bindOptions } from './option-bindings.ts';
 import { placeTables, refreshChangesView } from './place-tables.ts';
 import type { PullReport, TablePullReport } from './report.ts';
@@ -168,23 +168,19 @@ async function pullTables(
       ? expected.reduce((sum, { rowCount }) => sum + rowCount, 0)
       : 0,
   });
-  let stop: RowsyncError | null = null;
-  let leftCount = inOrder.length;
   const unbegun: number[] = [];
-  const outage = new Outage(context);
-  await runAll(inOrder, context.settings.concurrency, async (table) => {
-    leftCount -= 1;
-    if (stop !== null) unbegun.push(table.id);
+  const { concurrency } = context.settings;
+  const stop = await workOnTables(context, { tables: inOrder, concurrency }, async (table, stopped) => {
+    if (stopped !== null) unbegun.push(table.id);
     const report = await pullTable(context, table, {
       ...options,
       follow: known !== null && options.follow,
-      stop,
+      stop: stopped,
       waits: bound.waiting.get(table.id) ?? null,
       askDatabase,
     });
-    if (report.error === null) outage.noteFinished();
-    else if (stop === null && (await outage.isOfAll(report.error, leftCount))) stop ??= report.error;
     reports.push(report);
+    return report.error;
   });
   if (stop !== null) await noteProblem(context, unbegun, stop);
   await refreshChangesView(context);

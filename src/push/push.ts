@@ -6,11 +6,11 @@
 import { must } from '../base/assert.ts';
 import { RowsyncError, usageError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { once, runAll } from '../base/concurrency.ts';
+import { once } from '../base/concurrency.ts';
 import type { LogFacts } from '../base/log.ts';
 import { applyEvent } from '../capture/writer/apply-outcome.ts';
 import { MIRROR_HINT, readTwoWayTables, type TwoWayTable } from '../capture/two-way-table.ts';
-import { concernsAllTables, Outage } from '../origin/outage.ts';
+import { concernsAllTables, workOnTables } from '../origin/outage.ts';
 import { guessText } from '../reconcile/option-bindings.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readDropped } from '../replica/stored-errors.ts';
@@ -164,20 +164,14 @@ async function pushTables(
   { confirm, tallies }: TablesOrder,
 ): Promise<RowsyncError | null> {
   const caller = once(() => identify(context));
-  let stop: RowsyncError | null = null;
-  let leftCount = chosen.length;
-  const outage = new Outage(context);
-  await runAll(chosen, context.settings.concurrency, async (table) => {
+  const { concurrency } = context.settings;
+  return workOnTables(context, { tables: chosen, concurrency }, async (table, stop) => {
     // The first table is described meanwhile. With all of them, an origin that is down would be asked many times.
     if (table !== chosen[0]) await caller();
-    leftCount -= 1;
     const tally = must(tallies.get(table.id), 'each table has one');
     await pushOneTable(context, table, { confirm, caller, options: optionsOf(context, table), stop, tally });
-    const error = tally.report?.error ?? null;
-    if (error === null) outage.noteFinished();
-    else if (stop === null && (await outage.isOfAll(error, leftCount))) stop ??= error;
+    return tally.report?.error ?? null;
   });
-  return stop;
 }
 
 /** Names here of the tables that are pushed, narrowed to the given names if there are any; other names are left out. */
