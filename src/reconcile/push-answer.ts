@@ -5,6 +5,7 @@
  *
  * Sources: specification 2.6, 4.6, 4.7 and 7; origin facts 4.1 and 4.2. Pure.
  */
+import type { Refusal } from '../base/errors.ts';
 import type { StatusDescriptor } from '../wire/writes.ts';
 import type { ChangeKind, SentCell } from './push-plan.ts';
 import type { RowAnswer } from './row-state.ts';
@@ -139,12 +140,7 @@ export type BatchVerdict =
  * Judges a 4xx for a whole batch of rows. Codes 1000 to 1999 are about the credentials (origin facts 4.2). A refusal without words is not the
  * origin's, unless it is about size: parking rows because of a proxy would park them all.
  */
-export function judgeRefusal(refusal: {
-  readonly status: number;
-  readonly code: number | null;
-  readonly words: string;
-}): BatchVerdict {
-  const { status, code, words } = refusal;
+export function judgeRefusal({ status, code, words }: Pick<Refusal, 'status' | 'code' | 'words'>): BatchVerdict {
   if (status === 401 || (status === 403 && code !== null && code >= 1000 && code <= 1999)) return 'stop';
   if (code === null && words === '' && !SIZE_STATUSES.has(status)) {
     return status >= 400 && status < 500 && !NEVER_OF_A_ROW.has(status) ? 'ask' : 'stop';
