@@ -27,16 +27,27 @@ export function ensureCapture(tx: Tx, tableId: number, table = findTwoWayTable(t
   return ensureTriggers(tx, tableId, wantedTriggers(tx, tableId, table));
 }
 
-/** Whether a trigger is missing or was changed, so that edits may have been missed. Called before the table's shape or mode is changed. */
+/** Whether a trigger is missing or was changed, so that edits may have been missed. */
 export function isTampered(from: Connection, tableId: number, table = findTwoWayTable(from, tableId)): boolean {
   return !hasTriggers(from, tableId, wantedTriggers(from, tableId, table));
 }
 
-/** Another client may have changed rows: edits of a two-way table are found by comparison, those of a mirror are undone. */
-export function noteOpenness(tx: Tx, target: WrittenTable, at: string): void {
-  if (readTable(tx, target.id).push !== 'on') return distrustRows(tx, target);
-  storeFacts(tx, target.id, { compare_due: 1 });
-  retryRefused(tx, target.id, at);
+/**
+ * Where triggers were tampered with, another client may have changed rows: edits of a two-way table are found by comparison, those of a mirror are
+ * undone. Called before the table's shape, name or mode is changed: that makes its triggers again, which would hide it. Returns whether it was so.
+ */
+export function noteTampering(
+  tx: Tx,
+  target: WrittenTable,
+  at: string,
+  table = findTwoWayTable(tx, target.id),
+): boolean {
+  if (!isTampered(tx, target.id, table)) return false;
+  if (readTable(tx, target.id).push === 'on') {
+    storeFacts(tx, target.id, { compare_due: 1 });
+    retryRefused(tx, target.id, at);
+  } else distrustRows(tx, target);
+  return true;
 }
 
 function wantedTriggers(from: Connection, tableId: number, table: TwoWayTable | null): readonly Trigger[] {

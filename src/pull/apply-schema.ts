@@ -15,7 +15,7 @@ import { missingColumns, planSchema, type SchemaAction } from '../reconcile/sche
 import { planSelection } from '../reconcile/column-selection.ts';
 import { isSameShape } from '../reconcile/renamed-columns.ts';
 import { captureChanges, readAllChanges, markBatchesInDoubt } from '../capture/find-edits.ts';
-import { ensureCapture, isTampered, noteOpenness, discardChanges, switchMode } from '../capture/sync-mode.ts';
+import { ensureCapture, noteTampering, discardChanges, switchMode } from '../capture/sync-mode.ts';
 import { carryOutRequests, refuseRequests } from '../capture/resolve-conflict.ts';
 import { findTwoWayTable, missingColumnsError, type TwoWayColumn, type TwoWayTable } from '../capture/two-way-table.ts';
 import { ensureChangesView } from '../capture/changes-view.ts';
@@ -87,7 +87,6 @@ export async function applySchema(
     // Rows of a table that is already two-way are still read; a table that becomes two-way does not begin.
     if (match.problem !== null && before === null) throw match.problem;
     settleEditing(tx, before, { id: descriptor.id, matchColumn: match.column, allowsAdd, at });
-    if (shaped.wasTampered) noteOpenness(tx, shaped.target, at);
     requireShape(tx, shaped.target);
     requireHarmlessTriggers(tx, shaped.target);
     configureHistory(tx, descriptor.id, { isWanted: (options.history ?? null) !== null, at });
@@ -246,8 +245,8 @@ function shapeTable(
     readonly columnNaming: Naming;
   },
 ) {
-  const wasTampered = isTampered(tx, descriptor.id, options.twoWay);
   const table = readTable(tx, descriptor.id);
+  const wasTampered = noteTampering(tx, table, options.at, options.twoWay);
   const known = readColumns(tx, descriptor.id);
   schemaWatch(tx)?.free(tx, table.localName, newNames(options.columnNaming, known, descriptor.columns));
   const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldIdent));
@@ -301,8 +300,6 @@ function shapeTable(
     live,
     changed: wasTampered || shapeChanged,
     isNew: known.length === 0,
-    // Its guards were missing or changed, so another client may have changed its rows.
-    wasTampered,
   };
 }
 

@@ -9,7 +9,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { sql } from '../base/sql.ts';
 import { plural, printable, shellWord } from '../base/text.ts';
 import { readAllChanges } from '../capture/find-edits.ts';
-import { ensureCapture, isTampered, noteOpenness } from '../capture/sync-mode.ts';
+import { ensureCapture, noteTampering } from '../capture/sync-mode.ts';
 import { findTwoWayTable } from '../capture/two-way-table.ts';
 import { ensureChangesView } from '../capture/changes-view.ts';
 import { forgetColumn } from '../history/prune.ts';
@@ -118,7 +118,7 @@ async function removeColumns(
   replica.prepare(sql`PRAGMA secure_delete = ON`).get();
   const contents = await replica.writeDurably(`Removing columns of ${record.localName}`, (tx) => {
     const { id } = record;
-    const wasTampered = hasTable(tx, record.localName) && isTampered(tx, id);
+    if (hasTable(tx, record.localName)) noteTampering(tx, record, at);
     const onChanged = schemaWatch(tx)?.change(tx);
     const named = overtaken.flatMap((column) => {
       const hashes = forgetColumn(tx, id, column, at);
@@ -130,7 +130,6 @@ async function removeColumns(
     forgetEtags(tx, id);
     touchTable(tx, id);
     retryRefused(tx, id, at);
-    if (wasTampered) noteOpenness(tx, record, at);
     if (hasTable(tx, record.localName)) ensureCapture(tx, id);
     ensureChangesView(tx);
     return named;

@@ -6,7 +6,7 @@ import { foldIdent } from '../base/sql.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { ensureChangesView, hasChangesView } from '../capture/changes-view.ts';
 import { markBatchesInDoubt } from '../capture/find-edits.ts';
-import { ensureCapture, isTampered, noteOpenness } from '../capture/sync-mode.ts';
+import { ensureCapture, noteTampering } from '../capture/sync-mode.ts';
 import { findTwoWayTable } from '../capture/two-way-table.ts';
 import { applyOutcome, readRowFacts } from '../capture/writer/apply-outcome.ts';
 import { isNameOf, newNames, planTableNames, type NameRules } from '../reconcile/naming.ts';
@@ -15,7 +15,7 @@ import { readNameStyle } from '../replica/bookkeeping/identity.ts';
 import { readWaitingDeletes } from '../replica/bookkeeping/refusals.ts';
 import { countUnsent } from '../replica/bookkeeping/row-states.ts';
 import { storeSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
-import { findTable, readTable, readTables, storeFacts, type TableRecord } from '../replica/bookkeeping/tables.ts';
+import { findTable, readTable, readTables, storeFacts } from '../replica/bookkeeping/tables.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { hasTable, isNamed, schemaWatch } from '../replica/schema-objects.ts';
 import {
@@ -42,10 +42,8 @@ interface Placing {
   readonly names: NameRules;
 }
 
-interface Move {
-  readonly table: TableRecord;
-  readonly to: string;
-}
+/** A table that is called otherwise from now on. */
+type Move = Parameters<typeof renameTables>[1][number];
 
 /** Places all tables before any is described: they are pulled in parallel, and the order of answers must not decide. */
 export async function placeTables(context: PullContext, tables: readonly TableSummary[]): Promise<void> {
@@ -103,8 +101,9 @@ function namesOf(from: Connection, tables: readonly TableSummary[], placing: Pla
 /** Tables that another name is due, be it to make room for one that the origin still shows. */
 function movesOf(from: Connection, names: ReadonlyMap<number, string>): readonly Move[] {
   return readTables(from).flatMap((table) => {
-    const to = names.get(table.id) ?? table.localName;
-    return to === table.localName ? [] : [{ table, to }];
+    const { id, localName: name } = table;
+    const to = names.get(id) ?? name;
+    return to === name ? [] : [{ id, from: name, to, isMade: isMade(from, table) }];
   });
 }
 
@@ -123,22 +122,14 @@ function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing): re
   const names = namesOf(tx, tables, placing);
   const moves = movesOf(tx, names);
   const onChanged = moves.length > 0 ? watch?.change(tx) : undefined;
-  // Checked first: triggers are made again under another name, which would hide that one was missing.
-  const tampered = moves.filter(({ table }) => isMade(tx, table) && isTampered(tx, table.id));
-  const renames = moves.map(({ table, to }) => ({
-    id: table.id,
-    from: table.localName,
-    to,
-    isMade: isMade(tx, table),
-  }));
+  for (const { id, from, isMade: isHere } of moves) if (isHere) noteTampering(tx, { id, localName: from }, at);
   const describedIds = new Set(tables.map(({ id }) => id));
-  renameTables(tx, renames, { makesRoom: moves.some(({ table }) => !describedIds.has(table.id)) });
-  for (const { table, to } of tampered) noteOpenness(tx, { id: table.id, localName: to }, at);
+  renameTables(tx, moves, { makesRoom: moves.some(({ id }) => !describedIds.has(id)) });
   const created = tables
     .toSorted((a, b) => a.id - b.id)
     .flatMap((table) => (placeTable(tx, table, names.get(table.id) ?? table.recordName, at) ? [table.id] : []));
   onChanged?.();
-  return [...new Set([...renames.flatMap((one) => (one.isMade ? one.id : [])), ...created])];
+  return [...new Set([...moves.flatMap((move) => (move.isMade ? move.id : [])), ...created])];
 }
 
 /** Notes a new table, makes one again that was dropped here, or finds it in place, under the name that it has now. Returns whether it was made. */

@@ -5,7 +5,7 @@
 import { anyOf, ident, isOther, sql } from '../../base/sql.ts';
 import { ensureChangesView } from '../../capture/changes-view.ts';
 import { decideEach } from '../../capture/find-edits.ts';
-import { endCapture, ensureCapture, isTampered, noteOpenness } from '../../capture/sync-mode.ts';
+import { endCapture, ensureCapture, noteTampering } from '../../capture/sync-mode.ts';
 import { findTwoWayTable, type TwoWayTable } from '../../capture/two-way-table.ts';
 import { retryRefused } from '../../capture/writer/apply-outcome.ts';
 import { decideColumnsLost } from '../../reconcile/row-outcome.ts';
@@ -42,11 +42,8 @@ export function prune(opened: Tx, at: string): readonly string[] {
     const pruned = readColumns(tx, id).filter(({ state }) => state !== 'live');
     renameInKeptRows(tx, id, new Map(pruned.map(({ localName }) => [localName, `${localName} (pruned)`])));
   }
-  // Checked first: the triggers are made again below, which would hide that one was missing.
-  for (const table of readTables(tx)) {
-    if (table.state !== 'gone' && hasTable(tx, table.localName) && isTampered(tx, table.id))
-      noteOpenness(tx, table, at);
-  }
+  for (const table of readTables(tx))
+    if (table.state !== 'gone' && hasTable(tx, table.localName)) noteTampering(tx, table, at);
   const dropped = dropParts(tx, at);
   forgetDroppedFiles(tx);
   for (const { id, localName } of readTables(tx)) if (hasTable(tx, localName)) ensureCapture(tx, id);

@@ -185,9 +185,9 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     without: 'Nothing follows from the find that a trigger of ours was missing.',
     edits: [
       {
-        file: 'pull/apply-schema.ts',
-        find: 'if (shaped.wasTampered) noteOpenness(tx, shaped.target, at);',
-        replace: '',
+        file: 'capture/sync-mode.ts',
+        find: 'if (!isTampered(tx, target.id, table)) return false;',
+        replace: "if (at !== '') return isTampered(tx, target.id, table);",
       },
     ],
   },
