@@ -5,7 +5,6 @@ import { joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import { PASSING } from '../../reconcile/account/findings.ts';
 import type { LinkedExtra } from '../shared/linked-extra.ts';
 import { workBeside } from '../shared/work-beside.ts';
-import { openReader } from '../../replica/reader.ts';
 
 declare module '../../reconcile/account/facts.ts' {
   interface ExtraProblems {
@@ -67,8 +66,11 @@ export const POSTGRES: LinkedExtra = {
       );
   },
   status: async ({ replica }) => {
-    const { readSinkStatus } = await import('../shared/sinks.ts');
-    const { sinkLines } = await import('../shared/sink-text.ts');
+    const [{ openReader }, { readSinkStatus }, { sinkLines }] = await Promise.all([
+      import('../../replica/reader.ts'),
+      import('../shared/sinks.ts'),
+      import('../shared/sink-text.ts'),
+    ]);
     using reader = openReader(replica.path);
     const sinks = readSinkStatus(reader);
     return { lines: sinks.flatMap(sinkLines), json: { sinks } };
