@@ -49,27 +49,22 @@ export function spreadBackoffMs(backoff: Backoff, failureCount: number, random: 
   return Math.round(backoffMs(backoff, failureCount) * (0.75 + random / 4));
 }
 
-/** How often and how long a failed request is tried again. */
-export interface RetryPolicy {
-  /** Attempts of one request, the first included. */
-  readonly attemptsMax: number;
-  /** The longest wait before the second attempt; doubles with each further one. */
-  readonly baseWaitMs: number;
-  /** The longest wait that we choose ourselves. */
-  readonly waitMsMax: number;
-  /** From the first attempt's start; no attempt starts after it. */
-  readonly totalMs: number;
-}
-
-/** Requests, and downloads of files. */
-export const REQUEST_RETRIES: RetryPolicy = {
-  // Waits of up to 0.5, 1, 2, 4 and 8 seconds: outlasts a restart of the origin, yet a wrong port is reported soon.
+/** How often and how long a failed request, or a download of a file, is tried again. */
+export const REQUEST_RETRIES = {
+  /**
+   * Attempts of one request, the first included. Waits of up to 0.5, 1, 2, 4 and 8 seconds: outlasts a restart of the origin, yet a wrong port is
+   * reported soon.
+   */
   attemptsMax: 6,
+  /** The longest wait before the second attempt; doubles with each further one. */
   baseWaitMs: 500,
+  /** The longest wait that we choose ourselves. */
   waitMsMax: 30_000,
-  // Shorter than the time between two scheduled cycles.
+  /** From the first attempt's start; no attempt starts after it. Shorter than the time between two scheduled cycles. */
   totalMs: 5 * MINUTE_MS,
 };
+
+export type RetryPolicy = Readonly<typeof REQUEST_RETRIES>;
 
 /** The longest Retry-After taken at its word; an origin that asks for more most likely has its clock or unit wrong, and holds up that request alone. */
 export const RETRY_AFTER_MS_MAX = HOUR_MS;

@@ -6,40 +6,29 @@
 import { SaxesParser } from 'saxes';
 import { WireFault } from './fault.ts';
 
-/** The bounds of one document. */
-export interface XmlLimits {
-  readonly charactersMax: number;
-  /** Elements and attributes in the document. */
-  readonly nodesMax: number;
-  /** Levels of nesting. */
-  readonly depthMax: number;
-  /** Entity and character references in the document. */
-  readonly referencesMax: number;
-  /** Characters of the text of one element. */
-  readonly textCharactersMax: number;
-  /** Characters of one tag with its attributes. */
-  readonly tagCharactersMax: number;
-  /** Characters of a section, a comment, an instruction, or of what is outside of the root: the parser takes a hundred bytes for some of them. */
-  readonly markupCharactersMax: number;
-  /** The parser gets so many characters at once; its progress is looked at in between. A slice of a text costs it more at each character. */
-  readonly pieceCharacters: number;
-}
-
 /**
- * A page of 500 rows with 2,000 columns; a usual one is one piece. The deepest document of the specification has 6 levels. A tag holds one column name,
- * every character escaped, or the attributes of a row. Time grows with the length alone: the worst document within these bounds
+ * The bounds of one document: a page of 500 rows with 2,000 columns. Time grows with the length alone: the worst document within these bounds
  * takes a few seconds.
  */
-export const XML_LIMITS: XmlLimits = {
+export const XML_LIMITS = {
   charactersMax: 32 * 1024 * 1024,
+  /** Elements and attributes in the document. */
   nodesMax: 1_000_000,
+  /** Levels of nesting; the deepest document of the specification has 6. */
   depthMax: 16,
+  /** Entity and character references in the document. */
   referencesMax: 1_000_000,
+  /** Characters of the text of one element. */
   textCharactersMax: 8 * 1024 * 1024,
+  /** Characters of one tag with its attributes: one column name, every character escaped, or the attributes of a row. */
   tagCharactersMax: 16_384,
+  /** Characters of a section, a comment, an instruction, or of what is outside of the root: the parser takes a hundred bytes for some of them. */
   markupCharactersMax: 1024 * 1024,
+  /** The parser gets so many at once, and a usual page whole; its progress is looked at in between. A slice of a text costs it more at each character. */
   pieceCharacters: 512 * 1024,
 };
+
+type XmlLimits = Readonly<typeof XML_LIMITS>;
 
 /** One attribute; its name is as written, prefix included. */
 export interface XmlAttribute {
