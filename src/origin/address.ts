@@ -9,10 +9,8 @@ import {
   pathSegment,
   QUERY_BYTES_MAX,
   encodeText,
-  queryFromPairs,
   retrieveQuery,
   selectQuery,
-  type QueryPair,
   type SelectParameters,
 } from '../wire/request-paths.ts';
 
@@ -25,12 +23,6 @@ export interface Address {
   /** Of a table: the filter that goes with every request that lists or counts its rows. Left out or null for all rows. */
   readonly rows?: string | null | undefined;
 }
-
-/** One row, by its internal id or the value of its key column. */
-export type RecordAddress = { readonly id: number } | { readonly key: string };
-
-/** Which version of a file: the latest without a revision. */
-export type FileVersion = { readonly revision: number } | { readonly guid: string };
 
 /** The checked address of one database. */
 export interface OriginAddress {
@@ -94,36 +86,7 @@ function withRows({ rows = null }: Address, query: SelectParameters): SelectPara
   return { ...query, filter: query.filter === undefined ? rows : `(${rows}) and (${query.filter})` };
 }
 
-/** Attachments, the list of revisions. */
-export function attachmentsPath(
-  extension: Extension,
-  { table, column, record }: { readonly table: Address; readonly column: Address; readonly record: RecordAddress },
-  revisions: number | undefined,
-): string {
-  const query = queryFromPairs([recordPair(record), ['revisions', revisions]]);
-  return withQuery(`/${segment(table)}/${segment(column)}/attachments.${extension}`, query);
-}
-
-/** Attachment, one file. */
-export function attachmentPath(file: {
-  readonly table: Address;
-  readonly column: Address;
-  readonly record?: RecordAddress | undefined;
-  readonly version?: FileVersion | undefined;
-}): string {
-  const { table, column, record, version } = file;
-  const path = `/${segment(table)}/${segment(column)}/attachment`;
-  const pairs = record === undefined ? [] : [recordPair(record)];
-  if (version === undefined) return withQuery(path, queryFromPairs(pairs));
-  if ('revision' in version) return withQuery(path, queryFromPairs([...pairs, ['revision', version.revision]]));
-  return withQuery(`${path}/${pathSegment(version.guid)}`, queryFromPairs(pairs));
-}
-
-function recordPair(record: RecordAddress): QueryPair {
-  return 'id' in record ? ['id', record.id] : ['key', record.key];
-}
-
-function withQuery(path: string, query: string): string {
+export function withQuery(path: string, query: string): string {
   return query === '' ? path : `${path}?${query}`;
 }
 

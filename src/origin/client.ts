@@ -12,11 +12,11 @@ import { mediaType } from '../wire/headers.ts';
 import { maskKeyDigest } from '../wire/mask.ts';
 import type { SelectParameters } from '../wire/request-paths.ts';
 import type { DatabaseDescriptor, TableDescriptor, UserDescriptor } from '../wire/schema.ts';
-import { attachmentsPath, describePath, recordBatches, originAddress, selectPath, type Address } from './address.ts';
+import { describePath, recordBatches, originAddress, selectPath, type Address } from './address.ts';
 import { changeMethods, type ChangeMethods } from './changes.ts';
 import { proxySecrets, type ProxySettings } from './proxy.ts';
 import { authorizationOf, secretsOf, type Credentials } from './credentials.ts';
-import { fileMethods, type AttachmentsRequest, type FileMethods } from './files.ts';
+import { attachmentsPath, fileMethods, type AttachmentsRequest, type FileMethods } from './files.ts';
 import { ORIGIN_LIMITS, type OriginLimits } from './limits.ts';
 import { Requests, type Call, type Counters, type ReadMethod, type ReadOptions } from './requests.ts';
 import type { Answer, Etag } from './answers.ts';
@@ -125,7 +125,7 @@ export function openOrigin(
     ...fileMethods(requests, format),
     selectUrl: (table, query) => url + root + selectPath(format.extension, table, query),
     describeUrl: (table) => url + root + describePath(format.extension, table),
-    attachmentsUrl: (request) => url + root + attachmentsPath(format.extension, request, request.revisions),
+    attachmentsUrl: (request) => url + root + attachmentsPath(format.extension, request),
     idBatches: (ids, names = [], countMax) => recordBatches('id', names, ids, countMax),
     run: (call, options = {}) => requests.run(call, options),
     requestsLeave: () => requests.requestsLeave(),

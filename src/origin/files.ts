@@ -4,10 +4,17 @@
  * bounded. It is never in memory whole. File names are text, never a path.
  */
 import type { AttachmentInfo } from '../wire/schema.ts';
-import type { WireFormat } from '../wire/format.ts';
-import { attachmentPath, attachmentsPath, type Address, type FileVersion, type RecordAddress } from './address.ts';
+import type { Extension, WireFormat } from '../wire/format.ts';
+import { pathSegment, queryFromPairs, type QueryPair } from '../wire/request-paths.ts';
+import { segment, withQuery, type Address } from './address.ts';
 import type { FileHeaders } from './answers.ts';
 import type { FileReceiver, FileTarget, ReadMethod, Requests } from './requests.ts';
+
+/** One row, by its internal id or the value of its key column. */
+export type RecordAddress = { readonly id: number } | { readonly key: string };
+
+/** Which version of a file: the latest without a revision. */
+export type FileVersion = { readonly revision: number } | { readonly guid: string };
 
 /** What `attachments` takes. */
 export interface AttachmentsRequest {
@@ -49,8 +56,8 @@ export function fileMethods(requests: Requests, format: WireFormat): FileMethods
   const target = (request: AttachmentRequest) =>
     ({ method: 'attachment', table: request.table.name, path: attachmentPath(request) }) as const;
   return {
-    attachments: ({ revisions, ...request }, options = {}) => {
-      const path = attachmentsPath(format.extension, request, revisions);
+    attachments: (request, options = {}) => {
+      const path = attachmentsPath(format.extension, request);
       const read = format.readAttachments;
       return requests.run({ method: 'attachments', table: request.table.name, path, read }, options);
     },
@@ -58,4 +65,25 @@ export function fileMethods(requests: Requests, format: WireFormat): FileMethods
       requests.file(target(request), { receive, restart }, options),
     attachmentHeaders: (request, options = {}) => requests.file(target(request), null, options),
   };
+}
+
+/** The path of the list of revisions. */
+export function attachmentsPath(
+  extension: Extension,
+  { table, column, record, revisions }: AttachmentsRequest,
+): string {
+  const query = queryFromPairs([recordPair(record), ['revisions', revisions]]);
+  return withQuery(`/${segment(table)}/${segment(column)}/attachments.${extension}`, query);
+}
+
+function attachmentPath({ table, column, record, version }: AttachmentRequest): string {
+  const { revision, guid } = { revision: undefined, guid: undefined, ...version };
+  const place = guid === undefined ? '' : `/${pathSegment(guid)}`;
+  const pairs = record === undefined ? [] : [recordPair(record)];
+  const query = queryFromPairs([...pairs, ['revision', revision]]);
+  return withQuery(`/${segment(table)}/${segment(column)}/attachment${place}`, query);
+}
+
+function recordPair(record: RecordAddress): QueryPair {
+  return 'id' in record ? ['id', record.id] : ['key', record.key];
 }

@@ -79,7 +79,7 @@ export {
 export type { OutgoingFile } from '../../wire/write-body.ts';
 export type { OutgoingBytes, StreamedBytes } from '../../wire/write-body.ts';
 export type { OutgoingCell, OutgoingRow, StatusDescriptor } from '../../wire/writes.ts';
-export type { Address, FileVersion, RecordAddress } from '../../origin/address.ts';
+export type { Address } from '../../origin/address.ts';
 export type { Answer, Etag, FileHeaders } from '../../origin/answers.ts';
 export type { ChangeMethods, ChangeOptions, CreateRequest, DeleteRequest, MatchRequest } from '../../origin/changes.ts';
 export type { LibraryOrigin as Origin };
@@ -105,7 +105,14 @@ export type {
 } from './named-rows.ts';
 export type { ProxySettings } from '../../origin/proxy.ts';
 export type { Credentials } from '../../origin/credentials.ts';
-export type { AttachmentRequest, AttachmentsRequest, DownloadRequest, FileMethods } from '../../origin/files.ts';
+export type {
+  AttachmentRequest,
+  AttachmentsRequest,
+  DownloadRequest,
+  FileMethods,
+  FileVersion,
+  RecordAddress,
+} from '../../origin/files.ts';
 export type { RetryPolicy } from '../../base/retries.ts';
 export type { OriginLimits } from '../../origin/limits.ts';
 export type { Counters, FileReceiver, ReadMethod, ReadOptions } from '../../origin/requests.ts';
