@@ -14,7 +14,7 @@ import type { SelectParameters } from '../wire/request-paths.ts';
 import type { DatabaseDescriptor, TableDescriptor, UserDescriptor } from '../wire/schema.ts';
 import { describePath, recordBatches, originAddress, selectPath, type Address } from './address.ts';
 import { changeMethods, type ChangeMethods } from './changes.ts';
-import { proxySecrets, type ProxySettings } from './proxy.ts';
+import { proxySecrets, type OriginRoute } from './proxy.ts';
 import { authorizationOf, secretsOf, type Credentials } from './credentials.ts';
 import { attachmentsPath, fileMethods, type AttachmentsRequest, type FileMethods } from './files.ts';
 import { ORIGIN_LIMITS, type OriginLimits } from './limits.ts';
@@ -24,7 +24,7 @@ import { rowMethods, type RowMethods } from './rows.ts';
 import { openTransport, type Transport } from './transport.ts';
 
 /** Which database, as whom, and how hard it may be asked. */
-export interface OriginSettings {
+export interface OriginSettings extends OriginRoute {
   /** Scheme and host, nothing behind it. */
   readonly url: string;
   readonly database: string;
@@ -39,10 +39,6 @@ export interface OriginSettings {
   readonly maskKey?: (() => string) | undefined;
   /** Whether to ask for gzip. Default true; only a benchmark on one machine gains by false. */
   readonly compress?: boolean | undefined;
-  /** A proxy that every request goes through; null, the default, for none. */
-  readonly proxy?: ProxySettings | null | undefined;
-  /** Certificates of authorities in PEM, trusted beside those that Node trusts. */
-  readonly authorities?: string | null | undefined;
   /** Time-outs, sizes and retries, where they differ from `ORIGIN_LIMITS`. */
   readonly limits?: Partial<OriginLimits> | undefined;
 }

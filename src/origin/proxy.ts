@@ -13,8 +13,9 @@ export interface ProxySettings {
 
 /** How the origin is reached, where it is not directly and under the usual authorities. */
 export interface OriginRoute {
+  /** A proxy that every request goes through; null, the default, for none. */
   readonly proxy?: ProxySettings | null | undefined;
-  /** Certificates of authorities in PEM that are trusted beside the usual ones; null for none. */
+  /** Certificates of authorities in PEM, trusted beside those that Node trusts; null for none. */
   readonly authorities?: string | null | undefined;
 }
 
