@@ -8,17 +8,16 @@ import { sumOf } from '../base/sum.ts';
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import type { LogFacts } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
-import type { FilesContext, FilesSettings } from '../files/context.ts';
+import type { FilesContext, FilesReport, FilesSettings } from '../files/context.ts';
 import { pullFiles } from '../files/download.ts';
 import { mayFollow } from '../reconcile/follow.ts';
 import type { PullContext } from '../pull/context.ts';
 import { concernsAllTables } from '../origin/outage.ts';
 import { pull } from '../pull/pull.ts';
-import type { PullProgress } from '../pull/report.ts';
+import type { PullProgress, PullReport } from '../pull/report.ts';
 import type { PushContext } from '../push/context.ts';
 import { finishPushes, push } from '../push/push.ts';
 import { readTables } from '../replica/bookkeeping/tables.ts';
-import { pullFilesAfter } from './cycle.ts';
 import { syncContexts } from './sync-contexts.ts';
 import { isCoreWork, type CoreWork, type WorkKind } from './jobs.ts';
 import type { Resources, DamageWatch } from './resources.ts';
@@ -179,6 +178,13 @@ async function runPull(work: WorkContext, follow: 'known' | boolean = false): Pr
   const error = report.error ?? (isWhole ? ofFiles : null);
   const isOver = isEnd(report.error) || report.stop !== null;
   return { ...outcomeOfTables(context, error, report.tables, facts), isOver, own: isWhole ? null : ofFiles };
+}
+
+/** Fetches the files of the tables whose rows, which name them, a pull has just brought; null if there are none. Other tables wait for the next cycle. */
+export async function pullFilesAfter(context: FilesContext, rows: PullReport): Promise<FilesReport | null> {
+  const tables = rows.tables.filter(({ error }) => error === null).map(({ table }) => table);
+  if (isEnd(rows.error) || tables.length === 0 || context.signal?.aborted === true) return null;
+  return pullFiles(context, { tables, retryNow: false });
 }
 
 async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {

@@ -1,6 +1,6 @@
 /** The order of a cycle: files come after the rows that name them, for the tables whose rows came. */
 import { expect, test } from 'vitest';
-import { pullFilesAfter } from '../../src/daemon/cycle.ts';
+import { pullFilesAfter } from '../../src/daemon/work-kinds.ts';
 import { fileOf, startFilesFixture } from '../support/files.ts';
 
 const columns = [{ name: 'Cover', type: 'Attachment' }];

@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
-import { pullFilesAfter } from '../../daemon/cycle.ts';
+import { isEnd, pullFilesAfter } from '../../daemon/work-kinds.ts';
 import type { FilesReport } from '../../files/context.ts';
 import type { PullReport } from '../../pull/report.ts';
 import type { PullOptions } from '../../pull/context.ts';
@@ -166,6 +166,5 @@ async function pushAfter(
   { tables, confirm }: PullOptions,
 ): Promise<PushReport | null> {
   const chosen = pushedAmong(context, tables);
-  const isOver = chosen.length === 0 || (rows.error !== null && rows.error.kind !== 'needsPerson');
-  return isOver ? null : push(context, { tables: chosen, confirm });
+  return chosen.length === 0 || isEnd(rows.error) ? null : push(context, { tables: chosen, confirm });
 }

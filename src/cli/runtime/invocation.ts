@@ -87,24 +87,6 @@ export async function writeWithAccount(
   return writeProse(session.stdout, said + accountBeside(problems, said));
 }
 
-async function loadOrigin() {
-  const [{ createLogger }, { originSecrets, originSettings }, { openOrigin }] = await Promise.all([
-    import('../../base/log.ts'),
-    import('../../config/settings.ts'),
-    import('../../origin/client.ts'),
-  ]);
-  return { createLogger, originSecrets, originSettings, openOrigin };
-}
-
-/** The side of the replica, likewise. */
-async function loadReplica() {
-  const [{ openReplica }, { openReader }] = await Promise.all([
-    import('../../replica/database.ts'),
-    import('../../replica/reader.ts'),
-  ]);
-  return { openReplica, openReader };
-}
-
 /** Opens the origin of a configuration for the time of `work`; `limits` are those that differ from the usual. */
 export async function withOrigin<T>(
   invocation: Invocation,
@@ -113,7 +95,11 @@ export async function withOrigin<T>(
   limits: Partial<OriginLimits> = {},
 ): Promise<T> {
   const { clock, stderr } = invocation.session;
-  const { createLogger, originSecrets, originSettings, openOrigin } = await loadOrigin();
+  const [{ createLogger }, { originSecrets, originSettings }, { openOrigin }] = await Promise.all([
+    import('../../base/log.ts'),
+    import('../../config/settings.ts'),
+    import('../../origin/client.ts'),
+  ]);
   const settings = originSettings(config);
   const log = createLogger({
     level: invocation.isVerbose ? 'debug' : 'silent',
@@ -135,8 +121,10 @@ function loadResources() {
     import('../terminal/progress.ts'),
     import('../../config/table-patterns.ts'),
     import('../../replica/bookkeeping/described-tables.ts'),
-    loadOrigin(),
-    loadReplica(),
+    import('../../base/log.ts'),
+    import('../../origin/client.ts'),
+    import('../../replica/database.ts'),
+    import('../../replica/reader.ts'),
   ]);
 }
 
@@ -173,7 +161,7 @@ export async function withResources<T>(
 
 /** @throws RowsyncError `replica.path` where only a pull makes the replica. */
 export async function requireReplica({ replica }: Config): Promise<void> {
-  const { openReader } = await loadReplica();
+  const { openReader } = await import('../../replica/reader.ts');
   openReader(replica.path).close();
 }
 
@@ -185,7 +173,7 @@ export async function openExistingReplica(invocation: Invocation, config: Config
 
 async function openForWriting({ session, extras }: Invocation, config: Config): Promise<Replica> {
   const { path, shared } = config.replica;
-  const { openReplica } = await loadReplica();
+  const { openReplica } = await import('../../replica/database.ts');
   const replica = openReplica(path, { clock: session.clock, shared, onWait: sayWaits(session, path) });
   if (replica.upgrade !== null) {
     const { fromVersion, copyPath } = replica.upgrade;

@@ -13,7 +13,7 @@ import type { Logger } from '../../../src/base/log.ts';
 import { REQUEST_RETRIES } from '../../../src/base/retries.ts';
 import type { prune } from '../../../src/extras/schema/prune.ts';
 import type { carryOutDecision, DecisionOutcome, PersonDecision } from '../../../src/capture/person-decision.ts';
-import type { pullFilesAfter } from '../../../src/daemon/cycle.ts';
+import type { pullFilesAfter } from '../../../src/daemon/work-kinds.ts';
 import type { FilesContext, FilesReport, FilesSettings } from '../../../src/files/context.ts';
 import type { pullFiles } from '../../../src/files/download.ts';
 import type { uploadKeeper } from '../../../src/files/uploaded-files.ts';
@@ -91,7 +91,7 @@ export async function loadEngine(root: URL): Promise<EngineModules> {
   const others = [
     'files/download.ts',
     'files/uploaded-files.ts',
-    'daemon/cycle.ts',
+    'daemon/work-kinds.ts',
     'capture/person-decision.ts',
     'extras/schema/prune.ts',
   ];
