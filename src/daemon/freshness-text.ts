@@ -52,14 +52,8 @@ function whyNot(given: Pick<RefreshFacts, 'follows' | 'table' | 'hasStamp' | 'is
 
 /** What is done for each table that the origin has, by its name here. @throws RowsyncError of the replica. */
 export function freshnessTexts(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
-  return withReplicaErrors('Reading how tables are kept up to date', () => readRefreshTexts(replica, config, jobs));
-}
-
-function readRefreshTexts(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
   const { follows } = pullSettings(config);
-  const ways = new Map<string, string>();
-  for (const table of readTables(replica)) {
-    if (table.state === 'gone') continue;
+  const textOf = (table: TableRecord): string => {
     const hasStamp = (): boolean => {
       const stored = readTableDescriptor(replica, table.id);
       return stored !== null && stampColumn(stored.descriptor.columns) !== null;
@@ -68,9 +62,12 @@ function readRefreshTexts(replica: Connection, config: Config, jobs: Jobs): Read
     const [follow, sweep] = [jobs.find('follow', table.name), jobs.find('pull', table.name)];
     const times = { follow: follow?.schedule.text ?? null, sweep: sweep?.schedule.text ?? null };
     const waitsForRings = follow?.waitsForRings === true;
-    ways.set(table.localName, freshnessText({ ...times, follows, waitsForRings, table, hasStamp, isLarge }));
-  }
-  return ways;
+    return freshnessText({ ...times, follows, waitsForRings, table, hasStamp, isLarge });
+  };
+  return withReplicaErrors('Reading how tables are kept up to date', () => {
+    const tables = readTables(replica).filter(({ state }) => state !== 'gone');
+    return new Map(tables.map((table) => [table.localName, textOf(table)]));
+  });
 }
 
 export class RefreshWatch {

@@ -79,10 +79,7 @@ function wait(candidatesMs: readonly number[]): Step {
   return { kind: 'wait', ms: Math.max(0, Math.min(WAIT_MS_MAX, ...candidatesMs)) };
 }
 
-export interface Run {
-  readonly work: WorkKind;
-  readonly jobIds: ReadonlySet<string>;
-  readonly wantedTables: ReadonlySet<string>;
+export interface Run extends Pick<Step & { readonly kind: 'run' }, 'work' | 'jobIds' | 'wantedTables'> {
   readonly isAsked: boolean;
   readonly monotonicMs: number;
 }
