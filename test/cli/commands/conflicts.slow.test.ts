@@ -204,7 +204,7 @@ test('discards every edit of a table that is in no conflict, and keeps them', as
 
   expect({ exitCode, stdout }).toEqual({
     exitCode: 0,
-    stdout: `Put ${n - 1} rows of Note back; left alone: 1 row in conflict or refused\n`,
+    stdout: `Put ${n - 2} rows of Note back, and removed 1 new row; left alone: 1 row in conflict or refused\n`,
   });
   expect(JSON.parse(left.stdout)).toMatchObject([{ row_id: 1, state: 'conflicted' }]);
   expect(verified.exitCode).toBe(0);
