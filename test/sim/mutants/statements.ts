@@ -153,9 +153,9 @@ export const STATEMENT_MUTANTS: readonly Mutant[] = [
     without: 'The client asks for files by the name of their column, which an administrator may change meanwhile.',
     edits: [
       {
-        file: 'origin/address.ts',
-        find: 'const path = `/${segment(table)}/${segment(column)}/attachment`;',
-        replace: 'const path = `/${segment(table)}/${pathSegment(column.name)}/attachment`;',
+        file: 'origin/files.ts',
+        find: 'return withQuery(`/${segment(table)}/${segment(column)}/attachment${place}`, query);',
+        replace: 'return withQuery(`/${segment(table)}/${pathSegment(column.name)}/attachment${place}`, query);',
       },
     ],
   },
