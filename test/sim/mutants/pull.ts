@@ -414,9 +414,9 @@ export const PULL_MUTANTS: readonly Mutant[] = [
       {
         file: 'capture/sync-mode.ts',
         find: `storeFacts(tx, target.id, { compare_due: 1 });
-  retryRefused(tx, target.id, at);`,
+    retryRefused(tx, target.id, at);`,
         replace: `storeFacts(tx, target.id, { compare_due: 1 });
-  if (at.length === 0) retryRefused(tx, target.id, at);`,
+    if (at.length === 0) retryRefused(tx, target.id, at);`,
       },
       {
         file: 'capture/find-edits.ts',
