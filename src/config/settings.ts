@@ -5,7 +5,7 @@ import { must } from '../base/assert.ts';
 import type { FilesSettings } from '../files/context.ts';
 import type { OriginSettings } from '../origin/client.ts';
 import { proxySecrets } from '../origin/proxy.ts';
-import { secretsOf } from '../origin/credentials.ts';
+import { authorizationOf } from '../origin/credentials.ts';
 import type { Bounds as HistoryBounds } from '../reconcile/history-bounds.ts';
 import type { PullSettings, TableSettings } from '../pull/context.ts';
 import type { PushSettings } from '../push/context.ts';
@@ -34,7 +34,7 @@ export function originSettings({ origin, limits, replica }: Config): OriginSetti
 /** The texts of the way to the origin that no log and no answer may show. */
 export function originSecrets({ origin }: Pick<Config, 'origin'>): readonly string[] {
   const { credentials, way } = origin;
-  return [...(credentials === null ? [] : secretsOf(credentials)), ...proxySecrets(way.proxy)];
+  return [...(credentials === null ? [] : authorizationOf(credentials).secrets), ...proxySecrets(way.proxy)];
 }
 
 export function pullSettings(

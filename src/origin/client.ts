@@ -15,7 +15,7 @@ import type { DatabaseDescriptor, TableDescriptor, UserDescriptor } from '../wir
 import { describePath, recordBatches, originAddress, selectPath, type Address } from './address.ts';
 import { changeMethods, type ChangeMethods } from './changes.ts';
 import { proxySecrets, type OriginRoute } from './proxy.ts';
-import { authorizationOf, secretsOf, type Credentials } from './credentials.ts';
+import { authorizationOf, type Credentials } from './credentials.ts';
 import { attachmentsPath, fileMethods, type AttachmentsRequest, type FileMethods } from './files.ts';
 import { ORIGIN_LIMITS, type OriginLimits } from './limits.ts';
 import { Requests, type Call, type Counters, type ReadMethod, type ReadOptions } from './requests.ts';
@@ -90,7 +90,7 @@ export function openOrigin(
   deps: { clock: Clock; log: Logger; transport?: Transport | undefined; before?: Origin | undefined },
 ): Origin {
   const { url, host, root } = originAddress(settings);
-  const { headers, pathSuffix } = authorizationOf(settings.credentials);
+  const { headers, pathSuffix, secrets } = authorizationOf(settings.credentials);
   const concurrency = settings.concurrency ?? CONCURRENCY_DEFAULT;
   const limits = { ...ORIGIN_LIMITS, ...settings.limits };
   const format = WIRE_FORMATS[settings.format ?? 'json'];
@@ -105,7 +105,7 @@ export function openOrigin(
     requestsPerSecond: settings.requestsPerSecond ?? 0,
     limits,
     transport: deps.transport ?? openTransport(url, limits, concurrency, settings),
-    scrub: secretScrubber([...secretsOf(settings.credentials), ...proxySecrets(settings.proxy)]),
+    scrub: secretScrubber([...secrets, ...proxySecrets(settings.proxy)]),
     clock: deps.clock,
     log: deps.log,
     quietMs: deps.before?.url === url ? deps.before.counters().quietMs : 0,

@@ -16,12 +16,14 @@ export type Credentials =
   /** `cookie` is the value of a Cookie header: `name=value; name=value`. */
   | { readonly kind: 'session'; readonly cookie: string };
 
-/** What credentials add to every request. */
+/** What credentials add to every request, and which texts of it must never be seen. */
 export interface Authorization {
   /** Names and values in turn. */
   readonly headers: readonly string[];
   /** What follows the database in the path: nothing, or a slash and a segment. */
   readonly pathSuffix: string;
+  /** For the log's scrubber, too. */
+  readonly secrets: readonly string[];
 }
 
 /** Shorter values of cookies are no secrets (`lang=en`), and would be found in any text. */
@@ -30,38 +32,31 @@ const COOKIE_SECRET_CHARS_MIN = 8;
 /** Checks credentials and says how they are sent. @throws RowsyncError `config.secret`; the message never repeats them. */
 export function authorizationOf(credentials: Credentials): Authorization {
   switch (credentials.kind) {
-    case 'bearer':
-      checkToken(credentials.token, /^[\x21-\x7E]+$/, 'a space, a line break or a character outside ASCII');
-      return { headers: ['authorization', bearerHeader(credentials.token)], pathSuffix: '' };
-    case 'urlToken':
+    case 'bearer': {
+      const { token } = credentials;
+      checkToken(token, /^[\x21-\x7E]+$/, 'a space, a line break or a character outside ASCII');
+      return { headers: ['authorization', bearerHeader(token)], pathSuffix: '', secrets: [token] };
+    }
+    case 'urlToken': {
+      const { token } = credentials;
       // One segment with no other meaning: not the minus of a session, no dots, no escapes.
-      checkToken(credentials.token, /^\w[\w-]*$/, 'other characters than letters, digits, _ and -');
-      return { headers: [], pathSuffix: `/${credentials.token}` };
-    case 'basic':
+      checkToken(token, /^\w[\w-]*$/, 'other characters than letters, digits, _ and -');
+      return { headers: [], pathSuffix: `/${token}`, secrets: [token] };
+    }
+    case 'basic': {
+      const { user, password } = credentials;
       // RFC 7617: the first colon ends the name.
-      if (credentials.user.includes(':')) throw unusable('origin.user contains a colon', 'No user name has one.');
-      return { headers: ['authorization', basicHeader(credentials.user, credentials.password)], pathSuffix: '' };
-    case 'session':
-      if (!/^[\x21-\x7E]+=[\x20-\x7E]*$/.test(credentials.cookie)) {
+      if (user.includes(':')) throw unusable('origin.user contains a colon', 'No user name has one.');
+      return { headers: ['authorization', basicHeader(user, password)], pathSuffix: '', secrets: [password] };
+    }
+    case 'session': {
+      const { cookie } = credentials;
+      if (!/^[\x21-\x7E]+=[\x20-\x7E]*$/.test(cookie)) {
         throw unusable('The cookie is not the value of a Cookie header', 'It looks like name=value; name=value.');
       }
-      return { headers: ['cookie', credentials.cookie], pathSuffix: '/-' };
-    default:
-      return credentials satisfies never;
-  }
-}
-
-/** The texts that must never be seen, for the log's scrubber too. */
-export function secretsOf(credentials: Credentials): readonly string[] {
-  switch (credentials.kind) {
-    case 'bearer':
-    case 'urlToken':
-      return [credentials.token];
-    case 'basic':
-      return [credentials.password];
-    case 'session': {
-      const values = credentials.cookie.split(';').map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
-      return [credentials.cookie, ...values.filter((value) => value.length >= COOKIE_SECRET_CHARS_MIN)];
+      const values = cookie.split(';').map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
+      const secrets = [cookie, ...values.filter((value) => value.length >= COOKIE_SECRET_CHARS_MIN)];
+      return { headers: ['cookie', cookie], pathSuffix: '/-', secrets };
     }
     default:
       return credentials satisfies never;

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { createLogger, silentLogger } from '../../src/base/log.ts';
 import { openOrigin, type Origin, type OriginSettings } from '../../src/origin/client.ts';
-import { secretsOf } from '../../src/origin/credentials.ts';
+import { authorizationOf } from '../../src/origin/credentials.ts';
 import { testClock, type TestClock } from '../support/clock.ts';
 import { http, json, startFaultServer } from '../support/fault-server.ts';
 
@@ -551,7 +551,7 @@ describe('secrets', () => {
     'of kind %s are in no message and no log line (failure %i)',
     async (_kind, nth, each) => {
       const lines: string[] = [];
-      const [secret = ''] = secretsOf(each);
+      const [secret = ''] = authorizationOf(each).secrets;
       const echo = `you sent ${secret}, ${encodeURIComponent(secret)}, ${Buffer.from(`anna@example.org:${secret}`).toString('base64')}`;
       const answers = [
         () =>
