@@ -20,7 +20,7 @@ import type { ProvenMoment } from '../../replica/bookkeeping/changed-rows.ts';
 import { orLeaveConfirmation } from '../runtime/hand-over.ts';
 import { writeWithAccount, exitCodeOf, loadNamedConfig, withResources } from '../runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
-import { filesFailures, filesText } from '../report/files-report.ts';
+import { filesText } from '../report/files-report.ts';
 import { lostText, pushExitCode, pushJson, pushText } from '../report/push-report.ts';
 import { failuresOf, pullText } from '../report/pull-report.ts';
 
@@ -112,7 +112,7 @@ async function printCycle(
 
 export function cycleFailures({ rows, pushed, files, unproven }: CycleReport): readonly RowsyncError[] {
   const ofMoment = unproven === null ? [] : [unproven];
-  return [...failuresOf(rows), ...(pushed === null ? [] : failuresOf(pushed)), ...filesFailures(files), ...ofMoment];
+  return [...[rows, pushed, files].flatMap((part) => failuresOf(part)), ...ofMoment];
 }
 
 export function cycleText({ rows, pushed, files, lost, moment }: CycleReport, width: number | null): string {

@@ -1,15 +1,9 @@
 /**
- * What work on files did, in words and as exit codes. Pure.
+ * What work on files did, in words. Pure.
  */
-import type { RowsyncError } from '../../base/errors.ts';
 import type { FilesReport } from '../../files/context.ts';
-import { problemsText } from './pull-report.ts';
+import { failuresOf, problemsText } from './pull-report.ts';
 import { bytesText, countText, durationText, plural } from '../../base/text.ts';
-
-/** What ended the work; files that failed by themselves are listed in `sync_files` and end nothing. */
-export function filesFailures(report: FilesReport | null): readonly RowsyncError[] {
-  return report?.error == null ? [] : [report.error];
-}
 
 /** Downloads for people; empty if nothing happened. */
 export function filesText(report: FilesReport | null): string {
@@ -31,5 +25,5 @@ export function filesText(report: FilesReport | null): string {
       ? ''
       : `\n${plural(report.overBoundCount, 'file')} not downloaded: files.maxBytes is reached\n` +
         '  what to do: raise it, or leave files out by type or size under tables\n';
-  return line + failed + over + problemsText(filesFailures(report).map((error) => ({ what: 'files', error })));
+  return line + failed + over + problemsText(failuresOf(report).map((error) => ({ what: 'files', error })));
 }

@@ -9,10 +9,12 @@ import { messageText } from './error-text.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { bytesText, countText, durationText, plural, printable, someOf, withoutName } from '../../base/text.ts';
 
-/** Everything that went wrong in a pull or a push: of the whole, of tables, and what a guard holds. */
-export function failuresOf(report: Pick<PullReport, 'error'> & FailedTables): readonly RowsyncError[] {
-  const all = [report.error, ...report.tables.flatMap((table) => [table.error, table.held])];
-  return all.filter((failure) => failure !== null);
+/** Everything that went wrong in a pull or a push: of the whole, of tables, and what a guard holds. Of work on files, what ended it. */
+export function failuresOf(
+  report: (Pick<PullReport, 'error'> & Partial<FailedTables>) | null,
+): readonly RowsyncError[] {
+  const { error = null, tables = [] } = report ?? {};
+  return [error, ...tables.flatMap((table) => [table.error, table.held])].filter((failure) => failure !== null);
 }
 
 interface FailedTables {

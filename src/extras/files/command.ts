@@ -12,7 +12,8 @@ import { pullFiles } from '../../files/download.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
 import { openReader, type QueryAnswer } from '../../replica/reader.ts';
-import { filesFailures, filesText } from '../../cli/report/files-report.ts';
+import { filesText } from '../../cli/report/files-report.ts';
+import { failuresOf } from '../../cli/report/pull-report.ts';
 import {
   exitCodeOf,
   loadNamedConfig,
@@ -104,7 +105,7 @@ async function pullAndPrint(invocation: Invocation, tables: readonly string[]): 
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   openReader(config.replica.path).close();
   const report = await withResources(invocation, config, ({ files }) => pullFiles(files, { tables, retryNow: true }));
-  const failures = [...filesFailures(report), ...filesFailedError(report)];
+  const failures = [...failuresOf(report), ...filesFailedError(report)];
   const exitCode = exitCodeOf(failures);
   const text = filesText(report);
   await printResult(
