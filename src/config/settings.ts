@@ -11,10 +11,12 @@ import type { PullSettings, TableSettings } from '../pull/context.ts';
 import type { PushSettings } from '../push/context.ts';
 import type { ColumnChoice } from '../reconcile/column-selection.ts';
 import type { FileRule } from '../reconcile/files.ts';
+import type { Connection } from '../replica/connection.ts';
+import { boundNameOf } from '../replica/bookkeeping/described-tables.ts';
 import type { Config } from './load.ts';
 import { findMaskKey, maskKey } from './mask-key.ts';
 import { isPushed } from './table-options.ts';
-import type { TableRule, TableRules } from './table-patterns.ts';
+import { withBoundNames, type TableRule, type TableRules } from './table-patterns.ts';
 
 /** How to open the origin of a configuration that was loaded with its credentials. */
 export function originSettings({ origin, limits, replica }: Config): OriginSettings {
@@ -35,6 +37,11 @@ export function originSettings({ origin, limits, replica }: Config): OriginSetti
 export function originSecrets({ origin }: Pick<Config, 'origin'>): readonly string[] {
   const { credentials, way } = origin;
   return [...(credentials === null ? [] : authorizationOf(credentials).secrets), ...proxySecrets(way.proxy)];
+}
+
+/** The same configuration, in which each table of a replica is found by the name to which its options are bound. */
+export function boundTo(from: Connection, config: Config): Config {
+  return withBoundNames(config, (name) => boundNameOf(from, name));
 }
 
 export function pullSettings(

@@ -7,8 +7,7 @@ import { basename, dirname } from 'node:path';
 import { RowsyncError } from '../base/errors.ts';
 import { bytesText } from '../base/text.ts';
 import type { Config } from '../config/load.ts';
-import { columnChoice, filesSettings } from '../config/settings.ts';
-import { withBoundNames } from '../config/table-patterns.ts';
+import { boundTo, columnChoice, filesSettings } from '../config/settings.ts';
 import { mayFollow } from '../reconcile/follow.ts';
 import type { AccountFacts, FoundComplaint } from '../reconcile/account/facts.ts';
 import type { AddedProblem } from '../reconcile/account/problems.ts';
@@ -17,7 +16,7 @@ import { misnamedIn } from '../reconcile/option-bindings.ts';
 import { misnamedColumns } from '../reconcile/column-selection.ts';
 import { readComplaints, readFirstUnreadable } from '../replica/stored-errors.ts';
 import type { Connection } from '../replica/connection.ts';
-import { boundNameOf, readDescribed } from '../replica/bookkeeping/described-tables.ts';
+import { readDescribed } from '../replica/bookkeeping/described-tables.ts';
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { readFilesByTable } from '../replica/bookkeeping/files.ts';
@@ -191,10 +190,6 @@ function readAccountFacts(
 /** A daemon that answers knows better than the record of a run whether work goes on. */
 function isOfRun({ about, code }: FoundComplaint): boolean {
   return (about === 'pull' || about === 'push' || about === 'files') && !code.startsWith('guard.');
-}
-
-export function boundTo(from: Connection, config: Config): Config {
-  return withBoundNames(config, (name) => boundNameOf(from, name));
 }
 
 export function readKeptTables(from: Connection, bound: Config, nowMs: number): KeptTables {

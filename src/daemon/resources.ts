@@ -5,11 +5,9 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
-import { originSettings } from '../config/settings.ts';
-import { withBoundNames } from '../config/table-patterns.ts';
+import { boundTo, originSettings } from '../config/settings.ts';
 import { openOrigin, type Origin } from '../origin/client.ts';
 import { openReplica, type Replica } from '../replica/database.ts';
-import { boundNameOf } from '../replica/bookkeeping/described-tables.ts';
 import type { RowsyncError } from '../base/errors.ts';
 import { checkIntegrity } from '../replica/integrity-check.ts';
 
@@ -39,7 +37,7 @@ export async function openResources(
   await before?.origin.close();
   if (kept === null) before?.replica.close();
   return {
-    config: withBoundNames(config, (name) => boundNameOf(replica, name)),
+    config: boundTo(replica, config),
     origin,
     replica,
     log,

@@ -6,14 +6,12 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { asRowsyncError, EXIT } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
-import { pushSettings } from '../../config/settings.ts';
-import { withBoundNames } from '../../config/table-patterns.ts';
+import { boundTo, pushSettings } from '../../config/settings.ts';
 import { brokenAmong, chooseTablesToPush, push, type PushOptions } from '../../push/push.ts';
 import { previewPush, type TablePreview } from '../../push/plan-preview.ts';
 import type { PushReport } from '../../push/report.ts';
 import { type ConflictLine, readLostSince, readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
 import { openForRehearsal, type Rehearsal } from '../../replica/database.ts';
-import { boundNameOf } from '../../replica/bookkeeping/described-tables.ts';
 import {
   writeWithAccount,
   loadNamedConfig,
@@ -101,7 +99,7 @@ export async function runPlan(invocation: Invocation, names: readonly string[]):
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { clock } = invocation.session;
   using replica = await openToRehearse(invocation, config);
-  const settings = pushSettings(withBoundNames(config, (name) => boundNameOf(replica, name)));
+  const settings = pushSettings(boundTo(replica, config));
   const tables = chooseTablesToPush({ replica, settings }, names);
   const [broken] = brokenAmong(replica, names);
   if (broken !== undefined) throw broken.error;

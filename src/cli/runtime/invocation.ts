@@ -119,8 +119,7 @@ function loadResources() {
   return Promise.all([
     import('../../daemon/sync-contexts.ts'),
     import('../terminal/progress.ts'),
-    import('../../config/table-patterns.ts'),
-    import('../../replica/bookkeeping/described-tables.ts'),
+    import('../../config/settings.ts'),
     import('../../base/log.ts'),
     import('../../origin/client.ts'),
     import('../../replica/database.ts'),
@@ -135,7 +134,7 @@ export async function withResources<T>(
   work: (contexts: SyncContexts) => Promise<T>,
   limits: Partial<OriginLimits> = {},
 ): Promise<T> {
-  const [{ syncContexts }, { startProgress }, { withBoundNames }, { boundNameOf }] = await loadResources();
+  const [{ syncContexts }, { startProgress }, { boundTo }] = await loadResources();
   prepareForRows();
   const { clock, stderr } = invocation.session;
   const signal = invocation.session.stopSignal();
@@ -144,8 +143,7 @@ export async function withResources<T>(
     // The log of --verbose goes to the same stream.
     const progress = invocation.isJson ? null : startProgress(stderr, clock, { isShared: invocation.isVerbose });
     try {
-      const bound = withBoundNames(config, (name) => boundNameOf(replica, name));
-      const { pull, push, files } = syncContexts(bound, { origin, replica, clock, log, signal });
+      const { pull, push, files } = syncContexts(boundTo(replica, config), { origin, replica, clock, log, signal });
       return await work({
         pull: { ...pull, onProgress: progress?.onProgress },
         push,

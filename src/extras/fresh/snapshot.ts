@@ -17,7 +17,6 @@ import {
   staleTables,
 } from '../shared/fresh-tables.ts';
 import { oldestOf, type AgedTable } from '../shared/freshness.ts';
-import { boundTo } from '../../daemon/account-facts.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { type ProvenMoment } from '../../replica/bookkeeping/changed-rows.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
@@ -26,6 +25,7 @@ import { loadNamedConfig, withResources } from '../../cli/runtime/invocation.ts'
 import { askDaemonToRead, failureOf, hearDaemonWork } from '../shared/daemon-client.ts';
 import { isInUse } from '../../replica/lock.ts';
 import { readTablesNow } from './moment.ts';
+import { boundTo } from '../../config/settings.ts';
 import { httpOf } from '../shared/http-settings.ts';
 
 /** What an answer says of its age; null where nothing was asked for. @throws RowsyncError `fresh.stale`, `fresh.moved`, `usage.invalid`. */

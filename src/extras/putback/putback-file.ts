@@ -6,8 +6,7 @@ import { RowsyncError, usageError } from '../../base/errors.ts';
 import { findTwoWayTable, type TwoWayTable } from '../../capture/two-way-table.ts';
 import { withResources } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
-import { pullSettings } from '../../config/settings.ts';
-import { withBoundNames } from '../../config/table-patterns.ts';
+import { boundTo, pullSettings } from '../../config/settings.ts';
 import type { Invocation } from '../../extra.ts';
 import type { PullContext } from '../../pull/context.ts';
 import { pull } from '../../pull/pull.ts';
@@ -17,7 +16,6 @@ import { findById } from '../../push/find-rows.ts';
 import { openUnasked } from '../../push/push-table.ts';
 import { finishPushes, push } from '../../push/push.ts';
 import type { PushReport } from '../../push/report.ts';
-import { boundNameOf } from '../../replica/bookkeeping/described-tables.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { findTable, readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
@@ -54,7 +52,7 @@ export async function withPutback<T>(
   { main, workflow }: { readonly main: Connection; readonly workflow: 'run' | 'suppress' | null },
   work: (place: PutbackPlace) => Promise<T>,
 ): Promise<T> {
-  const bound = into ?? withBoundNames(config, (name) => boundNameOf(main, name));
+  const bound = into ?? boundTo(main, config);
   const beside = { ...bound, replica: { ...bound.replica, path: putbackPath(config, into) } };
   return withResources({ ...invocation, extras: [] }, beside, async ({ pull: pulling, push: pushing }) => {
     const sides = { pull: { ...pulling, settings: pullSettings(bound) }, push: pushing };

@@ -11,13 +11,11 @@ import { plural } from '../../base/text.ts';
 import { pushExitCode, pushJson, pushText } from '../../cli/report/push-report.ts';
 import { loadNamedConfig, printResult, withOrigin } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
-import { pushSettings } from '../../config/settings.ts';
-import { withBoundNames } from '../../config/table-patterns.ts';
+import { boundTo, pushSettings } from '../../config/settings.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { push } from '../../push/push.ts';
 import type { PushReport } from '../../push/report.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
-import { boundNameOf } from '../../replica/bookkeeping/described-tables.ts';
 import { readIdentity, storeIdentity } from '../../replica/bookkeeping/identity.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
@@ -107,7 +105,7 @@ async function pushTo(
   const { email: userEmail } = sandbox.user;
   const caller = { ...known, url: sandbox.url, userEmail };
   await replica.write('Pointing the copy at the sandbox', (tx) => storeIdentity(tx, caller, { changed: false }));
-  const settings = pushSettings(withBoundNames(config, (name) => boundNameOf(replica, name)));
+  const settings = pushSettings(boundTo(replica, config));
   const refusedBefore = new Set(failuresOf(path).map(({ id }) => id));
   const before = snapshot(sandbox);
   const report = await withOrigin(invocation, config, ({ origin, log }) =>
