@@ -49,7 +49,8 @@ function partsOf(path: string): readonly PathPart[] {
   const add = (place: string, found: Stats): void => void parts.push(partOf(place, found, isInContainer));
   let linkCount = 0;
   const { root } = parse(path);
-  let names = path.split(sep).filter((name) => name !== '');
+  const namesIn = (absolute: string): string[] => absolute.split(sep).filter((name) => name !== '');
+  let names = namesIn(path);
   let at = root;
   add(at, lstatSync(at));
   for (let name = names.shift(); name !== undefined; name = names.shift()) {
@@ -60,12 +61,7 @@ function partsOf(path: string): readonly PathPart[] {
     if (!found.isSymbolicLink()) continue;
     linkCount += 1;
     if (found.uid !== 0 || linkCount > LINKS_MAX) break;
-    names = [
-      ...resolve(dirname(at), readlinkSync(at))
-        .split(sep)
-        .filter((part) => part !== ''),
-      ...names,
-    ];
+    names = namesIn(join(resolve(dirname(at), readlinkSync(at)), ...names));
     at = root;
     add(at, lstatSync(at));
   }
