@@ -262,20 +262,16 @@ async function download(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
   using _reserved = run.quota.reserve(wanted.file.bytes ?? 0);
   const finished = await run.receiving.add(() => (run.watch.isOver ? null : receive(run, wanted)));
   if (finished === null) return false;
-  await keepOrDiscard(run, finished);
-  run.quota.use(finished.file.bytes);
-  run.tally.downloadedCount += 1;
-  run.tally.downloadedBytes += finished.file.bytes;
-  return true;
-}
-
-async function keepOrDiscard({ keep }: FetchRun, finished: FinishedFile): Promise<void> {
   try {
-    await keep(finished);
+    await run.keep(finished);
   } catch (thrown) {
     await finished.file.discard();
     throw thrown;
   }
+  run.quota.use(finished.file.bytes);
+  run.tally.downloadedCount += 1;
+  run.tally.downloadedBytes += finished.file.bytes;
+  return true;
 }
 
 /** Receives the file, and checks it. What is not whole is removed. @throws FileLeftOutError, and RowsyncError of the origin or the store. */
