@@ -97,11 +97,10 @@ export async function gather(
   const nowMs = invocation.session.clock.nowMs();
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const heard = await (await daemonClient(invocation)).hear(config, { extras, nowMs });
-  const { keeper, complaints, added: addedProblems } = heard;
-  const problems = problemsAt(config, { keeper, complaints, added: addedProblems, nowMs });
+  const problems = problemsAt(config, { ...heard, nowMs });
   const read = readStatus(config);
   const added = [heard, ...(read.error === null ? await statusOf(extras, config) : [])];
-  const status = { ...read.status, problems, keeper };
+  const status = { ...read.status, problems, keeper: heard.keeper };
   return {
     status: { ...status, moreLines: added.flatMap(({ lines }) => lines) },
     json: added.reduce<object>((all, { json }) => ({ ...all, ...json }), status),
