@@ -6,7 +6,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import { decideDiscarded } from '../reconcile/row-outcome.ts';
 import { markDiffering } from '../replica/base-comparison.ts';
-import { storePushProblem } from '../replica/bookkeeping/table-errors.ts';
+import { storeProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
 import { type TableRecord, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { forgetEtags, readPages, distrustRows } from '../replica/bookkeeping/pages.ts';
@@ -82,7 +82,7 @@ export function switchMode(
     dropBase(tx, tableId);
   }
   // The problem of the last push, and the consent for the next one, say nothing any more.
-  storePushProblem(tx, tableId, null);
+  storeProblem(tx, tableId, 'push', null);
   storeFacts(tx, tableId, { push: 'off', push_consent: null });
 }
 

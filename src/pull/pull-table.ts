@@ -246,7 +246,7 @@ export async function noteProblem(
   for (const tableId of tableIds) log.error('table.failed', { tableId, code: error.code });
   try {
     await replica.write('Noting a problem', (tx) => {
-      for (const tableId of tableIds) storeProblem(tx, tableId, error);
+      for (const tableId of tableIds) storeProblem(tx, tableId, 'problem', error);
     });
   } catch (thrown) {
     // The first error is the one that the operator must see; this one has the same cause.

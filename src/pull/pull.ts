@@ -27,7 +27,7 @@ import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { hasTable, schemaWatch } from '../replica/schema-objects.ts';
 import { isAgreedPull, openRun, recordRun } from '../replica/bookkeeping/runs.ts';
 import { readSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
-import { storeProblem, storePushProblem } from '../replica/bookkeeping/table-errors.ts';
+import { storeProblem } from '../replica/bookkeeping/table-errors.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PullContext, PullOptions } from './context.ts';
@@ -311,8 +311,8 @@ async function markGoneTables(
       for (const { id } of vanished) {
         storeFacts(tx, id, { state: 'gone' });
         // What reading or pushing it failed of says nothing any more.
-        storeProblem(tx, id, null);
-        storePushProblem(tx, id, null);
+        storeProblem(tx, id, 'problem', null);
+        storeProblem(tx, id, 'push', null);
       }
     });
     for (const { name } of vanished) log.warn('table.gone', { table: name, hint: GONE_HINT });

@@ -10,7 +10,7 @@ import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/two-way-table.ts';
 import { retryDue } from '../capture/writer/apply-outcome.ts';
 import { judgePush } from '../reconcile/guards.ts';
-import { isPushProblemStored, storePushProblem } from '../replica/bookkeeping/table-errors.ts';
+import { isPushProblemStored, storeProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
@@ -205,9 +205,7 @@ function holdOf(
 async function noteProblem({ replica }: PushContext, { id }: TwoWayTable, problem: RowsyncError | null): Promise<void> {
   try {
     if (isPushProblemStored(replica, id, problem)) return;
-    await replica.write('Storing what stopped a push', (tx) => {
-      storePushProblem(tx, id, problem);
-    });
+    await replica.write('Storing what stopped a push', (tx) => storeProblem(tx, id, 'push', problem));
   } catch (thrown) {
     // The disk may be full, or the file locked; then the report is the only place.
     if (asRowsyncError(thrown).kind !== 'replica') throw thrown;

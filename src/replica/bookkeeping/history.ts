@@ -162,7 +162,7 @@ export function holdPruning(tx: Tx, tableId: number, why: string | null): void {
 }
 
 /** What may be said of the history of a table, or of all. */
-export type MarkKind = 'begin' | 'end' | 'pruned' | 'restored' | 'schema' | 'forgotten';
+export type MarkKind = 'begin' | 'end' | 'pruned' | 'schema' | 'forgotten';
 
 /** Seconds since 1970 of a stamp. */
 export function secondsOf(stamp: string): number {
@@ -201,7 +201,6 @@ export function markHistory(
 
 /** Why, where that does not depend on what is under way: people forget rows, and the configuration forgets columns. */
 function causeOf({ kind, rowId }: { readonly kind: MarkKind; readonly rowId?: number }): Cause | null {
-  if (kind === 'restored') return 'restore';
   if (kind === 'forgotten') return rowId === undefined ? 'schema' : 'decision';
   return kind === 'schema' ? 'schema' : null;
 }

@@ -4,7 +4,7 @@
  */
 import { sql } from '../../base/sql.ts';
 import { proveHistory } from './history.ts';
-import { storePushProblem } from './table-errors.ts';
+import { storeProblem } from './table-errors.ts';
 import { touchTable } from './changed-rows.ts';
 import { queryNumber } from '../query.ts';
 import { readTable } from './tables.ts';
@@ -33,7 +33,7 @@ export function closeSweep(
           watermark = coalesce(@watermark, watermark), ignored_measures = NULL, compared_at = @at, doubted = 0,
           problem_code = NULL, problem_message = NULL, problem_hint = NULL WHERE id = @tableId`,
   ).run({ at, watermark, filter, tableId });
-  if (pushCode === 'push.shape') storePushProblem(tx, tableId, null);
+  if (pushCode === 'push.shape') storeProblem(tx, tableId, 'push', null);
   proveHistory(tx, tableId, at);
 }
 

@@ -1,7 +1,7 @@
 /**
  * What keeps each table from being pulled, deleted from or pushed, and how many rows a person let pass. Columns of `_rowsync_tables` (tables.ts).
  */
-import { sql } from '../../base/sql.ts';
+import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Complaint } from '../../reconcile/account/facts.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAny } from '../query.ts';
@@ -11,17 +11,12 @@ export function complaintParameters(problem: Complaint | null): Readonly<Record<
   return { code: problem?.code ?? null, message: problem?.message ?? null, hint: problem?.hint ?? null };
 }
 
-/** Stores why a table could not be finished; null forgets it. */
-export function storeProblem(tx: Tx, tableId: number, problem: Complaint | null): void {
+/** Stores what kept the last pull of a table (`problem`), or its last push, from its end; null forgets it. */
+export function storeProblem(tx: Tx, tableId: number, of: 'problem' | 'push', problem: Complaint | null): void {
+  const column = (part: keyof Complaint): Sql => ident(`${of}_${part}`);
   tx.prepare(
-    sql`UPDATE _rowsync_tables SET problem_code = @code, problem_message = @message, problem_hint = @hint WHERE id = @tableId`,
-  ).run({ tableId, ...complaintParameters(problem) });
-}
-
-/** Stores what kept the push of a table from its end; null forgets it. */
-export function storePushProblem(tx: Tx, tableId: number, problem: Complaint | null): void {
-  tx.prepare(
-    sql`UPDATE _rowsync_tables SET push_code = @code, push_message = @message, push_hint = @hint WHERE id = @tableId`,
+    sql`UPDATE _rowsync_tables SET ${column('code')} = @code, ${column('message')} = @message, ${column('hint')} = @hint
+        WHERE id = @tableId`,
   ).run({ tableId, ...complaintParameters(problem) });
 }
 
