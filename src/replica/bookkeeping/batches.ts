@@ -4,7 +4,7 @@
  */
 import { must, oneOf } from '../../base/assert.ts';
 import { sql } from '../../base/sql.ts';
-import type { OriginWords } from '../../reconcile/push-answer.ts';
+import type { RowReply } from '../../reconcile/push-answer.ts';
 import { CHANGE_KINDS, WRITE_METHODS, type WriteMethod } from '../../reconcile/push-plan.ts';
 import type { BatchRow } from '../../reconcile/push-settle.ts';
 import { ROW_ANSWERS } from '../../reconcile/row-state.ts';
@@ -39,10 +39,8 @@ export type KeptCell =
 /** A value in JSON, which has no long integers. */
 type KeptValue = null | string | boolean | number | { readonly integer: string };
 
-interface KeptAnswer {
+interface KeptAnswer extends Omit<RowReply, 'as'> {
   readonly as: string;
-  readonly id: number | null;
-  readonly refusal: OriginWords | null;
 }
 
 /** A batch that is not settled. */
