@@ -103,18 +103,16 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
   const ids = rows.map(({ id }) => id);
   if (isKept) tx.history.willChange(target, ids, tx.cause);
   const chunk = Math.max(1, Math.floor(STATEMENT_VALUES / (target.columns.length + 2)));
-  const touched = isNoted(tx, target) ? [] : null;
-  const write = (at: number, count: number): number =>
-    runCounted(tx, upsertText(target, count), bindings(rows, at, count), touched);
-  let changedCount = 0;
-  for (let from = 0; from < rows.length; from += chunk) {
-    const isWhole = from + chunk <= rows.length;
-    if (isWhole) changedCount += write(from, chunk);
-    else for (let at = from; at < rows.length; at += 1) changedCount += write(at, 1);
-  }
-  if (changedCount > 0) endMoment(tx);
-  if (touched !== null) touchRows(tx, target.id, touched, 'written');
-  return changedCount;
+  return runNoted(tx, target, 'written', (run) => {
+    const write = (at: number, count: number): number => run(upsertText(target, count), bindings(rows, at, count));
+    let changedCount = 0;
+    for (let from = 0; from < rows.length; from += chunk) {
+      const isWhole = from + chunk <= rows.length;
+      if (isWhole) changedCount += write(from, chunk);
+      else for (let at = from; at < rows.length; at += 1) changedCount += write(at, 1);
+    }
+    return changedCount;
+  });
 }
 
 /** The rows that are not stored just so. Stored values are compared, as the upsert does: another program may have written 7 for true. */
@@ -132,13 +130,24 @@ function isNoted(from: Connection, { id, localName }: RowTarget): boolean {
   return areRowsNoted(from, id) && (localName === baseName(id) || !hasBase(from, id));
 }
 
-/** Runs a statement that writes rows and returns how many; their ids go into `touched`, unless that is null. */
-function runCounted(tx: Tx, text: Sql, values: readonly Stored[], touched: number[] | null): number {
-  // Handed over one by one: better-sqlite3 takes longer to read them from an array.
-  if (touched === null) return tx.prepare(text).run(...values).changes;
-  const ids = queryNumbers(tx, sql`${text} RETURNING _id`, values);
-  for (const id of ids) touched.push(id);
-  return ids.length;
+/** Runs statements that write or delete rows, of which each returns how many, and notes for sinks which; returns how many altogether. */
+function runNoted(
+  tx: Tx,
+  target: RowTarget,
+  change: 'written' | 'deleted',
+  work: (run: (text: Sql, values: readonly Stored[]) => number) => number,
+): number {
+  const touched: number[] | null = isNoted(tx, target) ? [] : null;
+  const count = work((text, values) => {
+    // Handed over one by one: better-sqlite3 takes longer to read them from an array.
+    if (touched === null) return tx.prepare(text).run(...values).changes;
+    const ids = queryNumbers(tx, sql`${text} RETURNING _id`, values);
+    for (const id of ids) touched.push(id);
+    return ids.length;
+  });
+  if (count > 0) endMoment(tx);
+  if (touched !== null) touchRows(tx, target.id, touched, change);
+  return count;
 }
 
 function bindings(rows: readonly Row[], from: number, count: number): readonly Stored[] {
@@ -189,20 +198,7 @@ export function copyFromBase(tx: Tx, to: RowTarget, ids: readonly number[]): voi
           ON CONFLICT (_id) DO UPDATE SET ${copied(sql`excluded`)} WHERE ${differs(sql`excluded`)}`;
   requireHarmlessTriggers(tx, to);
   tx.history.willChange(to, ids, tx.cause);
-  runNoted(tx, to, { text, ids, change: 'written' });
-}
-
-/** Runs a statement that writes or deletes rows by a list of their ids, and notes for sinks which; returns how many. */
-function runNoted(
-  tx: Tx,
-  target: RowTarget,
-  run: { readonly text: Sql; readonly ids: readonly number[]; readonly change: 'written' | 'deleted' },
-): number {
-  const touched = isNoted(tx, target) ? [] : null;
-  const count = runCounted(tx, run.text, [JSON.stringify(run.ids)], touched);
-  if (count > 0) endMoment(tx);
-  if (touched !== null) touchRows(tx, target.id, touched, run.change);
-  return count;
+  runNoted(tx, to, 'written', (run) => run(text, [JSON.stringify(ids)]));
 }
 
 function countStanding(from: Connection, target: RowTarget, ids: readonly number[]): number {
@@ -249,7 +245,7 @@ export function removeRows(tx: Tx, target: RowTarget, ids: readonly number[]): n
   requireHarmlessTriggers(tx, target);
   tx.history.willChange(target, ids, tx.cause);
   const text = sql`DELETE FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
-  return runNoted(tx, target, { text, ids, change: 'deleted' });
+  return runNoted(tx, target, 'deleted', (run) => run(text, [JSON.stringify(ids)]));
 }
 
 /** A row as a JSON object of the replica's column names, with what else is kept of it; numbers keep every digit. */
