@@ -58,14 +58,15 @@ export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   }
   tx.history.captureEdits(table, tx.cause);
   noteCaptured(tx, table.id, at);
+  let renumbered: readonly number[] = [];
   if (hasMarks(tx, table.id)) {
-    renumberStrays(tx, table, readForeignIds(tx, table), at);
+    renumbered = renumberStrays(tx, table, readForeignIds(tx, table), at);
     dropEqualMarks(tx, table, SETTLING);
     // Read-only cells follow the base; their values are kept like any loser of a conflict.
     const ids = readUnwritableEdits(tx, table);
     decideEach(tx, table, { ids, at }, (facts) => decidePutBack(facts, table.columns));
   }
-  if (olderCopy === 'creates') doubtCreates(tx, table, at);
+  if (olderCopy === 'creates') doubtCreates(tx, table, renumbered, at);
   settleQuestions(tx, table, at);
   endHolds(tx, table.id);
 }
@@ -93,15 +94,18 @@ const IN_DOUBT =
   'there, then retry or discard it';
 
 /**
- * Puts the creates of an older copy in doubt that was put back (replica/older-copy.ts): the origin may have them (I4). Only a match value could show
+ * Puts the creates of an older copy, also those that just got other ids, in doubt that was put back (replica/older-copy.ts): the origin may have them (I4). Only a match value could show
  * that. Its other edits wait until a person lets them go.
  */
-function doubtCreates(tx: Tx, table: TwoWayTable, at: string): void {
+function doubtCreates(tx: Tx, table: TwoWayTable, renumbered: readonly number[], at: string): void {
   const match = table.columns.find(({ name }) => name === table.matchColumn);
   const isUnnamed = match === undefined ? sql`1` : sql`coalesce(l.${ident(match.localName)}, '') = ''`;
   const text = sql`SELECT r.row_id FROM _rowsync_rows r JOIN ${ident(table.localName)} l ON l._id = r.row_id
-      WHERE r.table_id = ? AND r.row_id < 0 AND r.state IN ('edited', 'refused') AND ${isUnnamed}`;
-  decideEach(tx, table, { ids: queryNumbers(tx, text, [table.id]), at }, (facts) => {
+      WHERE r.table_id = ? AND (r.row_id BETWEEN ? AND -1 OR r.row_id IN (SELECT value FROM json_each(?)))
+        AND r.state IN ('edited', 'refused') AND ${isUnnamed}`;
+  const { lastIdOfCopy } = readTable(tx, table.id);
+  const ids = queryNumbers(tx, text, [table.id, lastIdOfCopy, JSON.stringify(renumbered)]);
+  decideEach(tx, table, { ids, at }, (facts) => {
     const cells = (facts.local?.values ?? []).flatMap((value, column) => (value === null ? [] : [{ column, value }]));
     // Once the row is deleted here, this is its only record.
     const doubt = { kind: 'insert', reason: IN_DOUBT, column: null, words: null, hope: 'never', cells } as const;

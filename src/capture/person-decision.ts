@@ -208,8 +208,11 @@ function carryOutDiscard(
   }
   const rest = waitingCount === 0 ? '' : `; ${plural(waitingCount, 'row')} sent before wait for an answer`;
   const left = undecidedCount === 0 ? '' : `; left alone: ${plural(undecidedCount, 'row')} in conflict or refused`;
-  const removed = newCount === 0 ? '' : `, and removed ${plural(newCount, 'new row')}`;
-  const put = `Put ${plural(discarded.length - newCount, 'row')} of ${name} back${removed}`;
+  const news = plural(newCount, 'new row');
+  const put =
+    newCount > 0 && newCount === discarded.length
+      ? `Removed ${news} of ${name}`
+      : `Put ${plural(discarded.length - newCount, 'row')} of ${name} back${newCount === 0 ? '' : `, and removed ${news}`}`;
   const words = put + doubtText(discarded) + rest + left;
   return done(words, discarded.length, kept());
 }

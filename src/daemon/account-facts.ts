@@ -62,9 +62,14 @@ export function daemonFactsOf(
   { failure, logFailure, complaints }: DaemonState,
   extras: readonly ProblemSource[],
 ): DaemonFacts {
-  const ofAll: DaemonFacts['complaints'] = failure === null ? [] : [{ about: 'daemon', subject: null, ...failure }];
-  const all = [...ofAll, ...complaints, ...complaintsOfLog(logFailure)];
+  const all = [...complaintsOfAll(failure), ...complaints, ...complaintsOfLog(logFailure)];
   return { keeper: 'daemon', complaints: all, added: problemsOf(extras) };
+}
+
+function complaintsOfAll(failure: DaemonState['failure']): readonly FoundComplaint[] {
+  if (failure === null) return [];
+  const { code, message, hint, since } = failure;
+  return [{ about: 'daemon', subject: null, code, message, hint, since }];
 }
 
 function complaintsOfLog(failure: string | null): readonly FoundComplaint[] {

@@ -174,7 +174,10 @@ function distrust(db: Database.Database, { nowMs, isOrdered }: Readonly<{ nowMs:
     sql`UPDATE _rowsync_conflicts SET requested = 0, problem = 'this decision is from an older copy that was put back; decide once more'
         WHERE requested = 1`,
   );
-  db.exec(sql`UPDATE _rowsync_tables SET compare_due = 1, older_copy = 'creates' WHERE push = 'on'`);
+  db.exec(
+    sql`UPDATE _rowsync_tables SET compare_due = 1, (older_copy, doubt_creates_from) =
+          (SELECT 'creates', last_id FROM _rowsync_local_ids WHERE table_id = _rowsync_tables.id) WHERE push <> 'off'`,
+  );
 }
 
 function makeId(clock: Clock): string {

@@ -6,7 +6,8 @@ import { carryOutDecision, type DecisionOutcome, type PersonDecision } from '../
 import { systemClock } from '../../src/base/clock.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { surround, type TransactionFacts } from '../support/surround.ts';
-import { pushNow } from '../support/push.ts';
+import { confirmHeld } from '../../src/replica/confirmation.ts';
+import { codesOf, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import { AT, startTwoWay } from '../support/two-way.ts';
 
@@ -82,6 +83,26 @@ test('a hold ends with the last edit that it held, and a consent with it', async
   expect(between).toEqual([{ state: 'held', held: 1, pending: 1 }]);
   expect(status()).toEqual([{ state: 'steady', held: 0, pending: 0 }]);
   expect(fixture.rows('SELECT push_consent FROM _rowsync_tables')).toEqual([{ push_consent: null }]);
+});
+
+test('a consent ends with the last edit that it was given to, also after an outage', async () => {
+  await using fixture = await startTwoWay({});
+  const settings = { maxPushRows: 1 };
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id <= 3`);
+  await pushNow(fixture, { settings });
+  confirmHeld(fixture.path, ['push'], []);
+  const headers = { 'Content-Type': 'application/json' };
+  const forbidden = { status: 403, body: '{"error":403,"code":1,"message":"no"}', headers };
+  fixture.sandbox.answerInstead(1, forbidden, { method: 'describe' });
+  const failed = codesOf(await pushNow(fixture, { settings }));
+  await decide(fixture, { kind: 'discard', table: 'Note', rowId: null });
+  const before = fixture.sandbox.store.ids('Note');
+
+  fixture.execute(`DELETE FROM "Note" WHERE _id > 3`);
+  const later = codesOf(await pushNow(fixture, { settings }));
+
+  expect([failed, later]).toEqual([['origin.forbidden'], [expect.stringMatching(/^guard\./)]]);
+  expect(fixture.sandbox.store.ids('Note')).toEqual(before);
 });
 
 test('a hold ends when all that was edited is in conflict, and is judged again once that is decided', async () => {

@@ -67,8 +67,7 @@ function schemaOf(path: string): unknown {
         .prepare(
           `SELECT t.name, c.name AS "column", c.type, c."notnull", c.dflt_value, c.pk FROM sqlite_schema t, pragma_table_info(t.name) c
            WHERE t.type = 'table' AND t.name GLOB '_rowsync_*' AND t.name NOT GLOB '_rowsync_base_*'
-             AND (t.name, c.name) NOT IN (VALUES ('_rowsync_conflicts', 'wish'), ('_rowsync_identity', 'changed_at'),
-               ('_rowsync_tables', 'doubt_creates_from')) ORDER BY 1, 2`,
+             AND (t.name, c.name) NOT IN (VALUES ('_rowsync_conflicts', 'wish'), ('_rowsync_identity', 'changed_at')) ORDER BY 1, 2`,
         )
         .all(),
       others: db

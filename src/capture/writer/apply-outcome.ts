@@ -130,10 +130,11 @@ export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void
   }
 }
 
-/** Rows that another program put under ids of the origin, around the triggers, continue as new rows. */
-export function renumberStrays(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): void {
+/** Rows that another program put under ids of the origin, around the triggers, continue as new rows. Returns their ids. */
+export function renumberStrays(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): readonly number[] {
   const outcomes = readRowFacts(tx, table, ids).map((facts) => decideStray(facts, takeLocalId(tx, table.id)));
   applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
+  return outcomes.map(({ newId }) => newId);
 }
 
 /** Keeps the last values of rows that leave, while they are still here: those of the table, or else what the origin confirmed. */

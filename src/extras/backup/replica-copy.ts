@@ -288,7 +288,7 @@ function countCreates(path: string): number {
 }
 
 function countEdits(path: string): number {
-  const text = sql`SELECT count(*) FROM _rowsync_rows WHERE row_id > 0`;
+  const text = sql`SELECT count(*) FROM _rowsync_rows WHERE row_id > 0 AND state = 'edited'`;
   return withFile(path, READ_ONLY, (db) => (hasTable(db, '_rowsync_rows') ? queryNumber(db, text) : 0));
 }
 

@@ -14,7 +14,7 @@ import { withFile } from '../../replica/copy-file.ts';
 import { READ_ONLY } from './replica-copy.ts';
 
 /** Endings of what is no copy of its own. */
-const NO_COPY = /(-wal|-shm|-journal|-key|-secret|\.lock|\.sent|\.partial|\.files)$/;
+const NO_COPY = /(-wal|-shm|-journal|\.page-key|\.mask-key|\.doorbell-secret|\.lock|\.sent|\.partial|\.files)$/;
 
 /** Which copies still have a row, or could not be read. */
 export function copiesOf(config: Config, row: ForgottenRow, nowMs: number): ForgottenCopies {

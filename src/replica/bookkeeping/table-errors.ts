@@ -26,11 +26,14 @@ export function storeProblem(tx: Tx, tableId: number, of: 'problem' | 'push', pr
  */
 export function endHolds(tx: Tx, tableId: number): void {
   const edits = sql`SELECT state FROM _rowsync_rows WHERE table_id = @tableId`;
+  const areAllGone = sql`NOT EXISTS (${edits} AND state IN ('edited', 'sending'))`;
   tx.prepare(
-    sql`UPDATE _rowsync_tables SET push_code = NULL, push_message = NULL, push_hint = NULL, push_consent = NULL
-        WHERE id = @tableId AND push_code GLOB 'guard.*' AND push_code <> 'guard.columns'
-          AND NOT EXISTS (${edits} AND state IN ('edited', 'sending'))`,
+    sql`UPDATE _rowsync_tables SET push_code = NULL, push_message = NULL, push_hint = NULL
+        WHERE id = @tableId AND push_code GLOB 'guard.*' AND push_code <> 'guard.columns' AND ${areAllGone}`,
   ).run({ tableId });
+  // Another error may have taken the place of the hold meanwhile.
+  const consent = sql`UPDATE _rowsync_tables SET push_consent = NULL WHERE id = @tableId AND push_consent IS NOT NULL AND ${areAllGone}`;
+  tx.prepare(consent).run({ tableId });
   tx.prepare(
     sql`UPDATE _rowsync_tables SET older_copy = NULL
         WHERE id = @tableId AND older_copy = 'edits' AND NOT EXISTS (${edits} AND state <> 'inDoubt')`,

@@ -32,6 +32,7 @@ import { endMoment } from './changed-rows.ts';
  *    push_…                    what kept the last push of the table from its end, null after a success
  *    older_copy                creates: the file turned out to be an older copy, and its creates are still to be doubted · edits: its other
  *                              edits wait for a person. Null for no such copy
+ *    doubt_creates_from        the last id that was given here when the copy was noticed
  *    pull_consent,
  *    push_consent              how many rows a person let a guard pass while a daemon was at work (confirmation.ts), null for none
  *    watermark                 the origin's stamp up to which changed rows are here (pull/follow.ts), null where none was asked for
@@ -62,7 +63,7 @@ export const TABLES = sql`
     push TEXT NOT NULL DEFAULT 'off' CHECK (push IN ('off', 'waiting', 'on')),
     match_column TEXT, allow_add INTEGER NOT NULL DEFAULT 1,
     doubted INTEGER NOT NULL DEFAULT 0, compare_due INTEGER NOT NULL DEFAULT 0,
-    push_code TEXT, push_message TEXT, push_hint TEXT,
+    push_code TEXT, push_message TEXT, push_hint TEXT, doubt_creates_from INTEGER,
     pull_consent INTEGER, push_consent INTEGER, missing_columns TEXT, watermark TEXT, followed_at TEXT, one_window TEXT,
     large_tail INTEGER NOT NULL DEFAULT 0, ignored_measures TEXT, compared_at TEXT, rows_filter TEXT, rows_wanted TEXT,
     left_out TEXT, page_rows INTEGER, row_colors TEXT,
@@ -156,6 +157,8 @@ export interface TableRecord {
   readonly compareDue: boolean;
   /** What of an older copy that was put back is still to be doubted: its creates, or only its other edits. Null for no such copy. */
   readonly olderCopy: 'creates' | 'edits' | null;
+  /** The last id that was given here when the copy was noticed: later rows are not of the copy. */
+  readonly lastIdOfCopy: number;
 }
 
 const SELECT_TABLES = sql`SELECT id, name, alias, local_name AS localName, state, row_count AS rowCount, push, row_colors AS rowColors,
@@ -165,7 +168,7 @@ const SELECT_TABLES = sql`SELECT id, name, alias, local_name AS localName, state
     ignored_measures AS ignoredMeasures, compared_at AS comparedAt, held_code AS heldCode, problem_code AS problemCode,
     push_code AS pushCode, pull_consent AS pullConsent, push_consent AS pushConsent, rows_filter AS rowsFilter,
     rows_wanted AS rowsWanted, left_out AS leftOut, missing_columns AS missingColumns, match_column AS matchColumn,
-    allow_add AS allowsAdd, compare_due AS compareDue, older_copy AS olderCopy
+    allow_add AS allowsAdd, compare_due AS compareDue, older_copy AS olderCopy, coalesce(doubt_creates_from, 0) AS lastIdOfCopy
   FROM _rowsync_tables`;
 
 const FLAGS = [

@@ -113,8 +113,9 @@ export class Person {
 
   /** New rows of an older copy that nobody has looked at since it was put back. */
   #uncaptured(): readonly number[] {
-    const isDue = this.#parts.user.query(`SELECT 1 FROM _rowsync_tables WHERE older_copy = 'creates'`).length > 0;
-    return isDue ? this.#before.flatMap(({ id }) => (id < 0 ? [id] : [])) : [];
+    const text = `SELECT max(doubt_creates_from) FROM _rowsync_tables WHERE older_copy = 'creates'`;
+    const [[from = null] = []] = this.#parts.user.query(text);
+    return from === null ? [] : this.#before.flatMap(({ id }) => (id < 0 && id >= Number(from) ? [id] : []));
   }
 
   async #decide(life: Life, decision: PersonDecision): Promise<void> {
