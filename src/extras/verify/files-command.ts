@@ -44,9 +44,11 @@ export function filesVerifyText(report: FilesVerifyReport): string {
   const failures = filesVerifyFailures(report);
   const counts = [
     { count: report.damagedCount, text: 'lost or damaged here' },
-    { count: report.damagedCount - report.lostCount, text: 'mended' },
+    { count: report.missingCount, text: 'not here before' },
+    { count: report.damagedCount + report.missingCount - report.lostCount, text: 'mended' },
     { count: report.vanishedCount, text: 'newly gone at the origin' },
-    { count: report.refusedCount, text: 'that the origin does not show any more' },
+    { count: report.refusedCount, text: 'that the origin does not show, so only the content here was checked' },
+    { count: report.unaskedCount, text: 'that the origin could not be asked for' },
   ];
   const facts = counts
     .filter(({ count }) => count > 0)
@@ -60,7 +62,7 @@ export function filesVerifyText(report: FilesVerifyReport): string {
   return (
     `${failures.length === 0 ? 'All files are intact' : 'Not all files are intact, or could be checked'}\n` +
     facts.join('') +
-    named('Not here any more', report.lost, report.lostCount) +
+    named('Not here', report.lost, report.lostCount) +
     named('Of another size at the origin', report.different, report.differentCount) +
     `${plural(report.contentCount, 'content')} (${bytesText(report.contentBytes)}) read, ${plural(report.askedCount, 'file')} asked for at the origin, ` +
     `with ${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}\n` +

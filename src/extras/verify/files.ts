@@ -1,16 +1,20 @@
 /**
- * Checks attached files: reads each content and compares its hash, and asks the origin for each file by guid, without its content. What is lost or damaged here is fetched again; what the origin no longer has is marked. Nothing is
- * removed. Requests: one HEAD for each file, and the downloads that mend.
+ * Checks attached files: reads each content and compares its hash, and asks the origin for each file by guid, without its content. What is lost, damaged
+ * or not here yet is fetched; what the origin no longer has is marked. Nothing is removed. Requests: one HEAD for each file, the list of a cell
+ * whose HEAD is refused, and the downloads that mend.
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { runAll } from '../../base/concurrency.ts';
-import { sql } from '../../base/sql.ts';
 import { readFileColumns, type FileColumn } from '../../replica/bookkeeping/file-cells.ts';
 import { readContents, storeContentLost, storeFileVanished } from '../../replica/bookkeeping/files.ts';
-import { inspectContent, readFilesHere, type FileHere } from '../shared/stored-content.ts';
-import type { Connection } from '../../replica/connection.ts';
-import { queryRows } from '../../replica/query.ts';
+import {
+  inspectContent,
+  readFilesAwaited,
+  readFilesHere,
+  type FileHere,
+  type AwaitedFile,
+} from '../shared/stored-content.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
 import type { FilesContext, FilesReport } from '../../files/context.ts';
 import { openReplicaStore } from '../../files/open-store.ts';
@@ -31,11 +35,15 @@ export interface FilesVerifyReport {
   readonly contentBytes: number;
   /** Whose content was lost or damaged. */
   readonly damagedCount: number;
-  /** ... and that could not be fetched again. */
+  /** That should have been here and were not, also before this run. */
+  readonly missingCount: number;
+  /** Damaged or missing files that could not be fetched. */
   readonly lost: readonly string[];
   readonly lostCount: number;
-  /** That the origin was asked for. */
+  /** That the origin answered for. */
   readonly askedCount: number;
+  /** That the origin did not answer for, so that they are not checked; `error` says why. */
+  readonly unaskedCount: number;
   /** Newly found to be gone at the origin. */
   readonly vanishedCount: number;
   /** Files whose size at the origin differs. */
@@ -43,7 +51,7 @@ export interface FilesVerifyReport {
   readonly differentCount: number;
   /** That the origin did not let us ask for, such as earlier revisions without the right to see them. */
   readonly refusedCount: number;
-  /** The downloads that repaired damage; null without damage. */
+  /** The downloads of what was damaged or missing; null without such files. */
   readonly mending: FilesReport | null;
   readonly requestCount: number;
   readonly durationMs: number;
@@ -52,7 +60,9 @@ export interface FilesVerifyReport {
 }
 
 type VerifyCounts = {
-  -readonly [Count in 'damagedCount' | 'askedCount' | 'vanishedCount' | 'differentCount' | 'refusedCount']: number;
+  -readonly [
+    Count in 'damagedCount' | 'askedCount' | 'unaskedCount' | 'vanishedCount' | 'differentCount' | 'refusedCount'
+  ]: number;
 } & { readonly different: string[] };
 
 /** Verifies the files of the named tables (empty for all). @throws RowsyncError `usage.invalid` for an unknown name. */
@@ -68,12 +78,14 @@ export async function verifyFiles(
   const tally: VerifyCounts = {
     damagedCount: 0,
     askedCount: 0,
+    unaskedCount: 0,
     vanishedCount: 0,
     differentCount: 0,
     refusedCount: 0,
     different: [],
   };
   const contents = readContents(replica, tableIds);
+  const missingCount = readFilesAwaited(replica, { tableIds }).length;
   const contentBytes = contents.reduce((sum, { bytes }) => sum + bytes, 0);
   let mending: FilesReport | null = null;
   let error: RowsyncError | null = null;
@@ -87,17 +99,18 @@ export async function verifyFiles(
     tally.damagedCount += lostIds.length;
     await readAll(context, { store, contents, damaged, tally });
     // Other tables may share the content that was damaged.
-    if (damaged.size > 0) mending = await pullFiles(context, { tables: [], retryNow: true });
-    error = mending?.error ?? null;
-    if (error === null) await askAll(context, tableIds, tally);
+    const mended = damaged.size > 0 ? [] : options.tables;
+    if (damaged.size + missingCount > 0) mending = await pullFiles(context, { tables: mended, retryNow: true });
+    error = mending?.error ?? (await askAll(context, tableIds, tally));
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
   }
-  const lost = damaged.size === 0 ? [] : placesNotHere(replica, [...damaged]);
+  const lost = readFilesAwaited(replica, { tableIds, lostIds: [...damaged] }).map(placeText);
   return {
     ...tally,
     contentCount: contents.length,
     contentBytes,
+    missingCount,
     lost: lost.slice(0, LISTED_MAX),
     lostCount: lost.length,
     mending,
@@ -136,25 +149,41 @@ function stopped(): RowsyncError {
   });
 }
 
-async function askAll(context: FilesContext, tableIds: readonly number[] | null, tally: VerifyCounts): Promise<void> {
+/** Asks for every file that is here; returns why it could not ask for one of them. @throws RowsyncError where it could ask for none of the others. */
+async function askAll(
+  context: FilesContext,
+  tableIds: readonly number[] | null,
+  tally: VerifyCounts,
+): Promise<RowsyncError | null> {
   const { replica, settings } = context;
   const columns = new Map<string, FileColumn>();
   for (const { id } of chooseTables(replica, [])) {
     for (const column of readFileColumns(replica, id)) columns.set(`${id}.${column.columnId}`, column);
   }
-  const files = readFilesHere(replica, tableIds).filter(({ isVanished }) => !isVanished);
-  const watch = new OutageWatch();
-  await runAll(files, settings.concurrency, async (file) => {
+  const files = readFilesHere(replica, tableIds).flatMap((file) => {
     const column = columns.get(`${file.tableId}.${file.columnId}`);
-    if (column !== undefined) watch.note(await askFor(context, { file, column, tally }));
+    return file.isVanished || column === undefined ? [] : [{ file, column }];
   });
+  const watch = new OutageWatch();
+  let failed: RowsyncError | null = null;
+  try {
+    await runAll(files, settings.concurrency, async ({ file, column }) => {
+      const error = await askFor(context, { file, column, tally });
+      failed ??= error;
+      watch.note(error);
+    });
+  } finally {
+    tally.unaskedCount = files.length - tally.askedCount;
+  }
+  return failed;
 }
 
 /** Compares a file with what the origin says of it; a failure that says nothing of the file is returned. */
 async function askFor(
-  { origin, replica, clock, signal }: FilesContext,
+  context: FilesContext,
   { file, column, tally }: { readonly file: FileHere; readonly column: FileColumn; readonly tally: VerifyCounts },
 ): Promise<RowsyncError | null> {
+  const { origin, replica, clock, signal } = context;
   const request = { ...column.address, record: { id: file.rowId }, version: { guid: file.guid } } as const;
   try {
     const { length } = (await origin.attachmentHeaders(request, { signal })).value;
@@ -165,34 +194,44 @@ async function askFor(
     return null;
   } catch (thrown) {
     const error = asRowsyncError(thrown);
-    if (error.refusal === null) return error;
-    tally.askedCount += 1;
-    if (error.refusal.status !== 404) {
-      tally.refusedCount += 1;
-      return null;
+    if (!isOfRequest(error)) return error;
+    const fate = await explainRefusal(context, { file, column, error });
+    if (fate instanceof RowsyncError) return fate;
+    if (fate === 'refused') tally.refusedCount += 1;
+    else {
+      const at = stampFromMs(clock.nowMs());
+      const isNew = await replica.write('Marking a file that is gone', (tx) => storeFileVanished(tx, file.id, at));
+      tally.vanishedCount += isNew ? 1 : 0;
     }
-    const at = stampFromMs(clock.nowMs());
-    const isNew = await replica.write('Marking a file that is gone', (tx) => storeFileVanished(tx, file.id, at));
-    tally.vanishedCount += isNew ? 1 : 0;
+    tally.askedCount += 1;
     return null;
   }
 }
 
-/** Where those of the given files belong that are not here. */
-function placesNotHere(from: Connection, ids: readonly number[]): readonly string[] {
-  const text = sql`SELECT table_name, column_name, row_id, revision FROM _rowsync_files
-          WHERE state <> 'here' AND id IN (SELECT value FROM json_each(?)) ORDER BY id`;
-  return queryRows(from, text, [JSON.stringify(ids)]).map(([table, column, rowId, revision]) =>
-    placeText({
-      tableName: String(table),
-      columnName: String(column),
-      rowId: Number(rowId),
-      revision: Number(revision),
-    }),
-  );
+/** Whether the origin itself refused this request. A page of a proxy, a redirect, wrong credentials and an outage say nothing about the file. */
+function isOfRequest({ kind, code }: RowsyncError): boolean {
+  return kind === 'originRefused' && (code === 'origin.refused' || code === 'origin.forbidden');
 }
 
-/** Where a file belongs, for people; its name is not said. */
-function placeText(file: Pick<FileHere, 'tableName' | 'columnName' | 'rowId' | 'revision'>): string {
-  return `${file.tableName}.${file.columnName} of row ${file.rowId}, revision ${file.revision}`;
+/**
+ * What a refused HEAD means. It has no body, so a wrong token looks like a file that may not be seen; the list of the cell has one. A file is gone
+ * if it is not found although its cell can be listed, and the list does not show it.
+ */
+async function explainRefusal(
+  { origin, signal }: FilesContext,
+  { file, column, error }: { readonly file: FileHere; readonly column: FileColumn; readonly error: RowsyncError },
+): Promise<'gone' | 'refused' | RowsyncError> {
+  try {
+    const answer = await origin.attachments({ ...column.address, record: { id: file.rowId } }, { signal });
+    if (error.refusal?.status !== 404) return 'refused';
+    return answer.kind === 'ok' && answer.value.every(({ guid }) => guid !== file.guid) ? 'gone' : error;
+  } catch (thrown) {
+    const listError = asRowsyncError(thrown);
+    return isOfRequest(listError) ? 'refused' : listError;
+  }
+}
+
+/** Where a file belongs, for people; its name is not said. A cell that could not be listed has no revision. */
+function placeText({ tableName, columnName, rowId, revision }: AwaitedFile): string {
+  return `${tableName}.${columnName} of row ${rowId}${revision === null ? '' : `, revision ${revision}`}`;
 }

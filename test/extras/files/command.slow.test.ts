@@ -253,9 +253,11 @@ describe('words', () => {
       contentCount: 3,
       contentBytes: 30,
       damagedCount: 2,
+      missingCount: 0,
       lost: ['A.B of row 1, revision 2'],
       lostCount: 1,
       askedCount: 5,
+      unaskedCount: 0,
       vanishedCount: 0,
       different: [],
       differentCount: 0,
@@ -269,7 +271,7 @@ describe('words', () => {
     expect(filesVerifyText(verified)).toBe(
       'Not all files are intact, or could be checked\n' +
         '  2 files lost or damaged here\n  1 file mended\n' +
-        'Not here any more:\n  A.B of row 1, revision 2\n' +
+        'Not here:\n  A.B of row 1, revision 2\n' +
         '3 contents (30 B) read, 5 files asked for at the origin, with 6 requests in 0.1 s\n' +
         '\nfailed: 1 file is not what the origin has, and could not be fetched again\n  what to do: sync_files says why; what the origin no longer has can come from a backup only.\n  code: files.damaged\n',
     );

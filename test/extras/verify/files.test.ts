@@ -110,16 +110,124 @@ test('what cannot be mended is named, and its row says so', async () => {
   });
 });
 
-test('a file that the origin no longer has is marked and stays', async () => {
+const HEADERS = { 'Content-Type': 'application/json' };
+const NOT_FOUND = { status: 404, body: '', headers: HEADERS };
+
+test('a file that the origin no longer has, and does not list, is marked and stays', async () => {
   await using fixture = await pulled();
-  const notFound = { status: 404, body: '', headers: { 'Content-Type': 'application/json' } };
-  fixture.sandbox.answerInstead(1, notFound, { method: 'attachment' });
+  fixture.sandbox.answerInstead(1, NOT_FOUND, { method: 'attachment' });
+  fixture.sandbox.answerInstead(1, { status: 200, body: '[]', headers: HEADERS }, { method: 'attachments' });
 
   const report = await verifyFiles(fixture.filesContext(), { tables: ['album'] });
 
-  expect(report).toMatchObject({ askedCount: 3, vanishedCount: 1, lostCount: 0, error: null });
+  expect(report).toMatchObject({ askedCount: 3, unaskedCount: 0, vanishedCount: 1, lostCount: 0, error: null });
   expect(fixture.files().filter(({ vanished }) => vanished !== null)).toMatchObject([{ state: 'here' }]);
   expect(fixture.problems()).toEqual([]);
+});
+
+test('a file that is not found although its cell lists it is not gone, but not checked', async () => {
+  await using fixture = await pulled();
+  fixture.sandbox.answerInstead(1, NOT_FOUND, { method: 'attachment' });
+
+  const report = await verifyFiles(fixture.filesContext(), { tables: ['album'] });
+
+  expect(report).toMatchObject({
+    askedCount: 2,
+    unaskedCount: 1,
+    vanishedCount: 0,
+    error: { code: 'origin.refused', refusal: { status: 404 } },
+  });
+});
+
+/** Makes the token of the client a wrong one. */
+function revokeToken({ sandbox }: FilesFixture): void {
+  sandbox.store.revokeToken(sandbox.token);
+}
+
+test('a wrong token is an error, and proves no file gone', async () => {
+  await using fixture = await pulled();
+  revokeToken(fixture);
+
+  const report = await verifyFiles(fixture.filesContext(), { tables: [] });
+
+  expect(report).toMatchObject({
+    askedCount: 0,
+    unaskedCount: 4,
+    refusedCount: 0,
+    vanishedCount: 0,
+    error: { kind: 'auth', code: 'origin.forbidden' },
+  });
+  expect(fixture.files().every(({ vanished }) => vanished === null)).toBe(true);
+});
+
+test.each([
+  ['a page of a proxy', 404, { 'Content-Type': 'text/html' }, 'origin.notApi'],
+  ['a server error', 500, HEADERS, 'origin.busy'],
+  ['an outage', 503, HEADERS, 'origin.busy'],
+  ['missing credentials', 401, HEADERS, 'origin.unauthorized'],
+])(
+  '%s in the middle proves no file gone, and the files without an answer are counted',
+  async (_what, status, headers, code) => {
+    await using fixture = await pulled();
+    const { origin, ...context } = fixture.filesContext();
+    let askedCount = 0;
+    const breaking: typeof origin = {
+      ...origin,
+      attachmentHeaders: (...given) => {
+        askedCount += 1;
+        if (askedCount > 2) {
+          const answer = { status, body: '', headers };
+          for (let nth = 1; nth <= 20; nth += 1) fixture.sandbox.answerInstead(nth, answer);
+        }
+        return origin.attachmentHeaders(...given);
+      },
+    };
+    const settings = { ...context.settings, concurrency: 1 };
+
+    const report = await verifyFiles({ ...context, settings, origin: breaking }, { tables: [] });
+
+    expect(report).toMatchObject({
+      askedCount: 2,
+      unaskedCount: 2,
+      refusedCount: 0,
+      vanishedCount: 0,
+      error: { code },
+    });
+  },
+);
+
+test('a file that could not be mended is missing until it is here again', async () => {
+  await using fixture = await pulled();
+  damage(fixture, 0, 'oNe');
+  revokeToken(fixture);
+  const first = await verifyFiles(fixture.filesContext(), { tables: [] });
+  const second = await verifyFiles(fixture.filesContext(), { tables: ['Album'] });
+  const elsewhere = await verifyFiles(fixture.filesContext(), { tables: ['Other'] });
+  fixture.sandbox.store.addToken(fixture.sandbox.token);
+
+  const mended = await verifyFiles(fixture.filesContext(), { tables: [] });
+  const last = await verifyFiles(fixture.filesContext(), { tables: [] });
+
+  const lost = ['Album.Cover of row 1, revision 1'];
+  expect(first).toMatchObject({ damagedCount: 1, missingCount: 0, lostCount: 1, lost });
+  expect(second).toMatchObject({ damagedCount: 0, missingCount: 1, lostCount: 1, lost });
+  expect(elsewhere).toMatchObject({ missingCount: 0, lostCount: 0 });
+  expect(mended).toMatchObject({ missingCount: 1, lostCount: 0, mending: { downloadedCount: 1 }, error: null });
+  expect(last).toMatchObject({ missingCount: 0, lostCount: 0, askedCount: 4, mending: null, error: null });
+});
+
+test('a missing file is not waited for once the origin says that it is gone', async () => {
+  await using fixture = await pulled();
+  damage(fixture, 0, 'oNe');
+  revokeToken(fixture);
+  await verifyFiles(fixture.filesContext(), { tables: [] });
+  fixture.sandbox.store.addToken(fixture.sandbox.token);
+  fixture.sandbox.store.delete('Album', 1);
+  await fixture.pull();
+
+  const report = await verifyFiles(fixture.filesContext(), { tables: [] });
+
+  expect(report).toMatchObject({ missingCount: 1, lostCount: 0, error: null });
 });
 
 test('a file of which the origin says another size is named', async () => {
