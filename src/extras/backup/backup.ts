@@ -9,8 +9,24 @@ import { RowsyncError } from '../../base/errors.ts';
 import { fail, ok, type CheckResult } from '../shared/linked-extra.ts';
 import type { Config } from '../../config/load.ts';
 import type { ExtraWork } from '../../daemon/work-kinds.ts';
-import { carryFromBackup, carryToBackup, filesBeside, type CarryReport } from '../shared/stored-content.ts';
-import { backUp, dateOfBackup, datedBackups, restore, type CopyReport, type RestoreReport } from './replica-copy.ts';
+import {
+  carryFromBackup,
+  carryToBackup,
+  filesBeside,
+  readFilesAwaited,
+  type CarryReport,
+} from '../shared/stored-content.ts';
+import {
+  backUp,
+  dateOfBackup,
+  datedBackups,
+  READ_ONLY,
+  restore,
+  type CopyReport,
+  type RestoreReport,
+} from './replica-copy.ts';
+import { withFile } from '../../replica/copy-file.ts';
+import { hasTable } from '../../replica/schema-objects.ts';
 import type { StoredContent } from '../../reconcile/files.ts';
 
 /** Makes a backup in the given file. @throws RowsyncError as `backUp` and `carryToBackup` do. */
@@ -42,12 +58,28 @@ export async function backUpAll(
   }
 }
 
-/** An error if a backup lacks content that the replica names; null if it lacks none. */
-export function lostFilesError(files: CarryReport | null): RowsyncError | null {
-  const count = files?.lost.length ?? 0;
+/** Files that the replica of a backup should have and has not, so that the backup lacks them too. */
+export interface FilesAwaited {
+  /** Lost or damaged, or asked for in vain. */
+  readonly failedCount: number;
+  /** That no pull has asked for yet. */
+  readonly waitingCount: number;
+}
+
+export function countAwaited(backup: string): FilesAwaited {
+  return withFile(backup, READ_ONLY, (db) => {
+    if (!hasTable(db, '_rowsync_files')) return { failedCount: 0, waitingCount: 0 }; // of a version without files
+    const failedCount = readFilesAwaited(db, { triedOnly: true }).length;
+    return { failedCount, waitingCount: readFilesAwaited(db).length - failedCount };
+  });
+}
+
+/** An error if a backup lacks content that the replica names, or `failedCount` files that it should have; null if it lacks none. */
+export function lostFilesError(files: CarryReport | null, failedCount = 0): RowsyncError | null {
+  const count = (files?.lost.length ?? 0) + failedCount;
   if (count === 0) return null;
   return new RowsyncError('replica', 'files.damaged', {
-    message: `The backup is made, but lacks ${count} of its files: they are lost or damaged in the file store`,
+    message: `The backup is made, but lacks ${count} of its files: they are lost or damaged in the file store, or could not be fetched`,
     hint: 'rowsync files verify fetches them again; then make another backup.',
   });
 }

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { resolve } from 'node:path';
-import { backUpAll, earlierBackups, lostFilesError, restoreAll } from './backup.ts';
+import { backUpAll, countAwaited, earlierBackups, lostFilesError, restoreAll } from './backup.ts';
 import { drillBackup, drillText, storeDrill } from './drill.ts';
 import { filesBeside, type CarryReport } from '../shared/stored-content.ts';
 import type { Config } from '../../config/load.ts';
@@ -114,14 +114,20 @@ async function backUpAndPrint(invocation: Invocation, file: string, options: Bac
   if (typeof report === 'number') return report;
   if (options.moment === true) await requireMomentOf(invocation, config, target);
   const { path, bytes, tableCount, rowCount, files } = report;
-  const failure = lostFilesError(files);
+  const awaited = files === null ? { failedCount: 0, waitingCount: 0 } : countAwaited(path);
+  const failure = lostFilesError(files, awaited.failedCount);
   const exitCode = exitCodeOf(failure === null ? [] : [failure]);
   const lines = [
     `${path}: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}, ${bytesText(bytes)}`,
     files === null ? 'without attached files' : filesText(files),
+    ...(awaited.waitingCount === 0
+      ? []
+      : [
+          `not here yet, so not in the backup: ${plural(awaited.waitingCount, 'file')}; rowsync files pull fetches them`,
+        ]),
     ...(failure === null ? [] : [`failed: ${failure.message}`, `  what to do: ${failure.hint}`]),
   ];
-  await printResult(invocation, { exitCode, ...report, error: failure }, lines);
+  await printResult(invocation, { exitCode, ...report, filesNotHere: awaited, error: failure }, lines);
   return exitCode;
 }
 

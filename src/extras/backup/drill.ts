@@ -11,7 +11,7 @@ import type { Config } from '../../config/load.ts';
 import type { DaemonPart } from '../../daemon/context.ts';
 import { gauge, type Metric } from '../shared/linked-extra.ts';
 import type { ExtraWork } from '../../daemon/work-kinds.ts';
-import { filesBeside, inspectContent } from '../shared/stored-content.ts';
+import { filesBeside, inspectContent, readFilesAwaited } from '../shared/stored-content.ts';
 import { FileStore } from '../../files/store.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import { readContents } from '../../replica/bookkeeping/files.ts';
@@ -37,6 +37,8 @@ export interface Drill {
   readonly tracedCount: number;
   readonly fileCount: number;
   readonly readFileCount: number;
+  /** Files that the replica should have had, and had not, when the backup was made. Results of earlier versions do not say. */
+  readonly notHereCount?: number;
   /** What is wrong; null if nothing is. */
   readonly problem: string | null;
 }
@@ -47,7 +49,7 @@ export async function drillBackup(
   given: { readonly main: Connection | null; readonly nowMs: number; readonly onAdvance?: () => void },
 ): Promise<Drill> {
   const { main, nowMs, onAdvance } = given;
-  const nothing = { tableCount: 0, rowCount: 0, tracedCount: 0, fileCount: 0, readFileCount: 0 };
+  const nothing = { tableCount: 0, rowCount: 0, tracedCount: 0, fileCount: 0, readFileCount: 0, notHereCount: 0 };
   const about = { at: stampFromMs(nowMs), path };
   try {
     using reader = openReader(path);
@@ -118,7 +120,7 @@ async function readFiles(
   backup: Connection,
   path: string,
   { start, onAdvance }: { readonly start: number; readonly onAdvance: (() => void) | undefined },
-): Promise<Pick<Drill, 'fileCount' | 'readFileCount' | 'problem'>> {
+): Promise<Pick<Drill, 'fileCount' | 'readFileCount' | 'notHereCount' | 'problem'>> {
   const contents = readContents(backup, null);
   const store = new FileStore(filesBeside(path));
   let problem: string | null = null;
@@ -135,7 +137,7 @@ async function readFiles(
     bytes += content.bytes;
     onAdvance?.();
   }
-  return { fileCount: contents.length, readFileCount, problem };
+  return { fileCount: contents.length, readFileCount, notHereCount: readFilesAwaited(backup).length, problem };
 }
 
 /** The scheduled work `drill`: the newest backup in the folder. What is wrong is told from its result, also after a restart. */
@@ -176,10 +178,14 @@ export function lastDrill(config: Config): Drill | null {
 
 export function drillText({ at, path, problem, ...counts }: Drill): string {
   if (problem !== null) return `${at} failed: ${basename(path)}: ${problem}`;
-  const { tableCount, rowCount, tracedCount, fileCount, readFileCount } = counts;
+  const { tableCount, rowCount, tracedCount, fileCount, readFileCount, notHereCount = 0 } = counts;
   const traced = tracedCount === 0 ? '' : ` (${plural(tracedCount, 'table')} checked against the history since)`;
   const files = fileCount === 0 ? 'no files' : `${readFileCount} of ${plural(fileCount, 'file')} read`;
-  return `${at} ${basename(path)} is whole: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}${traced}, ${files}`;
+  const notHere =
+    notHereCount === 0
+      ? ''
+      : `, ${plural(notHereCount, 'file')} ${notHereCount === 1 ? 'was' : 'were'} not here when it was made`;
+  return `${at} ${basename(path)} is whole: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}${traced}, ${files}${notHere}`;
 }
 
 /** Tells of a backup that failed its last drill. */

@@ -170,6 +170,53 @@ test('a backup that lacks files is kept and ends with 1; one without any says so
   ).toEqual(['bare.db', 'copy.db', 'copy.db.files']);
 });
 
+test('a file that could not be fetched again is lacking in each backup until it is here', async () => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  using workspace = makeWorkspace(sandbox, WITH_FILES);
+  const { folder } = workspace;
+  await runCli(['pull'], { folder });
+  const listed = await runCli(['sql', 'SELECT path FROM sync_files LIMIT 1', '--json'], { folder });
+  const [{ path } = { path: '' }] = JSON.parse(listed.stdout) as { path: string }[];
+  rmSync(path);
+  sandbox.store.revokeToken(sandbox.token);
+
+  const verified = await runCli(['files', 'verify'], { folder });
+  const lacking = await runCli(['backup', 'lacking.db', '--json'], { folder });
+  const drilled = await runCli(['backup', '--drill', 'lacking.db'], { folder });
+  sandbox.store.addToken(sandbox.token);
+  const mended = await runCli(['files', 'verify'], { folder });
+  const whole = await runCli(['backup', 'whole.db'], { folder });
+
+  expect(verified.exitCode).not.toBe(0);
+  expect(verified.stdout).toContain('code: origin.forbidden');
+  expect(lacking.exitCode).toBe(1);
+  expect(JSON.parse(lacking.stdout)).toMatchObject({
+    files: { linkedCount: 1, lost: [] },
+    filesNotHere: { failedCount: 1, waitingCount: 0 },
+    error: { code: 'files.damaged' },
+  });
+  expect(drilled.stdout).toContain('1 of 1 file read, 1 file was not here when it was made');
+  expect(mended).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('1 file mended') as unknown });
+  expect(whole).toMatchObject({ exitCode: 0 });
+});
+
+test('a backup before the first pull of files says that they are not in it', async () => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  using workspace = makeWorkspace(sandbox, WITH_FILES);
+  const { folder } = workspace;
+  await runCli(['pull'], { folder });
+  const db = new Database(join(folder, 'replica.db'));
+  db.exec(`UPDATE _rowsync_files SET state = 'missing', sha256 = NULL, reason = NULL WHERE row_id = 2`);
+  db.close();
+
+  const made = await runCli(['backup', 'copy.db'], { folder });
+
+  expect(made).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining('not here yet, so not in the backup: 1 file;') as unknown,
+  });
+});
+
 test.each([
   ['_rowsync_rows', ['--give-up-edits']],
   ['_rowsync_batches', []],
