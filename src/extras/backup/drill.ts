@@ -6,7 +6,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { stampFromMs } from '../../base/clock.ts';
 import { ident, sql } from '../../base/sql.ts';
-import { plural } from '../../base/text.ts';
+import { countText, plural } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import type { DaemonPart } from '../../daemon/context.ts';
 import { gauge, type Metric } from '../shared/linked-extra.ts';
@@ -32,7 +32,12 @@ export interface Drill {
   readonly at: string;
   readonly path: string;
   readonly tableCount: number;
+  /** As `rowsync backup` counts: with new rows, without those deleted here. */
   readonly rowCount: number;
+  /** New rows among them that the origin did not have. Results of earlier versions do not say. */
+  readonly newRowCount?: number;
+  /** Rows deleted here that the origin still had, so that they are not among them. */
+  readonly deletedRowCount?: number;
   /** Tables whose rows checked against the history since; the others have no whole history since the backup, or edits under way. */
   readonly tracedCount: number;
   readonly fileCount: number;
@@ -68,14 +73,16 @@ export async function drillBackup(
 function countRows(
   backup: Connection,
   main: Connection | null,
-): Pick<Drill, 'tableCount' | 'rowCount' | 'tracedCount' | 'problem'> {
+): Pick<Drill, 'tableCount' | 'rowCount' | 'newRowCount' | 'deletedRowCount' | 'tracedCount' | 'problem'> {
   const tables = readTables(backup).filter(({ localName }) => hasTable(backup, localName));
   const since = main === null ? null : lastCommonEntry(backup, main);
   const found = tables.map((table) => {
     const name = ident(table.localName);
     const count = queryNumber(backup, sql`SELECT count(*) FROM ${name} WHERE _id > 0`);
     const unsent = sql`SELECT count(*) FROM _rowsync_rows WHERE table_id = ? AND row_id > 0 AND row_id NOT IN (SELECT _id FROM ${name})`;
-    const expected = table.rowCount - queryNumber(backup, unsent, [BigInt(table.id)]);
+    const deletedCount = queryNumber(backup, unsent, [BigInt(table.id)]);
+    const expected = table.rowCount - deletedCount;
+    const newCount = queryNumber(backup, sql`SELECT count(*) FROM ${name} WHERE _id < 0`);
     const traced = main === null || since === null ? null : countSince(main, table, since);
     const was = traced ?? count;
     const why =
@@ -84,11 +91,13 @@ function countRows(
         : count !== was
           ? `${table.localName} has ${plural(count, 'row')}, by the history since ${was}`
           : null;
-    return { count, isTraced: traced !== null, why };
+    return { count, newCount, deletedCount, isTraced: traced !== null, why };
   });
   return {
     tableCount: tables.length,
-    rowCount: found.reduce((sum, { count }) => sum + count, 0),
+    rowCount: found.reduce((sum, { count, newCount }) => sum + count + newCount, 0),
+    newRowCount: found.reduce((sum, { newCount }) => sum + newCount, 0),
+    deletedRowCount: found.reduce((sum, { deletedCount }) => sum + deletedCount, 0),
     tracedCount: found.filter(({ isTraced }) => isTraced).length,
     problem: found.find(({ why }) => why !== null)?.why ?? null,
   };
@@ -179,13 +188,19 @@ export function lastDrill(config: Config): Drill | null {
 export function drillText({ at, path, problem, ...counts }: Drill): string {
   if (problem !== null) return `${at} failed: ${basename(path)}: ${problem}`;
   const { tableCount, rowCount, tracedCount, fileCount, readFileCount, notHereCount = 0 } = counts;
+  const { newRowCount = 0, deletedRowCount = 0 } = counts;
+  const edits = [
+    ...(newRowCount === 0 ? [] : [`with ${countText(newRowCount)} new here`]),
+    ...(deletedRowCount === 0 ? [] : [`without ${countText(deletedRowCount)} deleted here`]),
+  ];
+  const unsent = edits.length === 0 ? '' : ` (${edits.join(' and ')}, not pushed yet)`;
   const traced = tracedCount === 0 ? '' : ` (${plural(tracedCount, 'table')} checked against the history since)`;
   const files = fileCount === 0 ? 'no files' : `${readFileCount} of ${plural(fileCount, 'file')} read`;
   const notHere =
     notHereCount === 0
       ? ''
       : `, ${plural(notHereCount, 'file')} ${notHereCount === 1 ? 'was' : 'were'} not here when it was made`;
-  return `${at} ${basename(path)} is whole: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}${traced}, ${files}${notHere}`;
+  return `${at} ${basename(path)} is whole: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}${unsent}${traced}, ${files}${notHere}`;
 }
 
 /** Tells of a backup that failed its last drill. */
