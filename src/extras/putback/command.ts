@@ -18,7 +18,14 @@ import { planInto, verifyInto } from './into-database.ts';
 import { LostRows, type LostSource } from './lost-rows.ts';
 import { chooseRows, makePlan, type PutbackPlan, type PutbackChoice } from './make-plan.ts';
 import { describeAgain, putbackPath, withPutback, type PutbackPlace } from './putback-file.ts';
-import { putbackPlanJson, putbackPlanText, statusJson, putbackStatusText } from './putback-text.ts';
+import {
+  putbackPlanJson,
+  putbackPlanText,
+  putbackRunText,
+  putbackStatusText,
+  statusJson,
+  type Verified,
+} from './putback-text.ts';
 import { needsPerson, readRecordsOf } from './putback-records.ts';
 import { carryOut } from './put-rows-back.ts';
 
@@ -93,7 +100,7 @@ async function putback(
   if (workflow !== null && workflow !== 'run' && workflow !== 'suppress') throw usage('--workflow is run or suppress');
   const configs = await loadConfigs(invocation, options);
   const path = putbackPath(configs.config, configs.into);
-  if (isStatus) return showStatus(invocation, path, { verified: null, said: '' });
+  if (isStatus) return showStatus(invocation, path, { verified: null, text: null });
   using main = openReader(configs.config.replica.path);
   return await withPutback(invocation, configs, { main, workflow }, async (place) => {
     const plan = isResume ? null : await planOf(invocation, configs, { main, place, given });
@@ -102,10 +109,10 @@ async function putback(
       await printResult(invocation, putbackPlanJson(plan), putbackPlanText(plan, place));
       return EXIT.done;
     }
-    await carryOut(place, plan, { again: options.again === true });
+    const run = await carryOut(place, plan, { again: options.again === true });
     const verified = place.isElsewhere ? await verifyInto(place) : null;
-    const isIdle = plan !== null && [...plan.rows, ...plan.orphans].every(({ fate }) => fate !== 'create');
-    return showStatus(invocation, path, { verified, said: isIdle ? putbackPlanText(plan, place) : '' });
+    const text = plan === null ? null : putbackRunText(run, { plan, place, verified });
+    return showStatus(invocation, path, { verified, text });
   });
 }
 
@@ -196,10 +203,10 @@ function usage(message: string): RowsyncError {
 async function showStatus(
   invocation: Invocation,
   path: string,
-  { verified, said }: { readonly verified: Awaited<ReturnType<typeof verifyInto>> | null; readonly said: string },
+  { verified, text: ofRun }: { readonly verified: Verified | null; readonly text: string | null },
 ): Promise<number> {
   const records = existsSync(path) ? readRecordsOf(path) : [];
-  const text = said + putbackStatusText(records, { path, verified });
+  const text = ofRun ?? putbackStatusText(records, { path, verified });
   await printResult(invocation, { ...statusJson(records), verified }, text);
   const isBad = records.some((record) => needsPerson(record));
   return isBad || (verified?.differences.length ?? 0) > 0 ? EXIT.needsPerson : EXIT.done;

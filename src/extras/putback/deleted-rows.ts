@@ -8,8 +8,8 @@ import { openReader } from '../../replica/reader.ts';
 import { LostRows } from './lost-rows.ts';
 import { makePlan } from './make-plan.ts';
 import { withPutback } from './putback-file.ts';
-import { putbackPlanJson, putbackPlanText, statusJson, putbackStatusText } from './putback-text.ts';
-import { needsPerson, readRecords } from './putback-records.ts';
+import { putbackPlanJson, putbackPlanText, putbackRunText, statusJson } from './putback-text.ts';
+import { needsPerson } from './putback-records.ts';
 import { referencesOf } from './references.ts';
 import { carryOut } from './put-rows-back.ts';
 
@@ -42,9 +42,9 @@ export async function putBackDeleted(
       const isToCreate = plan.rows.some(({ fate }) => fate === 'create');
       return { text: putbackPlanText(plan, place), json: putbackPlanJson(plan), needsPerson: isToCreate, goneKeys };
     }
-    await carryOut(place, plan, { again: false });
-    const records = readRecords(place.push.replica);
-    const text = putbackStatusText(records, { path: place.push.replica.path, verified: null });
-    return { text, json: statusJson(records), needsPerson: records.some((record) => needsPerson(record)), goneKeys };
+    const run = await carryOut(place, plan, { again: false });
+    const text = putbackRunText(run, { plan, place, verified: null });
+    const isLeft = run.concerned.some((record) => needsPerson(record));
+    return { text, json: statusJson(run.concerned), needsPerson: isLeft, goneKeys };
   });
 }

@@ -34,6 +34,7 @@ import {
   isUnfinished,
   keyOf,
   lacksKey,
+  needsPerson,
   readCells,
   readRecords,
   type PutbackRecord,
@@ -45,13 +46,22 @@ const REVISIONS_MAX = 1_000;
 /** Rounds of one run: no chain of references is longer, and the rest waits for `--resume`. */
 const ROUNDS_MAX = 200;
 
+/** What a run concerned. Earlier runs left their lines in the same file. */
+export interface PutbackRun {
+  /** Lines of its plan, lines that it changed, and all that still wait. */
+  readonly concerned: readonly PutbackRecord[];
+  /** Those without rows that were put back before. */
+  readonly news: readonly PutbackRecord[];
+}
+
 /** Notes a plan, or null for what was noted before, and puts back what waits. @throws RowsyncError what stopped a push. */
 export async function carryOut(
   place: PutbackPlace,
   plan: { readonly rows: readonly PlannedPutback[]; readonly orphans: readonly PlannedPutback[] } | null,
   options: { readonly again: boolean },
-): Promise<void> {
+): Promise<PutbackRun> {
   const { replica } = place.push;
+  const before = new Map(readRecords(replica).map((record) => [record.id, JSON.stringify(record)]));
   if (plan !== null) {
     await replica.writeDurably('Noting what is put back', (tx) => {
       addRecords(tx, 'row', plan.rows);
@@ -62,6 +72,18 @@ export async function carryOut(
     (record) => record.state === 'waiting' || record.state === 'sent' || isUnfinished(record),
   );
   if (isOpen || plan === null) await runPutback(place, options);
+  const records = readRecords(replica);
+  const isChanged = (record: PutbackRecord): boolean => before.get(record.id) !== JSON.stringify(record);
+  const planned = [...(plan?.rows ?? []), ...(plan?.orphans ?? [])];
+  const names = new Set(planned.map(({ tableId, oldId }) => rowName(tableId, oldId)));
+  const concerned = records.filter(
+    (record) => names.has(rowName(record.tableId, record.oldId)) || isChanged(record) || isWaiting(record),
+  );
+  return { concerned, news: concerned.filter((record) => record.state !== 'done' || isChanged(record)) };
+}
+
+function isWaiting(record: PutbackRecord): boolean {
+  return record.state === 'waiting' || record.state === 'sent' || needsPerson(record);
 }
 
 /** Puts back what waits. `again`: rows in doubt are sent once more, since a person has looked. @throws RowsyncError what stopped a push. */

@@ -6,6 +6,7 @@ import { BATCH_LIMITS } from '../../reconcile/push-plan.ts';
 import { rowName, type PlannedPutback } from './lost-row-outcome.ts';
 import type { PutbackPlace } from './putback-file.ts';
 import type { PutbackPlan } from './make-plan.ts';
+import type { PutbackRun } from './put-rows-back.ts';
 import { needsPerson, type PutbackRecord } from './putback-records.ts';
 
 /** Lines of a tree or list; the rest is counted. */
@@ -128,16 +129,33 @@ export function putbackPlanJson({ rows, orphans, guessed, unwritable, missing, n
   };
 }
 
+/** What a run did. If there was nothing to create, the plan says why. */
+export function putbackRunText(
+  { news }: PutbackRun,
+  {
+    plan,
+    place,
+    verified,
+  }: { readonly plan: PutbackPlan; readonly place: PutbackPlace; readonly verified: Verified | null },
+): string {
+  const isIdle = [...plan.rows, ...plan.orphans].every(({ fate }) => fate !== 'create');
+  const done =
+    news.length === 0 && verified === null ? '' : putbackStatusText(news, { path: place.push.replica.path, verified });
+  return (isIdle ? putbackPlanText(plan, place) : '') + done;
+}
+
+/** What a comparison with another database found. */
+export interface Verified {
+  readonly comparedCount: number;
+  readonly differences: readonly string[];
+}
+
 export function putbackStatusText(
   records: readonly PutbackRecord[],
-  given: {
-    readonly path: string;
-    /** What a comparison with another database found; null for none. */
-    readonly verified: { readonly comparedCount: number; readonly differences: readonly string[] } | null;
-  },
+  given: { readonly path: string; readonly verified: Verified | null },
 ): string {
   const { path, verified } = given;
-  if (records.length === 0) return 'Nothing was put back yet\n';
+  if (records.length === 0 && verified === null) return 'Nothing was put back yet\n';
   const lines = [
     ...Map.groupBy(records, ({ kind, table, state }) => `${table}: ${kind === 'link' ? 'references ' : ''}${state}`),
   ].map(([title, some]) => `${title} ${some.length}`);

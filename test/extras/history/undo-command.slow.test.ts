@@ -101,6 +101,24 @@ test('a run is taken back: changes are changed back, new rows deleted, deleted r
   expect(store.rows('Note')).toHaveLength(6);
 });
 
+test('what was put back is counted by run, without earlier ones', async () => {
+  await using world = await startWorld();
+  for (const id of [2, 3]) world.store.delete('Note', id);
+  await world.run(['pull', '--confirm']);
+  const first = await world.lastRun();
+  await world.run(['undo', first, '--confirm']);
+  await world.run(['pull']);
+  world.store.delete('Note', 4);
+  await world.run(['pull', '--confirm']);
+
+  const second = await world.run(['undo', await world.lastRun(), '--confirm']);
+  const again = await world.run(['undo', await world.lastRun(), '--confirm']);
+
+  expect(second.stdout).toContain('Note: done 1\n');
+  expect(again.stdout).toMatch(/Nothing to put back\nleft alone:\n {2}Note 4.*: put back before as \d+\n/);
+  expect(again.stdout).not.toContain('done');
+});
+
 test('a delete that has not reached the origin is taken back here, and nothing is asked there', async () => {
   await using world = await startWorld();
   const before = await world.cells();

@@ -44,7 +44,8 @@ export async function putBack(
   const place = await modules.makePlace(life.sides(), { workflow: null, isElsewhere: false });
   if (order.kind === 'resume') {
     await modules.describeAgain(place);
-    return modules.carryOut(place, null, { again: order.again });
+    await modules.carryOut(place, null, { again: order.again });
+    return;
   }
   const main = modules.openReader(replicaPath);
   try {
@@ -52,7 +53,7 @@ export async function putBack(
     const chosen = modules.chooseRows(lost, { ...order, from: null, until: null }, { tables: RULES });
     const facts = { ...chosen, config: { tables: RULES }, folders: [], revisions: false };
     const plan = await modules.makePlan(place, lost, facts);
-    return await modules.carryOut(place, plan, { again: false });
+    await modules.carryOut(place, plan, { again: false });
   } finally {
     main.close();
   }
