@@ -12,6 +12,8 @@ export interface ExactEntry {
   readonly kind: 'insert' | 'update' | 'delete' | 'forgotten';
   /** The `_id` that a new row had before; null for none. */
   readonly wasId: number | null;
+  /** Whom the origin names as the author of a change that was read there, `''` for nobody; null for a change made here. */
+  readonly by: string | null;
   /** Of an entry `forgotten`, both values are null: what they were is not known any more. */
   readonly cells: readonly CellChange[];
 }
@@ -28,6 +30,7 @@ type Line = readonly [
   rowId: bigint,
   kind: ExactEntry['kind'],
   wasId: bigint | null,
+  by: string | null,
   column: bigint | null,
   before: string,
   after: string,
@@ -43,7 +46,8 @@ export function* readExactEntries(
   const indexBySeq = new Map(columns.map(({ seq }, index) => [seq, index]));
   const lines = from
     .prepare(
-      sql`SELECT h.seq, h.row_id, h.kind, h.was_id, c.value ->> 0, c.value -> 1, c.value -> 2, json(h.cells)
+      sql`SELECT h.seq, h.row_id, h.kind, h.was_id,
+            CASE WHEN h.cause IN ('pull', 'push') THEN coalesce(h.origin_by, '') END, c.value ->> 0, c.value -> 1, c.value -> 2, json(h.cells)
           FROM _rowsync_history h
           LEFT JOIN json_each(CASE h.kind WHEN 'forgotten' THEN '[]' ELSE coalesce(h.cells, '[]') END) c
           WHERE h.table_id = @tableId AND h.row_id IS NOT NULL AND ${filter}
@@ -53,12 +57,12 @@ export function* readExactEntries(
     .raw()
     .iterate({ ...values, tableId }) as IterableIterator<Line>; // the columns just listed
   let seq: bigint | null = null;
-  let entry: { rowId: number; kind: ExactEntry['kind']; wasId: number | null; cells: CellChange[] } | null = null;
-  for (const [lineSeq, rowId, kind, wasId, column, before, after, note] of lines) {
+  let entry: (Omit<ExactEntry, 'cells'> & { readonly cells: CellChange[] }) | null = null;
+  for (const [lineSeq, rowId, kind, wasId, by, column, before, after, note] of lines) {
     if (entry === null || seq !== lineSeq) {
       if (entry !== null) yield entry;
       const cells = kind === 'forgotten' ? [...forgottenCells(note, indexBySeq)] : [];
-      entry = { rowId: Number(rowId), kind, wasId: wasId === null ? null : Number(wasId), cells };
+      entry = { rowId: Number(rowId), kind, wasId: wasId === null ? null : Number(wasId), by, cells };
       seq = lineSeq;
     }
     const index = column === null ? undefined : indexBySeq.get(Number(column));

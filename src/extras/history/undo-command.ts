@@ -18,7 +18,8 @@ import { momentOf, MOMENT_FORMS } from './time-argument.ts';
 import { planText } from '../../cli/report/push-report.ts';
 
 const EXAMPLES = `
-A cell that changed since is listed and never overwritten; the exit code is then 3. The edits are ordinary ones: rowsync plan shows
+A cell that changed after the run is listed and never overwritten; the exit code is then 3. --since takes back all changes since then,
+also a colleague's, and names whose they are. The edits are ordinary ones: rowsync plan shows
 them, rowsync push carries them under all its guards. In a mirror nothing is written: the list says what to change at the
 origin. A row that is deleted at the origin, too, is put back there as rowsync putback does it, from mirrors as well: the plan is
 shown, and --confirm carries it out.
@@ -75,7 +76,10 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
   await printResult(
     invocation,
     { ...undoJson(undone, isKept), putback: back?.json ?? null, withoutHistory },
-    undoText(undone, back, isKept) + (ofPush === null ? '' : `${ofPush}\n`) + unseenText(withoutHistory),
+    undoText(undone, back, isKept) +
+      (run === undefined ? ofOriginText(undone) : '') +
+      (ofPush === null ? '' : `${ofPush}\n`) +
+      unseenText(withoutHistory),
   );
   const isLeft = undone.some(({ refusals }) => refusals.length > 0) || (isKept && back?.needsPerson === true);
   return isLeft ? EXIT.needsPerson : EXIT.done;
@@ -132,10 +136,11 @@ function readUndoSelection(
 
 function undoJson(undone: readonly TableUndo[], isKept: boolean): object {
   return {
-    tables: undone.map(({ table, isTwoWay, edits, withdrawn, refusals }) => ({
+    tables: undone.map(({ table, isTwoWay, edits, ofOrigin, withdrawn, refusals }) => ({
       table,
       written: isTwoWay && isKept,
       rows: edits.map(editJson),
+      ofOrigin,
       withdrawn,
       refused: refusals,
     })),
@@ -149,6 +154,19 @@ function unseenText(tables: readonly string[]): string {
 /** Where the edits are that a push sent. */
 function ofPushText(editsSince: string): string {
   return `What a push sent was edited before its run: rowsync undo --since ${editsSince} --dry-run shows these edits, with all changes since.`;
+}
+
+/** Whose changes at the origin are taken back with those made here. */
+function ofOriginText(undone: readonly TableUndo[]): string {
+  const rows = undone.flatMap(({ table, ofOrigin }) =>
+    ofOrigin.flatMap(({ rowId, by }) => by.map((name) => ({ name, row: `${table} ${rowId}` }))),
+  );
+  return [...Map.groupBy(rows, ({ name }) => name)]
+    .map(([name, own]) => {
+      const who = name === '' ? '' : ` by ${printable(name)}`;
+      return `also takes back what was changed at the origin${who}: ${someOf(own.map(({ row }) => printable(row)))}\n`;
+    })
+    .join('');
 }
 
 function undoText(undone: readonly TableUndo[], back: PutBackAnswer | null, isKept: boolean): string {

@@ -8,6 +8,8 @@ import { netOf, type Net } from './net-effect.ts';
 
 export interface NetChange extends Net<CellChange> {
   readonly rowId: number;
+  /** Whom the origin names as the last author of a cell that was changed there; `''` for nobody. */
+  readonly authors: ReadonlyMap<number, string>;
 }
 
 export interface WritableColumn {
@@ -62,7 +64,9 @@ export function netChanges(entries: Iterable<ExactEntry>, idNow: ReadonlyMap<num
       keyOf: ({ index }) => index,
       differs: ({ before, after }) => !isSameExact(before, after),
     });
-    return net === null ? [] : [{ rowId, ...net }];
+    if (net === null) return [];
+    const byCell = own.flatMap(({ by, cells }) => (by === null ? [] : cells.map(({ index }) => [index, by] as const)));
+    return [{ rowId, authors: new Map(byCell), ...net }];
   });
 }
 
@@ -72,6 +76,17 @@ export interface InverseFacts {
   readonly isForgotten: boolean;
   /** Today's row with the values of a deleted one; null for none. */
   readonly twinId: number | null;
+}
+
+/** Whose changes at the origin an edit takes back, by name. */
+export function authorsOf(
+  { kind, authors }: NetChange,
+  edit: InverseEdit,
+  columns: readonly WritableColumn[],
+): readonly string[] {
+  const edited = new Set(edit.cells.map(({ column }) => column));
+  const own = columns.filter(({ name }) => kind === 'insert' || edited.has(name));
+  return [...new Set(own.flatMap(({ index }) => authors.get(index) ?? []))];
 }
 
 export function inverseOf(change: NetChange, facts: InverseFacts): Inverse {

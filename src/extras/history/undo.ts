@@ -16,6 +16,7 @@ import { baseName, hasBase } from '../../replica/user-tables.ts';
 import { clientRefusal, type ClientConnection, readExactCells, writeCells } from '../shared/sql-client.ts';
 import { readExactEntries, type ExactEntry } from './exact-entries.ts';
 import {
+  authorsOf,
   inverseOf,
   netChanges,
   type InverseEdit,
@@ -37,12 +38,16 @@ export interface TableUndo {
   /** Changes that were looked at. */
   readonly changeCount: number;
   readonly edits: readonly InverseEdit[];
+  /** Rows of these edits that were changed at the origin, too, with those whom it names as authors; `''` for nobody. */
+  readonly ofOrigin: readonly { readonly rowId: number; readonly by: readonly string[] }[];
   /** Ids of rows that were deleted only here, and are here again. */
   readonly withdrawn: readonly number[];
   /** Rows that are gone at the origin, too, and are put back there. */
   readonly deleted: readonly LostRow[];
   readonly refusals: readonly UndoRefusal[];
 }
+
+const NOTHING_UNDONE = { changeCount: 0, edits: [], ofOrigin: [], withdrawn: [], deleted: [], refusals: [] };
 
 /**
  * Takes changes of a table back, except where cells changed since. A row whose delete has not reached the origin is here again, as the origin has it.
@@ -58,12 +63,13 @@ export function undoTable(
   const isTwoWay = record.push === 'on' && hasBase(from, id);
   const history = findHistory(from, id);
   const rows = history === null ? null : openKnownRows(from, history);
-  if (rows === null) return { table, isTwoWay, changeCount: 0, edits: [], withdrawn: [], deleted: [], refusals: [] };
+  if (rows === null) return { table, isTwoWay, ...NOTHING_UNDONE };
   const known = readColumns(from, id);
   const columns = writableColumns(known, rows);
   const refusals: UndoRefusal[] = [];
   const changes = readChanges(from, { id, rows, refusals }, wish);
   const edits: InverseEdit[] = [];
+  const ofOrigin: { rowId: number; by: readonly string[] }[] = [];
   const withdrawn: number[] = [];
   const deleted: LostRow[] = [];
   const columnIds = new Map(known.map((column) => [column.localName, column.id]));
@@ -96,10 +102,22 @@ export function undoTable(
       continue;
     }
     const why = isTwoWay ? refusedEdit(from, record.localName, edit) : null;
-    if (why === null) edits.push(edit);
-    else refusals.push({ rowId, column: null, why });
+    if (why === null) {
+      edits.push(edit);
+      const by = authorsOf(change, edit, columns);
+      if (by.length > 0) ofOrigin.push({ rowId, by });
+    } else refusals.push({ rowId, column: null, why });
   }
-  return { table: record.localName, isTwoWay, changeCount: changes.length, edits, withdrawn, deleted, refusals };
+  return {
+    table: record.localName,
+    isTwoWay,
+    changeCount: changes.length,
+    edits,
+    ofOrigin,
+    withdrawn,
+    deleted,
+    refusals,
+  };
 }
 
 /** Whether the origin has a row that is deleted here. */
@@ -225,7 +243,7 @@ function* unrecordedEdits(
     });
     if (cells.length === 0 && (was === null) === (is === null)) continue;
     const kind = was === null ? 'insert' : is === null ? 'delete' : 'update';
-    yield { entry: { rowId, kind, wasId: null, cells }, editedMs: since * 1_000 };
+    yield { entry: { rowId, kind, wasId: null, by: null, cells }, editedMs: since * 1_000 };
   }
   return undefined;
 }

@@ -211,6 +211,27 @@ test('what changed since is refused and listed, and the rest is taken back', asy
   expect(await world.cells()).toContain('mine');
 });
 
+test('since a moment, the listing names whose changes at the origin are taken back with an edit', async () => {
+  await using world = await startWorld();
+  await world.run(['status']);
+  const since = world.now();
+  world.execute(`UPDATE "Note" SET "Count" = 5 WHERE _id = 1; UPDATE "Note" SET "Title" = 'mine' WHERE _id = 3`);
+  await world.run(['push']);
+  await world.run(['pull']);
+  const colleague = { ...world.store.user, firstName: 'Ann', lastName: 'Lee', email: 'ann@example.com' };
+  world.store.update('Note', 1, { Count: 111 }, colleague);
+  world.store.update('Note', 2, { Title: 'theirs' }, colleague);
+  await world.run(['pull']);
+
+  const shown = await world.run(['undo', '--since', since, '--dry-run']);
+  const undone = await world.undo('--since', since);
+
+  expect(shown.stdout).toContain('Count: 111 -> 1');
+  expect(shown.stdout).toMatch(/also takes back what was changed at the origin by Ann Lee.*: Note 1, Note 2\n/);
+  expect(shown.stdout.match(/also takes back/g)).toHaveLength(1);
+  expect(undone.tables[0]).toMatchObject({ ofOrigin: [{ rowId: 1 }, { rowId: 2 }] });
+});
+
 test('a row that a trigger refuses is named, and the others are taken back', async () => {
   await using world = await startWorld();
   for (const id of [1, 2]) world.store.update('Note', id, { Title: 'theirs' });
