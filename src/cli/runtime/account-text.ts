@@ -2,7 +2,7 @@
  * The account for people at a terminal, and as an exit code.
  */
 import { EXIT } from '../../base/errors.ts';
-import { printable, someOf } from '../../base/text.ts';
+import { countText, printable, someOf } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import { problemsAt, problemsOf } from '../../daemon/account-facts.ts';
 import type { Invocation } from '../../extra.ts';
@@ -54,7 +54,8 @@ function paragraph(group: readonly Problem[]): string {
   const [first] = group;
   if (first === undefined) return ''; // groups are never empty
   const names = group.flatMap(({ table }) => table ?? []);
-  const where = names.length === 0 ? '' : `${someOf(names, TABLES_NAMED_MAX)}: `;
+  const each = names.length > 1 && first.sentence.startsWith(countText(first.count)) ? ', each' : '';
+  const where = names.length === 0 ? '' : `${someOf(names, TABLES_NAMED_MAX)}${each}: `;
   const hint = first.hint === '' ? '' : `    what to do: ${printable(first.hint)}\n`;
   return `  ${printable(where + first.sentence)}\n${hint}`;
 }

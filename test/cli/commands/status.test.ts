@@ -115,6 +115,14 @@ test('names the tables that have the same problem in one paragraph', () => {
   expect(text).toBe('\nlate:\n  T0, T1, T2, T3, T4, T5, T6, T7 and 2 more: no answer\n    what to do: ask\n');
 });
 
+test('a count that tables share is said to be of each', () => {
+  const lost = (name: string): Problem => problem('rows.lost', { table: name, sentence: '1 edit lost' });
+
+  const text = accountText([lost('Item'), lost('Log')]);
+
+  expect(text).toContain('  Item, Log, each: 1 edit lost\n');
+});
+
 test.each([
   [[], 0],
   [['notice'], 0],
