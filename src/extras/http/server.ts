@@ -243,6 +243,8 @@ async function answerMonitor(request: IncomingMessage, path: string, view: Serve
     return plain(status, body);
   }
   if (path === '/status') {
+    // Without a key, everyone may ask; a wrong one is an error of the program.
+    if (!mayRead && request.headers.authorization !== undefined) return plain(403, 'wrong key\n');
     const body = mayRead ? await view.status() : publicStateOf(view.problems());
     return { status: 200, type: TYPES.json, body: `${JSON.stringify(body, null, 2)}\n` };
   }

@@ -50,6 +50,18 @@ test('tells those without the key one sentence, and nothing of the replica, the 
   }
 });
 
+test('refuses a wrong key at /status, and answers without one', async () => {
+  await using sandbox = await notes();
+  await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
+  await daemon.idle();
+  const where = { port: portOf(daemon) };
+
+  const wrong = await ask(where, '/status', { headers: { Authorization: 'Bearer nothing' } });
+
+  expect(wrong).toMatchObject({ status: 403, body: 'wrong key\n' });
+  expect((await ask(where, '/status')).status).toBe(200);
+});
+
 test('answers on a loopback port how it stands', async () => {
   await using sandbox = await notes();
   await using daemon = startDaemon(sandbox, 'http: { listen: "127.0.0.1:0" }\n');
