@@ -63,7 +63,9 @@ async function showLife(invocation: Invocation, name: string, id: string): Promi
 
 function* lifeText({ table, since }: KnownTable, rowId: number, entries: readonly HistoryEntry[]): Generator<string> {
   const kept = since === null ? 'its table has no history any more' : `its history is kept since ${since}`;
-  yield `${printable(table)} ${rowId}: ${plural(entries.filter(({ isAnswer }) => isAnswer === 0).length, 'change')}; ${kept}\n`;
+  const answerCount = entries.filter(({ isAnswer }) => isAnswer === 1).length;
+  const answers = answerCount === 0 ? '' : `; with ${plural(answerCount, 'answer')} of the origin to edits`;
+  yield `${printable(table)} ${rowId}: ${plural(entries.length - answerCount, 'change')}; ${kept}${answers}\n`;
   for (const entry of entries) {
     const lines = [headText(entry), `  ${whenText(entry)}`, ...cellLines(entry.kind, cellsOf(entry), '    ')];
     yield `\n${entry.at}  ${lines.join('\n')}\n`;

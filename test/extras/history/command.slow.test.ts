@@ -281,6 +281,7 @@ test('an edit and the answer of the origin to it are one change in history and l
   const log = await history.run(['log', '--since', '1m']);
 
   expect(life.stdout).toContain('Note 3: 1 change;');
+  expect(life.stdout).toContain('; with 1 answer of the origin to edits\n');
   expect(life.stdout).toMatch(/the edit taken by the origin \(run \d+\)\n.*\n {4}Date Modified: /);
   expect(log.stdout).toContain('  Note: 1 new row taken by the origin\n');
   expect(log.stdout).toContain('  Note: 1 edit taken by the origin\n');
