@@ -3,7 +3,7 @@
  * made of rows as the origin last sent them. It is never dropped while it is the only evidence of an edit (I2).
  */
 import { RowsyncError } from '../base/errors.ts';
-import { shellWord } from '../base/text.ts';
+import { plural, shellWord } from '../base/text.ts';
 import { decideDiscarded } from '../reconcile/row-outcome.ts';
 import { markDiffering } from '../replica/base-comparison.ts';
 import { storeProblem } from '../replica/bookkeeping/table-errors.ts';
@@ -134,7 +134,7 @@ export function endCapture(
   const changes = [...readAllChanges(tx, table)];
   if (changes.length > 0 && !discard) {
     throw new RowsyncError('needsPerson', 'guard.pending', {
-      message: `${table.localName}: ${changes.length} rows have edits that the origin does not have; push stays switched on`,
+      message: `${table.localName}: the origin does not have the edits of ${plural(changes.length, 'row')}; push stays switched on`,
       hint: `Set push: true again and push them; or give them up: rowsync pull ${shellWord(table.localName)} --discard keeps them in sync_conflicts`,
     });
   }

@@ -6,7 +6,7 @@ import { foldIdent } from '../base/sql.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { shellWord } from '../base/text.ts';
+import { plural, shellWord } from '../base/text.ts';
 import { retryRefused } from '../capture/writer/apply-outcome.ts';
 import { judgeMatch, matchError } from '../reconcile/match-column.ts';
 import { ADDS_OFF } from '../reconcile/push-plan.ts';
@@ -207,7 +207,7 @@ function keepLockedEdits(
     return discardChanges(tx, unlocked, inserts, at);
   }
   throw new RowsyncError('needsPerson', 'guard.pending', {
-    message: `${now.localName}: ${edits.length} edited rows wait to be pushed, but the calling user may not write their columns any more`,
+    message: `${now.localName}: ${plural(edits.length, 'edited row')} cannot be pushed: the calling user may not write the edited columns any more`,
     hint: `Give the role of the calling user that right again; or give the edits up: rowsync pull ${shellWord(now.localName)} --discard keeps them in sync_conflicts.`,
   });
 }

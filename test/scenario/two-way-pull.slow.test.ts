@@ -160,6 +160,7 @@ test('edits wait while the right that they were made with is missing', async () 
   const back = await fixture.pull();
 
   expect(held.tables).toMatchObject([{ held: { code: 'guard.pending' } }]);
+  expect(held.tables[0]?.held?.message).toContain('Note: 1 edited row cannot be pushed: ');
   expect(waiting).toEqual(['update 1 Title', 'delete 2']);
   expect(back.tables).toMatchObject([{ held: null, error: null }]);
   expect(changesOf(fixture)).toEqual(['update 1 Title', 'delete 2']);
