@@ -152,7 +152,7 @@ export function doneHtml(
 ): Html {
   const runs = done.runs
     .filter(({ outcome }) => outcome !== 'running')
-    .map((run) => pieceOfRun(run, done.results.get(run.id) ?? []));
+    .map((run) => pieceOfRun(run, done.results.get(run.id) ?? [], runAfter(run, done.runs)));
   const pieces = [...runs, ...done.notes.map(pieceOfNote)].toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   if (pieces.length === 0) return html`<p class="about">Nothing has ended yet.</p>`;
   return html`<ol class="notes">
@@ -198,7 +198,13 @@ function lineHtml(line: readonly Piece[], held: ReadonlySet<string>, nowMs: numb
   </li>`;
 }
 
-function pieceOfRun(run: RunRecord, results: readonly TableResult[]): Piece {
+/** The first finished run of the same kind after another; null for none. */
+function runAfter({ id, kind }: RunRecord, runs: readonly RunRecord[]): number | null {
+  const later = runs.filter((run) => run.kind === kind && run.id > id && run.outcome === 'done');
+  return later.length === 0 ? null : Math.min(...later.map((run) => run.id));
+}
+
+function pieceOfRun(run: RunRecord, results: readonly TableResult[], nextId: number | null): Piece {
   const { id, kind, startedAt, finishedAt, outcome, tableCount, errorMessage } = run;
   const ofAll = results.find(({ table }) => table === null);
   const tables = results.filter(({ table }) => table !== null);
@@ -213,7 +219,7 @@ function pieceOfRun(run: RunRecord, results: readonly TableResult[]): Piece {
     at: finishedAt ?? startedAt,
     outcome,
     took: finishedAt === null ? '' : `took ${timeText(run)}`,
-    summary: isQuiet ? summaryOf(outcome, counts, tableCount) : null,
+    summary: isQuiet ? summaryOf(outcome, { counts, tableCount, nextId }) : null,
     words: ofAll?.problem ?? error,
     hint: ofAll?.hint ?? null,
     tables,
@@ -238,9 +244,16 @@ function pieceOfNote({ work, finishedAtMs, durationMs, outcome, tables, tableCou
   };
 }
 
-function summaryOf(outcome: string, counts: string, tableCount: number): string {
+function summaryOf(
+  outcome: string,
+  {
+    counts,
+    tableCount,
+    nextId,
+  }: { readonly counts: string; readonly tableCount: number; readonly nextId: number | null },
+): string {
   // This kind of work counts no rows.
-  if (outcome === 'interrupted') return 'interrupted; the next run continues it';
+  if (outcome === 'interrupted') return nextId === null ? 'the next run continues it' : `run ${nextId} continued it`;
   return counts === '' ? nothingText(tableCount) : counts;
 }
 

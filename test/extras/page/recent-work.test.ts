@@ -87,11 +87,17 @@ test.each([
   [
     'was interrupted',
     { outcome: 'interrupted', finishedAt: null },
-    'interrupted pull 98, 2 min ago ; interrupted; the next run continues it',
+    'interrupted pull 98, 2 min ago ; run 99 continued it',
   ],
   ['changed rows long ago', { updatedCount: 5 }, 'done pull 98, 2 min ago , took under 1 s; 5 changed'],
 ] as const)('a run that %s has a line of its own', (_title, changes, expected) => {
   expect(linesOf([run(99), run(98, changes), run(97)])[1]).toBe(expected);
+});
+
+test('an interrupted run without a later one of its kind says what comes', () => {
+  const runs = [run(99, { kind: 'push' }), run(98, { outcome: 'interrupted', finishedAt: null })];
+
+  expect(linesOf(runs)[1]).toBe('interrupted pull 98, 2 min ago ; the next run continues it');
 });
 
 test('what concerned all tables comes before what each one met, with what to do', () => {
