@@ -145,7 +145,7 @@ function fieldHtml(
   const name = exact(`v:${column.name}`);
   const about = [
     columnType(column.type) === 'Timestamp' && html` <small>in UTC, or with an offset such as +02:00</small>`,
-    column.isRequired && html` <small>must have a value</small>`,
+    column.isRequired && text === '' && html` <small>must have a value</small>`,
   ];
   const why = mistake === null ? '' : `${id}-why`;
   const inner = inputHtml(column, { id, name, text, why, choices });

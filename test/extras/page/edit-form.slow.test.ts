@@ -10,7 +10,7 @@ import { startTestSandbox } from '../../support/sandbox.ts';
 const TASK = {
   name: 'Task',
   columns: [
-    { name: 'Name', type: 'Text' },
+    { name: 'Name', type: 'Text', options: ['Required'] },
     { name: 'State', type: 'Text' },
     { name: 'Owner', type: 'User' },
     { name: 'Hours', type: 'Numeric' },
@@ -60,4 +60,23 @@ test('an instant may be written as the page of the row shows it, with the offset
 
   expect(saved.headers.location).toBe('/browse/Task/3?_said=update');
   expect(daemon.rows('SELECT "Starts" FROM "Task" WHERE _id = 3')).toEqual([{ Starts: '2026-06-01T07:30:00Z' }]);
+});
+
+test('that a field must have a value is said beside an empty one only', async () => {
+  await using sandbox = await startTestSandbox({ tables: [TASK] });
+  await using daemon = startDaemon(sandbox, PAGE_YAML);
+  await daemon.idle();
+  const { port, cookie, token } = await signIn(daemon);
+  const empty = await ask({ port }, '/edit/Task/new', { headers: { Cookie: cookie } });
+  const typed = { 'v:Name': 'filled', 'w:Name': '', 'v:Hours': 'many', 'w:Hours': '' };
+
+  const refused = await ask(
+    { port },
+    '/edit',
+    postOf({ token, kind: 'insert', table: 'Task', row: 'new', ...typed }, port, { Cookie: cookie }),
+  );
+
+  expect(empty.body).toContain('<small>must have a value</small>');
+  expect(refused.body).toContain('value="filled"');
+  expect(refused.body).not.toContain('<small>must have a value</small>');
 });
