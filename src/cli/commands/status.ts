@@ -17,7 +17,7 @@ import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } fr
 import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
 import { accountExitCode, accountText } from '../runtime/account-text.ts';
 import { boxTable } from '../terminal/table.ts';
-import { daemonClient } from '../runtime/daemon-client.ts';
+import { daemonClient, isAtWork } from '../runtime/daemon-client.ts';
 import { writeProse } from '../terminal/session.ts';
 import { ageText, bytesText, countText, plural, printable, someOf, truncate } from '../../base/text.ts';
 
@@ -128,13 +128,16 @@ function readStatus(config: Config): { readonly status: ReplicaPart; readonly er
 
 function readReplica(config: Config, replica: Status['replica']): ReplicaPart {
   using reader = openReader(config.replica.path);
-  const [identity, runs] = [reader.identity(), reader.runs(RUNS_MAX)];
-  if (reader.isOlder()) return { replica: { ...replica, isOlder: true }, identity, tables: [], runs };
+  // The next run marks one whose process was killed.
+  const isCut = ({ outcome }: RunRecord): boolean => outcome === 'running' && !isAtWork(replica.path);
+  const runs = reader.runs(RUNS_MAX).map((run) => (isCut(run) ? { ...run, outcome: 'interrupted' } : run));
+  if (reader.isOlder())
+    return { replica: { ...replica, isOlder: true }, identity: reader.identity(), tables: [], runs };
   const bound = boundTo(reader, config);
   const refreshByTable = freshnessTexts(reader, bound, jobsOf(bound));
   return {
     replica,
-    identity,
+    identity: reader.identity(),
     tables: reader.status().map((table) => ({ ...table, way: refreshByTable.get(table.table) ?? null })),
     runs,
   };
