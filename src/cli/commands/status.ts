@@ -128,9 +128,8 @@ function readStatus(config: Config): { readonly status: ReplicaPart; readonly er
 
 function readReplica(config: Config, replica: Status['replica']): ReplicaPart {
   using reader = openReader(config.replica.path);
-  // The next run marks one whose process was killed.
-  const isCut = ({ outcome }: RunRecord): boolean => outcome === 'running' && !isAtWork(replica.path);
-  const runs = reader.runs(RUNS_MAX).map((run) => (isCut(run) ? { ...run, outcome: 'interrupted' } : run));
+  const wasKilled = ({ outcome }: RunRecord): boolean => outcome === 'running' && !isAtWork(replica.path);
+  const runs = reader.runs(RUNS_MAX).map((run) => (wasKilled(run) ? { ...run, outcome: 'interrupted' } : run));
   if (reader.isOlder())
     return { replica: { ...replica, isOlder: true }, identity: reader.identity(), tables: [], runs };
   const bound = boundTo(reader, config);
