@@ -10,6 +10,7 @@ import { storeProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
 import { type TableRecord, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { forgetEtags, readPages, distrustRows } from '../replica/bookkeeping/pages.ts';
+import { endHistory } from '../replica/bookkeeping/history.ts';
 import { blocks } from '../replica/query.ts';
 import { ident } from '../base/sql.ts';
 import { baseName, createBase, dropBase, hasBase, isUnmade } from '../replica/user-tables.ts';
@@ -46,7 +47,10 @@ export function noteTampering(
   if (readTable(tx, target.id).push === 'on') {
     storeFacts(tx, target.id, { compare_due: 1 });
     retryRefused(tx, target.id, at);
-  } else distrustRows(tx, target);
+  } else {
+    distrustRows(tx, target);
+    endHistory(tx, target.id, { at, why: 'another program removed the guards', isAgain: true });
+  }
   return true;
 }
 

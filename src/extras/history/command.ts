@@ -19,8 +19,10 @@ import { sql, ident, type Sql } from '../../base/sql.ts';
 import { removeUnnamed } from '../../files/open-store.ts';
 import type { Replica } from '../../replica/database.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
-import { markHistory } from '../../replica/bookkeeping/history.ts';
+import { endHistory, findHistory, markHistory } from '../../replica/bookkeeping/history.ts';
+import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
+import { must } from '../../base/assert.ts';
 import { queryAny, queryFirst, queryNumber, queryNumbers, queryText, queryTexts } from '../../replica/query.ts';
 
 const EXAMPLES = `
@@ -41,6 +43,7 @@ export function addHistoryCommand(program: Command, runner: Runner): void {
     .addHelpText('after', EXAMPLES)
     .action(runner(showLife));
   addForgetCommand(history, runner);
+  addRestartCommand(history, runner);
 }
 
 async function showLife(invocation: Invocation, name: string, id: string): Promise<number> {
@@ -79,6 +82,37 @@ Removes the values from the history, sync_deleted, decided conflicts and applied
 Examples:
   rowsync history forget Customer 42
   rowsync history forget Customer 42 --column Email`;
+
+const RESTART_EXAMPLES = `
+For a history that contradicts itself (verify.history), as after another program wrote to the file. Its entries stay, with one that says where it ended; it
+begins anew with the next pull. Questions about the time before get no answer. Stop the daemon before.
+
+Examples:
+  rowsync history restart Customer && rowsync pull Customer`;
+
+function addRestartCommand(history: Command, runner: Runner): void {
+  history
+    .command('restart')
+    .argument('<table>', 'name of the table')
+    .description('begin the history of a table anew, and keep the entries before')
+    .addHelpText('after', RESTART_EXAMPLES)
+    .action(runner(restart));
+}
+
+async function restart(invocation: Invocation, name: string): Promise<number> {
+  const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  using replica = await openExistingReplica(invocation, config);
+  const [chosen] = chooseTables(replica, [name]);
+  const { id, localName: table } = must(chosen, 'a name chooses a table');
+  if (findHistory(replica, id) === null)
+    throw unknown(`No history is kept of ${table}`, 'Set `history: true` for it, and pull.');
+  const at = stampFromMs(invocation.session.clock.nowMs());
+  await replica.writeDurably('Beginning a history anew', (tx) => {
+    endHistory(tx, id, { at, why: 'rowsync history restart', isAgain: true });
+  });
+  await printResult(invocation, { table, at }, `${printable(table)}: its history begins anew with the next pull\n`);
+  return EXIT.done;
+}
 
 function addForgetCommand(history: Command, runner: Runner): void {
   history

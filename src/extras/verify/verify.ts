@@ -177,7 +177,7 @@ function brokenError({ replica }: PullContext, { id, localName }: RowTarget): Ro
   if (first === undefined) return null;
   return new RowsyncError('replica', 'verify.history', {
     message: `${localName}: sync_history contradicts itself in ${plural(count, 'place')}: an entry does not begin where the one before ended; the first is ${first.id}, of row ${first.rowId}`,
-    hint: 'Another program may have written to the history, or changed rows around the guards; the rows of the table are not in doubt.',
+    hint: `Another program may have written to the history, or changed rows around the guards; the rows of the table are not in doubt. rowsync history restart ${shellWord(localName)} && rowsync pull ${shellWord(localName)} (stop a daemon before) begins the history anew: what is before stays to be read, and is not checked any more.`,
   });
 }
 

@@ -260,3 +260,39 @@ test('proposals lose what they had of the row where they are applied, and are na
   expect(JSON.parse(done)).toMatchObject({ note: '', edits: [{ rowId: 1, cells: [] }, other] });
   expect((await world.run(['proposals'])).stdout).toContain('done  2 edits');
 });
+
+test('a history that contradicts itself is begun anew, and keeps what was before', async () => {
+  await using world = await startWorld();
+  world.execute(`UPDATE _rowsync_history SET cells = replace(cells, 'second', 'third') WHERE kind = 'delete'`);
+  const count = () =>
+    (world.rows(`SELECT count(*) AS n FROM sync_history WHERE row_id IS NOT NULL`) as { n: number }[])[0]?.n;
+  const broken = await world.run(['verify']);
+  const before = count();
+
+  const text = await world.run(['history', 'restart', 'note']);
+  await world.run(['pull']);
+  const mended = await world.run(['verify']);
+  world.sandbox.store.update('Note', 2, { Title: 'later' });
+  await world.run(['pull']);
+
+  expect(broken.exitCode).toBe(1);
+  expect(broken.stdout).toContain('rowsync history restart "Note" && rowsync pull "Note"');
+  expect(text.stdout).toBe('Note: its history begins anew with the next pull\n');
+  expect(mended.exitCode).toBe(0);
+  expect(before).toBeGreaterThan(0);
+  expect(count()).toBe((before ?? 0) + 1);
+  expect(world.rows(`SELECT kind, note FROM sync_history WHERE kind IN ('begin', 'end') ORDER BY id`)).toEqual([
+    { kind: 'begin', note: null },
+    { kind: 'end', note: '{"why":"rowsync history restart"}' },
+    { kind: 'begin', note: null },
+  ]);
+});
+
+test('a history that is not kept cannot be begun anew', async () => {
+  await using world = await startWorld('tables: { Note: { push: true, match: Code } }\n');
+
+  const refused = await world.run(['history', 'restart', 'Note']);
+
+  expect(refused.stderr).toContain('No history is kept of Note');
+  expect(refused.exitCode).not.toBe(0);
+});
