@@ -96,8 +96,8 @@ function ofRuns(from: Connection): readonly FoundComplaint[] {
 function ofExtras(from: Connection, added: readonly AddedProblem[]): readonly FoundComplaint[] {
   return added.flatMap(({ code: about, stored }) => {
     if (stored === undefined || !hasTable(from, stored.table)) return [];
-    const rows = queryAll(from, stored.select) as (Complaint & { since: string | null })[]; // as AddedProblem asks for
-    return rows.map((row) => ({ ...row, about, subject: null }));
+    const rows = queryAll(from, stored.select) as (Complaint & { since: string | null; subject?: string })[]; // as AddedProblem asks for
+    return rows.map((row) => ({ subject: null, ...row, about }));
   });
 }
 

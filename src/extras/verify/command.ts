@@ -19,8 +19,9 @@ const ROWS_NAMED_MAX = 10;
 
 const EXAMPLES = `
 It costs one request for every page of the tables. Rows that people change while it runs are looked at again; what still
-differs although the origin says that nothing changed is a mismatch, and the exit code is 1, also for rows that cannot be read. Nothing is
-repaired. Rows whose delete a guard holds are no mismatch, and the exit code is 3 then.
+differs although the origin says that nothing changed is a mismatch, and the exit code is 1, also for rows that cannot be read. A
+mismatch is not repaired; rowsync status names the table until it is. The pull before puts rows back of a mirror whose guards another program
+removed, and they count as different. Rows whose delete waits for a person do not, and the exit code is 3 then.
 
 Examples:
   rowsync verify
@@ -78,12 +79,17 @@ export function verifyText(report: VerifyReport, width: number | null): string {
     printable(table.table),
     countText(table.comparedCount),
     countText(table.changedMeanwhileCount),
-    countText(table.mismatchCount),
+    countText(table.mismatchCount + table.putBackCount),
   ]);
   const comparedCount = compared.reduce((sum, table) => sum + table.comparedCount, 0);
   const failures = verifyFailures(report);
   const isDifferent = report.tables.some(({ mismatchCount }) => mismatchCount > 0);
-  const wrong = isDifferent ? 'not every cell matches the origin' : 'not everything could be compared';
+  const wasDifferent = report.tables.some(({ putBackCount }) => putBackCount > 0);
+  const wrong = isDifferent
+    ? 'not every cell matches the origin'
+    : wasDifferent
+      ? 'not every cell matched the origin before this pull'
+      : 'not everything could be compared';
   const verdict = failures.length === 0 ? 'every cell matches the origin' : wrong;
   const mismatches = compared.filter((table) => rowCountOf(table) > 0).map(mismatchText);
   const named = failures.map((error) => ({ what: wordFor(error), error }));

@@ -5,7 +5,9 @@
  * repaired here; `resync` does that. Rows that cannot be read are listed apart: they cannot be equal.
  */
 import { must } from '../../base/assert.ts';
+import { stampFromMs } from '../../base/clock.ts';
 import { RowsyncError } from '../../base/errors.ts';
+import { isTampered } from '../../capture/sync-mode.ts';
 import { confirmedRows } from '../../capture/writer/store-origin-rows.ts';
 import { readTable, readTables } from '../../replica/bookkeeping/tables.ts';
 import { readSuspects } from '../../replica/bookkeeping/suspects.ts';
@@ -26,6 +28,8 @@ import { blocksAbove, queryRows } from '../../replica/query.ts';
 import { pageSkip } from '../../reconcile/windows.ts';
 import { describeTable } from '../../pull/table-description.ts';
 import { shrinkPages } from '../../pull/windows.ts';
+import type { TablePullReport } from '../../pull/report.ts';
+import { storeDifferences, type ComparedTable } from './differences.ts';
 
 /** Looks at rows that seem to differ; each one pulls the table first. */
 const ROUNDS_MAX = 3;
@@ -54,7 +58,9 @@ export interface TableVerifyReport {
   /** Rows that differed at first and were only newer. */
   readonly changedMeanwhileCount: number;
   readonly mismatchCount: number;
-  /** The first of them. */
+  /** Rows of a mirror without its guards that the pull wrote before the comparison: most likely another program had changed them. */
+  readonly putBackCount: number;
+  /** The first of those that differ. */
   readonly mismatches: readonly Mismatch[];
   /** Rows with a value that cannot be read, and the first of them. */
   readonly unreadableCount: number;
@@ -81,13 +87,27 @@ export async function verify(
 ): Promise<VerifyReport> {
   const startedMs = context.clock.monotonicMs();
   const startedCount = context.origin.counters().requestCount;
+  const { replica } = context;
+  // The pull makes their guards again, and mends their rows, before anything is compared.
+  const unguarded = readTables(replica).filter(
+    ({ id, push, state }) => push !== 'on' && state === 'steady' && isTampered(replica, id),
+  );
   const pulled = await pull(context, { tables: options.tables, confirm: false });
   const tables: TableVerifyReport[] = [];
-  for (const { table, error, held } of pulled.tables) {
+  for (const report of pulled.tables) {
+    const { table, error, held } = report;
     // Which columns and rows of it are to come is for a person to say.
     const stop = held?.code === 'guard.names' ? held : error;
-    tables.push(stop === null ? await verifyTable(context, table) : unverified(table, stop));
+    const verified = stop === null ? await verifyTable(context, table) : unverified(table, stop);
+    const isUnguarded = unguarded.some(({ localName }) => localName === table);
+    tables.push({ ...verified, putBackCount: isUnguarded ? writtenCountOf(report) : 0 });
   }
+  const compared = tables.flatMap((report): ComparedTable[] => {
+    const { table, error, mismatches } = report;
+    const isCompared = error === null || error.code === 'verify.history';
+    return isCompared ? [{ table, difference: mismatchOf(report), isUnpaged: mismatches.some(isUnpaged) }] : [];
+  });
+  await storeDifferences(replica, compared, stampFromMs(context.clock.nowMs()));
   return {
     tables,
     requestCount: context.origin.counters().requestCount - startedCount,
@@ -101,15 +121,35 @@ export function verifyFailures(report: VerifyReport): readonly RowsyncError[] {
   const ofTable = (table: TableVerifyReport): readonly (RowsyncError | null)[] => [
     table.error,
     mismatchOf(table),
+    putBackOf(table),
     unreadableOf(table),
     table.held,
   ];
   return [report.error, ...report.tables.flatMap(ofTable)].filter((error) => error !== null);
 }
 
-/** The rows of a table that differ or, if there are none, those that cannot be read, as an error; null without any. */
+/** The rows of a table that differ or, if there are none, those that differed before or cannot be read, as an error; null without any. */
 export function differenceOf(table: TableVerifyReport): RowsyncError | null {
-  return mismatchOf(table) ?? unreadableOf(table);
+  return mismatchOf(table) ?? putBackOf(table) ?? unreadableOf(table);
+}
+
+function writtenCountOf({ insertedCount, updatedCount, deletedCount, filteredCount }: TablePullReport): number {
+  return insertedCount + updatedCount + deletedCount + filteredCount;
+}
+
+/** Whether a row is here that the origin did not list. */
+function isUnpaged({ problem }: Mismatch): boolean {
+  return problem === 'not at the origin' || problem === 'outside of the filter';
+}
+
+/** The error with the number of rows that the pull put back, since guards were missing; null for none. */
+function putBackOf({ table, putBackCount }: TableVerifyReport): RowsyncError | null {
+  if (putBackCount === 0) return null;
+  const rows = putBackCount === 1 ? '1 row was' : `${putBackCount} rows were`;
+  return new RowsyncError('replica', 'verify.mismatch', {
+    message: `${table}: ${rows} put back as the origin has them: the guards of the table were missing, and another program had changed them, unless they changed at the origin since the last pull`,
+    hint: 'Find the program that removed triggers of the table in this file, and what read these rows meanwhile. The guards are there again; nothing else is to be done.',
+  });
 }
 
 /** The error with the number of rows that differ; null for none. */
@@ -125,7 +165,7 @@ function mismatchOf({ table, mismatchCount, isAlwaysUnmodified }: TableVerifyRep
   }
   return new RowsyncError('replica', 'verify.mismatch', {
     message: `${table}: ${rows} from the origin although nothing changed meanwhile`,
-    hint: `${mend} mends it. Another program wrote into the file around its guards, or a cache on the way keeps old answers; if neither can be, report this.`,
+    hint: `${mend} mends it; stop a daemon before, and start it after. Another program wrote into the file around its guards, or a cache on the way keeps old answers; if neither can be, report this.`,
   });
 }
 
@@ -138,12 +178,12 @@ function unreadableOf({ table, unreadableCount }: TableVerifyReport): RowsyncErr
   });
 }
 
-function unverified(table: string, error: RowsyncError): TableVerifyReport {
+function unverified(table: string, error: RowsyncError): Omit<TableVerifyReport, 'putBackCount'> {
   const none = { comparedCount: 0, changedMeanwhileCount: 0, mismatchCount: 0, unreadableCount: 0 };
   return { table, ...none, mismatches: [], unreadable: [], isAlwaysUnmodified: false, held: null, error };
 }
 
-async function verifyTable(context: PullContext, name: string): Promise<TableVerifyReport> {
+async function verifyTable(context: PullContext, name: string): Promise<Omit<TableVerifyReport, 'putBackCount'>> {
   try {
     const { table, ...seen } = await compareFitting(context, name);
     const first = seen.differing;

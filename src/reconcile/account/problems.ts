@@ -385,7 +385,7 @@ export type ProblemCode = (typeof CATALOGUE)[number]['code'] | keyof ExtraProble
 export interface AddedProblem extends Pick<Entry<keyof ExtraProblems>, 'code' | 'severity' | 'why' | 'untold'> {
   /** The problem of the core that follows it. */
   readonly before: (typeof CATALOGUE)[number]['code'];
-  /** Selects `code`, `message`, `hint` and `since` of the complaints that the extra keeps in a table, where that was made. */
+  /** Selects `code`, `message`, `hint`, `since`, and `subject` (a table here) where it has one, of complaints that the extra keeps in a table, once made. */
   readonly stored?: { readonly table: string; readonly select: Sql };
 }
 

@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest';
 
 import { RowsyncError } from '../../../src/base/errors.ts';
+import { problemsOf, readAccount } from '../../../src/daemon/account-facts.ts';
+import { EXTRAS } from '../../../src/extras.ts';
+import { openReader } from '../../../src/replica/reader.ts';
 import { pull } from '../../../src/pull/pull.ts';
 import { resync } from '../../../src/cli/commands/resync.ts';
 import { verifyText } from '../../../src/extras/verify/command.ts';
 import { changedIndexes, verify, verifyFailures } from '../../../src/extras/verify/verify.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { atOrigin, pushNow } from '../../support/push.ts';
+import { HISTORY } from '../../support/history.ts';
+import { NOTHING_KEPT } from '../../support/kept.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
 import { captured, NOTE, startTwoWay } from '../../support/two-way.ts';
 
@@ -261,4 +266,89 @@ test.each(TAMPERINGS.flatMap((tampering) => KINDS[tampering.problem].map((kind) 
 
 test('finds the cells that differ, null and false included', () => {
   expect(changedIndexes([1, 'a', null, false, 2n ** 60n], [1, 'b', '', null, 2n ** 60n])).toEqual([1, 2, 3]);
+});
+
+/** Drops the guards of the mirror, as another SQL client may, and changes the first note and deletes the second one. */
+function dropGuards(fixture: Fixture): void {
+  const [first, second] = fixture.sandbox.store.ids('Note');
+  const guards = fixture.rows(`SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'Note'`);
+  const drops = (guards as { name: string }[]).map(({ name }) => `DROP TRIGGER "${name}";`);
+  expect(drops).not.toEqual([]);
+  fixture.execute(
+    `${drops.join('')} UPDATE "Note" SET "Title" = 'tampered' WHERE _id = ${first}; DELETE FROM "Note" WHERE _id = ${second}`,
+  );
+}
+
+test('rows of a mirror without guards that the pull puts back count as different, once', async () => {
+  await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
+  await fixture.pull();
+  dropGuards(fixture);
+
+  const report = await verify(fixture.context(), { tables: [] });
+  const again = await verify(fixture.context(), { tables: [] });
+
+  expect(report.tables).toMatchObject([{ mismatchCount: 0, putBackCount: 2 }]);
+  expect(verifyFailures(report).map(({ code, exitCode }) => [code, exitCode])).toEqual([['verify.mismatch', 1]]);
+  const text = verifyText(report, null);
+  expect(text).toContain('1 table, 23 rows: not every cell matched the origin before this pull\n');
+  expect(text).toContain('Note: 2 rows were put back as the origin has them: the guards of the table were missing');
+  expect(verifyFailures(again)).toEqual([]);
+});
+
+test('the history of a mirror without guards ends, and begins anew with rows as the origin has them', async () => {
+  const settings = { ...SMALL_PAGES.settings, tableOptions: () => ({ sort: null, history: HISTORY }) };
+  await using fixture = await startFixture({ tables: [NOTES] }, { settings });
+  await fixture.pull();
+  dropGuards(fixture);
+
+  await verify(fixture.context(), { tables: [] });
+  const again = await verify(fixture.context(), { tables: [] });
+
+  expect(verifyFailures(again)).toEqual([]);
+  expect(fixture.rows('SELECT kind, note FROM sync_history ORDER BY id')).toEqual([
+    { kind: 'begin', note: null },
+    { kind: 'end', note: '{"why":"another program removed the guards"}' },
+    { kind: 'begin', note: null },
+  ]);
+});
+
+test('what differs is a problem of the replica until all pages were read anew', async () => {
+  await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
+  await fixture.pull();
+  const [first] = fixture.sandbox.store.ids('Note');
+  tamper(fixture, `UPDATE "Note" SET "Title" = 'tampered' WHERE _id = ${first}`);
+  const problems = (): readonly unknown[] => {
+    using reader = openReader(fixture.replica.path);
+    const around = { ...NOTHING_KEPT, added: problemsOf(EXTRAS), keeper: 'nobody', complaints: [] } as const;
+    return readAccount(reader, { ...around, nowMs: Date.now() }).map(({ code, table }) => [code, table]);
+  };
+
+  await verify(fixture.context(), { tables: [] });
+  await fixture.pull();
+  const found = problems();
+  await resync(fixture.replica, ['Note']);
+  const before = problems();
+  await fixture.pull();
+
+  expect(found).toEqual([['rows.different', 'Note']]);
+  expect(before).toEqual(found);
+  expect(problems()).toEqual([]);
+});
+
+test('a row that the origin never listed stays a problem until a comparison finds the table equal', async () => {
+  await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
+  await fixture.pull();
+  tamper(fixture, `INSERT INTO "Note" (_id, "Title") VALUES (999999, 'invented')`);
+  const kept = () => fixture.rows('SELECT code, answers FROM _rowsync_differences');
+
+  await verify(fixture.context(), { tables: [] });
+  const found = kept();
+  await resync(fixture.replica, ['Note']);
+  await fixture.pull();
+  const resynced = kept();
+  await verify(fixture.context(), { tables: [] });
+
+  expect(resynced).toEqual(found);
+  expect(found).toEqual([{ code: 'verify.mismatch', answers: null }]);
+  expect(kept()).toEqual([]);
 });
