@@ -35,7 +35,7 @@ import { renameInKeptRows } from '../replica/rows-as-json.ts';
 import { schemaWatch } from '../replica/schema-objects.ts';
 import { forgetEtags } from '../replica/bookkeeping/pages.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
-import { storePushProblem } from '../replica/bookkeeping/table-errors.ts';
+import { storeProblem } from '../replica/bookkeeping/table-errors.ts';
 import { storeSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import {
   addColorColumn,
@@ -89,7 +89,7 @@ export async function applySchema(
     if (match.problem !== null && before === null) throw match.problem;
     settleEditing(tx, before, { id: descriptor.id, matchColumn: match.column, allowsAdd, at });
     // A push complained of a match column that was corrected since.
-    if (match.problem === null && known?.pushCode === 'config.invalid') storePushProblem(tx, descriptor.id, null);
+    if (match.problem === null && known?.pushCode === 'config.invalid') storeProblem(tx, descriptor.id, 'push', null);
     requireShape(tx, shaped.target);
     requireHarmlessTriggers(tx, shaped.target);
     configureHistory(tx, descriptor.id, { isWanted: (options.history ?? null) !== null, at });
