@@ -6,6 +6,7 @@ import { accessSync, chmodSync, constants, existsSync, readdirSync, rmSync, stat
 import { basename, join } from 'node:path';
 import { must } from '../../base/assert.ts';
 import { RowsyncError } from '../../base/errors.ts';
+import { sql } from '../../base/sql.ts';
 import { fail, ok, type CheckResult } from '../shared/linked-extra.ts';
 import type { Config } from '../../config/load.ts';
 import type { ExtraWork } from '../../daemon/work-kinds.ts';
@@ -26,6 +27,7 @@ import {
   type RestoreReport,
 } from './replica-copy.ts';
 import { withFile } from '../../replica/copy-file.ts';
+import { queryNumber } from '../../replica/query.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
 import type { StoredContent } from '../../reconcile/files.ts';
 
@@ -72,6 +74,13 @@ export function countAwaited(backup: string): FilesAwaited {
     const failedCount = readFilesAwaited(db, { triedOnly: true }).length;
     return { failedCount, waitingCount: readFilesAwaited(db).length - failedCount };
   });
+}
+
+/** Files whose content is lost and that the origin no longer has, so that no pull brings them. */
+export function countLostForGood(replica: string): number {
+  const text = sql`SELECT count(*) FROM _rowsync_files WHERE state <> 'here' AND vanished_at IS NOT NULL
+          AND reason = 'the content here was lost or damaged'`;
+  return withFile(replica, READ_ONLY, (db) => (hasTable(db, '_rowsync_files') ? queryNumber(db, text) : 0));
 }
 
 /** An error if a backup lacks content that the replica names, or `failedCount` files that it should have; null if it lacks none. */

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { resolve } from 'node:path';
-import { backUpAll, countAwaited, earlierBackups, lostFilesError, restoreAll } from './backup.ts';
+import { backUpAll, countAwaited, countLostForGood, earlierBackups, lostFilesError, restoreAll } from './backup.ts';
 import { drillBackup, drillText, storeDrill } from './drill.ts';
 import { filesBeside, type CarryReport } from '../shared/stored-content.ts';
 import type { Config } from '../../config/load.ts';
@@ -161,13 +161,20 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
   const unpushedCount = countUnpushed(config.replica.path);
   const report = await (isPiped ? restoreReceived(session, config, stamp) : restoreAll(config, backup, stamp));
   const { path, tableCount, rowCount, asidePath, pendingCreateCount, pendingEditCount, files } = report;
-  const lostCount = files?.lost.length ?? 0;
+  const awaited = countAwaited(path);
+  const awaitedCount = awaited.failedCount + awaited.waitingCount;
+  const lostCount = countLostForGood(path);
   const lines = [
     `${path}: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}`,
     ...(files === null ? [] : [filesText(files)]),
+    ...(awaitedCount === 0
+      ? []
+      : [`not in the backup: ${plural(awaitedCount, 'file')}; rowsync pull fetches what is missing`]),
     ...(lostCount === 0
       ? []
-      : [`not in the backup: ${plural(lostCount, 'file')}; rowsync pull fetches what is missing`]),
+      : [
+          `lost: ${plural(lostCount, 'file')} that the origin no longer has; only another backup may have ${lostCount === 1 ? 'it' : 'them'}`,
+        ]),
     ...(asidePath === null ? [] : [`the old replica is now ${asidePath}`]),
     ...(unpushedCount === 0
       ? []

@@ -217,6 +217,22 @@ test('a backup before the first pull of files says that they are not in it', asy
   });
 });
 
+test('a restore tells files that the next pull fetches from those that the origin no longer has', async () => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  using workspace = makeWorkspace(sandbox, WITH_FILES);
+  const { folder } = workspace;
+  await runCli(['pull'], { folder });
+  sandbox.store.delete('Album', 1);
+  await runCli(['pull'], { folder });
+  await runCli(['backup', 'copy.db'], { folder });
+  for (const store of ['replica.db.files', 'copy.db.files']) rmSync(join(folder, store), { recursive: true });
+
+  const restored = await runCli(['restore', 'copy.db'], { folder });
+
+  expect(restored.stdout).toContain('\nnot in the backup: 1 file; rowsync pull fetches what is missing\n');
+  expect(restored.stdout).toContain('\nlost: 1 file that the origin no longer has; only another backup may have it\n');
+});
+
 test.each([
   ['_rowsync_rows', ['--give-up-edits']],
   ['_rowsync_batches', []],
