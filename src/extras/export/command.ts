@@ -5,7 +5,7 @@ import { resolve, join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
-import { countText, plural } from '../../base/text.ts';
+import { countText, plural, someOf } from '../../base/text.ts';
 import { type WrittenColumn, writeParquet, type ParquetColumn } from './parquet.ts';
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
@@ -18,7 +18,7 @@ import { pgType } from '../shared/column-shape.ts';
 import { makePrivate, takeName } from '../../replica/copy-file.ts';
 import { guessText } from '../../reconcile/option-bindings.ts';
 import { replicaError } from '../../replica/sqlite-errors.ts';
-import { queryText } from '../../replica/query.ts';
+import { queryNumbers, queryText } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readAllRows, readSources } from '../shared/confirmed-rows.ts';
 import { tableNamed, tablesNamed } from '../../replica/bookkeeping/tables.ts';
@@ -75,6 +75,7 @@ async function exportAndPrint(
       ...columns.flatMap((column) => emptiedText(column)),
     ]),
     `${plural(exported.length, 'table')}, ${plural(rowCount, 'row')}`,
+    ...waitingText(exported),
     ...(removed.length === 0
       ? []
       : [
@@ -83,6 +84,14 @@ async function exportAndPrint(
   ];
   await printResult(invocation, { tables: exported, removed }, lines);
   return EXIT.done;
+}
+
+/** Files have what the origin confirmed, so edits that wait are not in them. */
+function waitingText(exported: readonly ExportedTable[]): readonly string[] {
+  const waiting = exported.filter(({ waitingCount }) => waitingCount > 0);
+  const count = waiting.reduce((sum, table) => sum + table.waitingCount, 0);
+  const names = someOf(waiting.map(({ table }) => table));
+  return count === 0 ? [] : [`left out: edits of ${plural(count, 'row')} that the origin does not have yet (${names})`];
 }
 
 /** `fresh` and `moment` are options of another extra. */
@@ -99,6 +108,8 @@ interface ExportedTable {
   /** Every row was so at the origin then, or later; null while a row cannot be read. */
   readonly freshSince: string | null;
   readonly rowCount: number;
+  /** Rows with edits, which are not in the file. */
+  readonly waitingCount: number;
   readonly columns: readonly WrittenColumn[];
 }
 
@@ -152,8 +163,10 @@ export async function exportTables(
         : writeCsv(unnamed, columns, rows));
       const { localName } = source.table;
       const freshSince = queryText(reader, sql`SELECT fresh_since FROM sync_status WHERE "table" = ?`, [localName]);
+      const waiting = sql`SELECT coalesce(pending, 0) + coalesce(parked, 0) FROM sync_status WHERE "table" = ?`;
+      const [waitingCount = 0] = queryNumbers(reader, waiting, [localName]);
       if (held === null) reader.prepare(sql`COMMIT`).run();
-      written.push({ table: localName, file, freshSince, rowCount: counted.count, columns: result });
+      written.push({ table: localName, file, freshSince, rowCount: counted.count, waitingCount, columns: result });
     }
     const manifest = { exportedAt: at, ...held, format, tables: written };
     return { tables: written, removed: replaceFiles(folder, { aside, before, written, manifest }) };
