@@ -4,7 +4,7 @@
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { countText, plural, shellWord } from '../base/text.ts';
+import { countText, shellWord } from '../base/text.ts';
 import { captureChanges } from '../capture/find-edits.ts';
 import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/two-way-table.ts';
@@ -185,7 +185,7 @@ function holdOf(
   const hint = `rowsync plan ${name} lists them. If they are meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`;
   if (olderCopy !== null) {
     return new RowsyncError('needsPerson', 'guard.olderCopy', {
-      message: `${table.localName}: an older copy was put back, whose edits may be outdated; nothing of ${plural(changeCount, 'edited row')} was sent`,
+      message: `${table.localName}: an older copy was put back, whose edits may be outdated; none of them was sent`,
       hint,
     });
   }

@@ -97,7 +97,7 @@ test('edits of an older copy wait until a person at another terminal agrees', as
     {
       state: 'held',
       problem: expect.stringContaining(
-        'older copy was put back, whose edits may be outdated; nothing of 1 edited row was sent',
+        'older copy was put back, whose edits may be outdated; none of them was sent',
       ) as string,
     },
   ]);

@@ -147,7 +147,7 @@ describe('edits of a copy that is put back', () => {
     expect(titles(fixture)).toEqual(['title 1', ...OTHERS]);
     expect(fixture.rows(STATES)).toMatchObject([{ kind: 'inDoubt' }]);
     expect(fixture.rows('SELECT state, problem FROM sync_status')).toEqual([
-      { state: 'held', problem: expect.stringContaining('2 edited rows') as string },
+      { state: 'held', problem: expect.stringContaining('edits may be outdated; none of them was sent') as string },
     ]);
   });
 
