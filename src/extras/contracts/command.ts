@@ -6,6 +6,7 @@ import { EXIT } from '../../base/errors.ts';
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
+import { isChecked } from './complaints.ts';
 import type { JudgedContract } from './judge-queries.ts';
 import { readOldNames, type OldName } from './old-names.ts';
 import { judgeAll } from './watch.ts';
@@ -35,9 +36,10 @@ async function list(invocation: Invocation): Promise<number> {
   const { contracts, others } = judgeAll(reader, settings, clock.nowMs());
   const oldNames = readOldNames(reader);
   const isBad = [...contracts.flatMap(({ complaints }) => complaints), ...others].some(({ code }) => isOfPerson(code));
-  const json = contracts.map((contract) => ({ ...contract, state: stateOf(contract) }));
+  const unchecked = new Set(contracts.filter((it) => it.kind === 'check' && !isChecked(reader, it)));
+  const json = contracts.map((contract) => ({ ...contract, state: stateOf(contract, unchecked.has(contract)) }));
   const lines = [
-    ...contracts.flatMap(contractLines),
+    ...contracts.flatMap((contract) => contractLines(contract, unchecked.has(contract))),
     ...others.map(({ message }) => message),
     ...oldNames.map(oldNameText),
   ];
@@ -50,14 +52,15 @@ function isOfPerson(code: string): boolean {
   return code === 'contract.breaks' || code === 'contract.fails';
 }
 
-/** ok, or the last part of the code of its worst problem. */
-function stateOf({ complaints }: JudgedContract): string {
+/** ok, unchecked, or the last part of the code of its worst problem. */
+function stateOf({ complaints }: JudgedContract, isUnchecked: boolean): string {
   const [worst] = complaints.toSorted((one, other) => Number(isOfPerson(other.code)) - Number(isOfPerson(one.code)));
-  return worst?.code.replace('contract.', '') ?? 'ok';
+  return worst?.code.replace('contract.', '') ?? (isUnchecked ? 'unchecked' : 'ok');
 }
 
-function contractLines({ name, complaints, corrected }: JudgedContract): readonly string[] {
-  if (complaints.length === 0) return [`ok  ${name}`];
+function contractLines({ name, complaints, corrected }: JudgedContract, isUnchecked: boolean): readonly string[] {
+  if (complaints.length === 0)
+    return [isUnchecked ? `-   ${name}: not checked yet, the next pull does` : `ok  ${name}`];
   const lines = complaints.map(({ message }) => `!   ${message}`);
   if (corrected === null) return lines;
   const indented = corrected

@@ -4,7 +4,7 @@
 import { sql } from '../../base/sql.ts';
 import type { Complaint } from '../../reconcile/account/facts.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
-import { queryAll } from '../../replica/query.ts';
+import { queryAll, queryAny } from '../../replica/query.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
 
 /** `code`: contract.breaks · contract.changed · contract.fails · contract.oldName */
@@ -34,4 +34,21 @@ export function storeContractComplaints(tx: Tx, complaints: readonly ContractCom
     sql`INSERT INTO _rowsync_contracts (name, code, message, hint, since) VALUES (@name, @code, @message, @hint, @since)`,
   );
   for (const complaint of complaints) store.run(complaint);
+}
+
+/** Checks that were run, with the text that they had. */
+const CHECKED = sql`
+  CREATE TABLE _rowsync_contracts_checked (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID`;
+
+/** Whether a check was run as it is now. */
+export function isChecked(from: Connection, { name, text }: { readonly name: string; readonly text: string }): boolean {
+  if (!hasTable(from, '_rowsync_contracts_checked')) return false;
+  return queryAny(from, sql`SELECT 1 FROM _rowsync_contracts_checked WHERE (name, text) = (?, ?)`, [name, text]);
+}
+
+export function storeChecked(tx: Tx, checks: readonly { readonly name: string; readonly text: string }[]): void {
+  if (checks.length === 0) return;
+  if (!hasTable(tx, '_rowsync_contracts_checked')) tx.prepare(CHECKED).run();
+  const store = tx.prepare(sql`INSERT OR REPLACE INTO _rowsync_contracts_checked (name, text) VALUES (?, ?)`);
+  for (const { name, text } of checks) store.run(name, text);
 }

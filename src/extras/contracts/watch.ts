@@ -11,7 +11,7 @@ import type { Connection, Tx } from '../../replica/connection.ts';
 import type { Replica } from '../../replica/database.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
 import { readSchemaVersion, watchSchema, type SchemaWatch } from '../../replica/schema-objects.ts';
-import { readContractComplaints, storeContractComplaints, type ContractComplaint } from './complaints.ts';
+import { readContractComplaints, storeChecked, storeContractComplaints, type ContractComplaint } from './complaints.ts';
 import { changesSince, lookBefore } from './compare-queries.ts';
 import { runChecks, type CheckRows } from './check-process.ts';
 import {
@@ -158,6 +158,10 @@ function watchFor(replica: Replica, settings: ContractSettings, clock: Clock): S
             );
             using model = new SchemaModel(tx);
             store(tx, model, settings, { nowMs, fresh, answered: new Set(results.keys()) });
+            storeChecked(
+              tx,
+              due.filter(({ name }) => results.has(name)),
+            );
           });
         judgedKey = keyNow();
       }),

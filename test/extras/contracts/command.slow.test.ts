@@ -50,6 +50,22 @@ test(
   },
 );
 
+test('a check that was not run yet is not said to be in order', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using made = makeWorkspace(sandbox, `tables: { '*': {} }\ncontracts: { folder: queries }\n`);
+  const run = (...args: readonly string[]) => runCli(args, { folder: made.folder });
+  mkdirSync(join(made.folder, 'queries'));
+  await run('pull');
+  writeFileSync(join(made.folder, 'queries', 'neg.check.sql'), 'SELECT _id FROM Note WHERE Count < 0');
+
+  const before = await run('contracts');
+  await run('pull');
+  const after = await run('contracts');
+
+  expect(before.stdout).toBe('-   neg.check.sql: not checked yet, the next pull does\n');
+  expect(after.stdout).toBe('ok  neg.check.sql\n');
+});
+
 test('without queries, contracts says how to register one', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   using made = makeWorkspace(sandbox, `tables: { '*': {} }\n`);
