@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 
 import { asRowsyncError } from '../../src/base/errors.ts';
-import { prune } from '../../src/extras/schema/prune.ts';
 import type { Origin } from '../../src/origin/client.ts';
 import { forgetEtags } from '../../src/replica/bookkeeping/pages.ts';
 import type { ColumnSpec, TableSpec } from '../../src/sandbox/store/spec.ts';
@@ -322,37 +321,6 @@ test('follows a table whose name changes only in case', async () => {
 
   expect(report.tables[0]).toMatchObject({ table: 'GOOD', error: null });
   expect(fixture.rows(`SELECT name FROM sqlite_schema WHERE name = 'Good' COLLATE NOCASE`)).toEqual([{ name: 'GOOD' }]);
-});
-
-test('keeps the values of a removed column, marked, until the schema is pruned', async () => {
-  await using fixture = await startFixture({ tables: [goods()] });
-  await fixture.pull();
-  fixture.sandbox.store.dropColumn('Good', 'Title');
-
-  const report = await fixture.pull();
-  const kept = fixture.rows('SELECT "Title" FROM "Good" ORDER BY _id');
-  const marked = described(fixture);
-  const dropped = await fixture.replica.write('pruning', (tx) => prune(tx, '2026-11-21T12:00:00Z'));
-
-  expect(report.tables[0]?.error).toBeNull();
-  expect(kept).toEqual([{ Title: 'a' }, { Title: 'b' }, { Title: 'c' }]);
-  expect(marked).toContainEqual({ column: 'Title', state: 'removed' });
-  expect(dropped).toEqual(['Good.Title']);
-  expect(columnsOf(fixture, 'Good')).toEqual(['_id', '_allow', 'Id', 'Price']);
-});
-
-test('prunes a column of a table that another client dropped', async () => {
-  await using fixture = await startFixture({ tables: [goods()] });
-  await fixture.pull();
-  fixture.sandbox.store.dropColumn('Good', 'Title');
-  await fixture.pull();
-  fixture.execute('DROP TABLE "Good"');
-
-  const dropped = await fixture.replica.write('pruning', (tx) => prune(tx, '2026-11-21T12:00:00Z'));
-  await fixture.pull();
-
-  expect(dropped).toEqual(['Good.Title']);
-  expect(columnsOf(fixture, 'Good')).toEqual(['_id', '_allow', 'Id', 'Price']);
 });
 
 test('sets a column aside whose values changed their form', async () => {
