@@ -84,7 +84,8 @@ class Daemon {
   readonly #refreshes: RefreshQueue;
   #hasRefreshed = false;
   #isReloadAsked = false;
-  #isCycleAsked = false;
+  /** Kinds of work that a person asked for: they skip schedules and waits, and leave out no table. */
+  readonly #asked = new Set<WorkKind>();
   #wake = new AbortController();
 
   constructor(resources: Resources, parts: InnerParts, pulse: ProgressWatchdog) {
@@ -113,8 +114,11 @@ class Daemon {
       notifier?.stopping();
       this.#wake.abort();
     });
-    signals.onReload(() => this.#ask('reload'));
-    signals.onCycle(() => this.#ask('cycle'));
+    signals.onReload(() => {
+      this.#isReloadAsked = true;
+      this.#wake.abort();
+    });
+    signals.onCycle(() => this.#askFor(null));
     this.#log.info('daemon.started', { path: this.#resources.config.replica.path });
     try {
       await joined.join(extras, this.#view);
@@ -159,17 +163,17 @@ class Daemon {
     return new Map([...this.#pushTroubles.byTable, ...this.#troubles.byTable]);
   }
 
-  #ask(what: 'reload' | 'cycle'): void {
-    if (what === 'reload') this.#isReloadAsked = true;
-    else this.#isCycleAsked = true;
+  /** Has one kind of work done now; null for a whole cycle, which has both directions, and the files. */
+  #askFor(work: WorkKind | null): void {
+    const ofCycle = ['pull', ...['push', 'files'].filter((kind) => this.#jobs.all.some((job) => job.kind === kind))];
+    for (const kind of work === null ? ofCycle : [work]) this.#asked.add(kind);
+    this.#failure = halfOpen(this.#failure);
     this.#wake.abort();
   }
 
-  /** Makes one kind of work due now, regardless of its schedule and its waits. */
-  #askFor(work: WorkKind): void {
-    this.#scheduled.makeDue(work);
-    this.#failure = halfOpen(this.#failure);
-    this.#wake.abort();
+  #serve(run: Run): void {
+    this.#scheduled.serve(run.jobIds, this.#parts.clock.nowMs());
+    if (run.isAsked) this.#asked.delete(run.work);
   }
 
   #circuitWaitMs(): number {
@@ -191,7 +195,7 @@ class Daemon {
       circuit: this.#failure,
       localKinds: this.#extraWork.localKinds,
       troubleByTable: this.#troubles.byTable,
-      isAsked: this.#isCycleAsked,
+      asked: this.#asked,
       refreshedTables: this.#refreshes.tables,
       hasRefreshed: this.#hasRefreshed,
       ...this.#lookForEdits(),
@@ -220,27 +224,22 @@ class Daemon {
   }
 
   async #run(step: Step & { readonly kind: 'run' }): Promise<void> {
-    const { clock } = this.#parts;
-    const isAsked = this.#isCycleAsked;
-    this.#isCycleAsked = false;
-    const startedMs = clock.monotonicMs();
-    const run = { ...step, isAsked, monotonicMs: startedMs };
-    this.#hasRefreshed = isRefresh(run);
+    this.#hasRefreshed = isRefresh(step);
     const endRefresh = this.#hasRefreshed ? this.#refreshes.take() : null;
     let outcomes: readonly TableOutcome[] = [];
     try {
-      outcomes = await this.#runOne(run);
+      outcomes = await this.#runOne({ ...step, monotonicMs: this.#parts.clock.monotonicMs() });
     } finally {
       endRefresh?.(outcomes);
     }
   }
 
-  async #runOne(run: Run & Pick<Step & { readonly kind: 'run' }, 'probeFirst'>): Promise<readonly TableOutcome[]> {
+  async #runOne(run: Run): Promise<readonly TableOutcome[]> {
     const { clock, signals, joined } = this.#parts;
     const { monotonicMs: startedMs } = run;
     const included = new Set<string>();
     // Otherwise a defect in it would run it again at once: no failure holds it back.
-    if (this.#extraWork.localKinds.has(run.work)) this.#scheduled.serve(run, clock.nowMs());
+    if (this.#extraWork.localKinds.has(run.work)) this.#serve(run);
     const context = contextFor(run.work, this.#resources, {
       clock,
       signal: signals.stop,
@@ -257,7 +256,7 @@ class Daemon {
     });
     // With nothing to follow, a tick a minute asks nothing, and proves nothing.
     if (run.work === 'follow' && !isAnyFollowed(context)) {
-      this.#scheduled.serve(run, clock.nowMs());
+      this.#serve(run);
       return [];
     }
     if (run.probeFirst) {
@@ -305,7 +304,7 @@ class Daemon {
   #report(run: Run, outcome: WorkOutcome, durationMs: number): void {
     const { clock, signals, joined } = this.#parts;
     const end = { durationMs, finishedAtMs: clock.nowMs(), isStopped: signals.stop.aborted };
-    const ended = this.#results.note(run.work, outcome, end, this.#log);
+    const ended = this.#results.note(run, outcome, end, this.#log);
     joined.takeWork({ kind: 'ended', isRefresh: isRefresh(run), ...ended });
     // After a failure, the replica itself may be what cannot be used.
     if (outcome.error === null) this.#refreshWatch.tell(this.#resources, this.#jobs, this.#log);
@@ -328,7 +327,7 @@ class Daemon {
 
   #succeed(run: Run, { tables, own }: WorkOutcome, included: ReadonlySet<string>): void {
     const { clock } = this.#parts;
-    this.#scheduled.serve(run, clock.nowMs());
+    this.#serve(run);
     // It proves nothing of the origin.
     if (this.#extraWork.localKinds.has(run.work) && this.#failure?.cause !== 'replica') return;
     if (this.#failure !== null) this.#log.info('circuit.closed', { attempt: this.#failure.failureCount });
@@ -403,7 +402,7 @@ class Daemon {
       surroundings: () => this.#surroundings(),
       problems: () => this.#readProblems(),
       wake: () => this.#wake.abort(),
-      askForCycle: (work) => (work === null ? this.#ask('cycle') : this.#askFor(work)),
+      askForCycle: (work) => this.#askFor(work),
       refresh: async (tables) => (this.#circuitWaitMs() > 0 ? [] : this.#refreshes.ask(tables)),
     };
   }
@@ -447,6 +446,7 @@ class Daemon {
       circuitWaitMs: this.#circuitWaitMs(),
       jobs: this.#scheduled.all.map(({ id, nextAtMs, isDue }) => ({ id, nextAtMs, isDue })),
       lastByWork: this.#results.lastByWork,
+      lastAskedByWork: this.#results.lastAskedByWork,
       workCounts: this.#results.workCounts,
       refreshByTable: this.#refreshWatch.textByTable,
       logFailure: this.#parts.logFailure?.() ?? null,

@@ -129,16 +129,9 @@ export class ScheduledJobs {
     this.#all = this.#all.map((job) => ticked(job, nowMs));
   }
 
-  makeDue(work: WorkKind): void {
-    this.#all = this.#all.map((job) => (job.kind === work ? { ...job, isDue: true } : job));
-  }
-
-  /** Notes that the ticks of a run were served, and those that came meanwhile. A requested cycle has both directions, and the files. */
-  serve({ jobIds, isAsked }: { readonly jobIds: ReadonlySet<string>; readonly isAsked: boolean }, nowMs: number): void {
-    this.#all = this.#all.map((job) => {
-      if (jobIds.has(job.id)) return armed(job, nowMs, false);
-      return isAsked && (job.kind === 'push' || job.kind === 'files') ? armed(job, nowMs, true) : job;
-    });
+  /** Notes that the ticks of a run were served, and those that came meanwhile. */
+  serve(jobIds: ReadonlySet<string>, nowMs: number): void {
+    this.#all = this.#all.map((job) => (jobIds.has(job.id) ? armed(job, nowMs, false) : job));
   }
 }
 

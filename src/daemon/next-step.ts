@@ -11,8 +11,8 @@ export interface Situation {
   readonly localKinds: ReadonlySet<WorkKind>;
   /** Tables that failed alone, by origin name. */
   readonly troubleByTable: ReadonlyMap<string, Trouble>;
-  /** A person asked for a cycle now: it skips the waits after failures. */
-  readonly isAsked: boolean;
+  /** Kinds of work that a person asked for. */
+  readonly asked: ReadonlySet<WorkKind>;
   /** Tables with edits to push now, regardless of the schedule. */
   readonly editedTables: ReadonlySet<string>;
   /** Tables that are to be read now, regardless of the schedule. */
@@ -32,6 +32,8 @@ export type Step =
   | {
       readonly kind: 'run';
       readonly work: WorkKind;
+      /** A person asked for it. */
+      readonly isAsked: boolean;
       /** The jobs whose turn it is; empty if only failed tables are retried, or only some tables are wanted. */
       readonly jobIds: ReadonlySet<string>;
       /** Tables that take part beside those of the jobs: edited ones in a push; those to be read now in a run of their own, which follows. */
@@ -44,29 +46,30 @@ export type Step =
 export const WAIT_MS_MAX = 60_000;
 
 export function nextStep(situation: Situation): Step {
-  const { jobs, circuit, localKinds, nowMs, monotonicMs, isAsked } = situation;
+  const { jobs, circuit, localKinds, nowMs, monotonicMs, asked } = situation;
   const { editedTables, refreshedTables, lookMs } = situation;
   const due = jobs.filter(({ isDue }) => isDue);
   const retries = [...situation.troubleByTable.values()].map(({ retryAtMs }) => retryAtMs - monotonicMs);
   const isRetry = retries.some((ms) => ms <= 0);
-  const run = (work: WorkKind, jobIds: ReadonlySet<string>, wantedTables: ReadonlySet<string> = NONE): Step => {
-    return { kind: 'run', work, jobIds, wantedTables, probeFirst: circuit !== null && !localKinds.has(work) };
+  const run = (work: WorkKind, wantedTables: ReadonlySet<string> = NONE): Step & { readonly kind: 'run' } => {
+    const isAsked = asked.has(work);
+    const jobIds = idsOf(isAsked ? jobs : due, work);
+    return { kind: 'run', work, isAsked, jobIds, wantedTables, probeFirst: circuit !== null && !localKinds.has(work) };
   };
-  if (isAsked) return run('pull', idsOf(jobs, 'pull'));
   const heldBackMs = circuit === null ? 0 : circuit.retryAtMs - monotonicMs;
   const ticks = jobs.map(({ nextAtMs }) => nextAtMs - nowMs);
   const isWanted = (kind: WorkKind): boolean =>
-    (kind === 'pull' && isRetry) || (kind === 'push' && editedTables.size > 0);
-  const kinds = new Set<WorkKind>([...WORK_KINDS, ...due.map(({ kind }) => kind)]);
+    asked.has(kind) || (kind === 'pull' && isRetry) || (kind === 'push' && editedTables.size > 0);
+  const kinds = new Set<WorkKind>([...WORK_KINDS, ...asked, ...due.map(({ kind }) => kind)]);
   const work = [...kinds].find((kind) => isWanted(kind) || due.some((job) => job.kind === kind));
   const isWantedNow = refreshedTables.size > 0;
-  if (isWantedNow && heldBackMs <= 0 && !(situation.hasRefreshed && due.length > 0))
-    return run('follow', NONE, refreshedTables);
+  if (isWantedNow && heldBackMs <= 0 && !(situation.hasRefreshed && due.length + asked.size > 0))
+    return { ...run('follow', refreshedTables), isAsked: false, jobIds: NONE };
   if (work === undefined) return wait([...ticks, ...retries, lookMs, isWantedNow ? heldBackMs : Infinity]);
   const local = circuit?.cause === 'replica' ? undefined : due.find(({ kind }) => localKinds.has(kind));
-  if (heldBackMs > 0 && local !== undefined) return run(local.kind, idsOf(due, local.kind));
+  if (heldBackMs > 0 && local !== undefined) return run(local.kind);
   if (heldBackMs > 0) return wait([...ticks, heldBackMs]);
-  return run(work, idsOf(due, work), work === 'push' ? editedTables : NONE);
+  return run(work, work === 'push' ? editedTables : NONE);
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -79,10 +82,7 @@ function wait(candidatesMs: readonly number[]): Step {
   return { kind: 'wait', ms: Math.max(0, Math.min(WAIT_MS_MAX, ...candidatesMs)) };
 }
 
-export interface Run extends Pick<Step & { readonly kind: 'run' }, 'work' | 'jobIds' | 'wantedTables'> {
-  readonly isAsked: boolean;
-  readonly monotonicMs: number;
-}
+export type Run = Step & { readonly kind: 'run' } & { readonly monotonicMs: number };
 
 export interface Candidate {
   readonly name: string;

@@ -6,11 +6,13 @@ import { errorFacts, type Logger } from '../base/log.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { EndedWork } from './context.ts';
 import type { WorkKind } from './jobs.ts';
+import type { Run } from './next-step.ts';
 import type { LastWork } from './state.ts';
 import type { WorkOutcome } from './work-kinds.ts';
 
 export class Results {
   readonly lastByWork = new Map<WorkKind, LastWork>();
+  readonly lastAskedByWork = new Map<WorkKind, LastWork>();
   readonly workCounts = new Map<string, number>();
   readonly #failureByWork = new Map<WorkKind, FoundComplaint>();
 
@@ -21,8 +23,8 @@ export class Results {
 
   /** Notes and logs how work ended. */
   note(
-    work: WorkKind,
-    { error, own, held, tables, facts }: WorkOutcome,
+    { work, isAsked }: Pick<Run, 'work' | 'isAsked'>,
+    { error, own, held, tables, facts, account }: WorkOutcome,
     end: { readonly durationMs: number; readonly finishedAtMs: number; readonly isStopped: boolean },
     log: Logger,
   ): EndedWork {
@@ -38,8 +40,10 @@ export class Results {
       this.#failureByWork.set(work, { about: 'work.failed', subject: null, code, message, hint, since });
       log.error('work.failed', { work, ...errorFacts(own) });
     } else if (error === null) this.#failureByWork.delete(work);
-    const ended = { outcome, durationMs, finishedAtMs } as const;
+    const endedCount = (this.lastByWork.get(work)?.endedCount ?? 0) + 1;
+    const ended = { outcome, durationMs, finishedAtMs, endedCount, account } as const;
     this.lastByWork.set(work, ended);
+    if (isAsked) this.lastAskedByWork.set(work, ended);
     const counted = `${work} ${outcome}`;
     this.workCounts.set(counted, (this.workCounts.get(counted) ?? 0) + 1);
     if (held !== null) log.warn('guard.waits', errorFacts(held));

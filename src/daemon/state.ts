@@ -6,6 +6,7 @@ import { stampFromMs } from '../base/clock.ts';
 import type { ErrorKind } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import type { Problem } from '../reconcile/account/account.ts';
+import type { PushAccount } from '../reconcile/account/push-account.ts';
 import type { Complaint, FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Circuit } from './circuit-breaker.ts';
 import type { WorkKind } from './jobs.ts';
@@ -14,6 +15,10 @@ export interface LastWork {
   readonly finishedAtMs: number;
   readonly outcome: string;
   readonly durationMs: number;
+  /** How many of its kind have ended, however they did. */
+  readonly endedCount: number;
+  /** Of a push. */
+  readonly account?: PushAccount | undefined;
 }
 
 /** Why all work waits; `number` counts the failures of this process, so that a new one is known from the one before. */
@@ -33,6 +38,8 @@ export interface DaemonState {
   readonly circuitWaitMs: number;
   readonly jobs: readonly { readonly id: string; readonly nextAtMs: number; readonly isDue: boolean }[];
   readonly lastByWork: ReadonlyMap<WorkKind, LastWork>;
+  /** The same of work that a person asked for. */
+  readonly lastAskedByWork: ReadonlyMap<WorkKind, LastWork>;
   /** Pieces of work that ended, by kind and outcome, as `pull done`. */
   readonly workCounts: ReadonlyMap<string, number>;
   /** How each table is kept up to date, in words, by its name here. */

@@ -10,6 +10,7 @@ import type { LogFacts } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import type { FilesContext, FilesReport, FilesSettings } from '../files/context.ts';
 import { pullFiles } from '../files/download.ts';
+import { sumOfAccounts, type PushAccount } from '../reconcile/account/push-account.ts';
 import { mayFollow } from '../reconcile/follow.ts';
 import type { PullContext } from '../pull/context.ts';
 import { concernsAllTables } from '../origin/outage.ts';
@@ -50,6 +51,8 @@ export interface WorkOutcome {
   readonly tables: readonly TableOutcome[];
   /** Counts for the log. */
   readonly facts: LogFacts;
+  /** What became of the edits, of a push. */
+  readonly account?: PushAccount;
 }
 
 /** The input of work: both directions, narrowed to the tables whose turn it is. */
@@ -211,6 +214,7 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
     }),
     isOver: isEnd(report.error) || report.stop !== null,
     own: isWhole ? null : failed,
+    account: sumOfAccounts(report.tables.map((table) => table.account)),
   };
 }
 

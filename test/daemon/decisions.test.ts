@@ -7,7 +7,7 @@ import { BACKOFFS } from '../../src/base/retries.ts';
 import { scheduleOf } from '../../src/config/cron-times.ts';
 import { tableRules } from '../../src/config/table-patterns.ts';
 import { armed, ticked, jobsOf, type ConfiguredJobs, type Job, type WorkKind } from '../../src/daemon/jobs.ts';
-import { afterFailure, oneMore, type Circuit, type FailureCause } from '../../src/daemon/circuit-breaker.ts';
+import { halfOpen, afterFailure, oneMore, type Circuit, type FailureCause } from '../../src/daemon/circuit-breaker.ts';
 import { nextStep, takesPart, WAIT_MS_MAX, type Situation } from '../../src/daemon/next-step.ts';
 
 const every5 = scheduleOf('*/5 * * * *', 'UTC');
@@ -123,7 +123,7 @@ describe('the next step', () => {
     circuit: null,
     localKinds: new Set(['backup']),
     troubleByTable: new Map(),
-    isAsked: false,
+    asked: new Set(),
     editedTables: new Set(),
     refreshedTables: new Set(),
     hasRefreshed: false,
@@ -136,10 +136,15 @@ describe('the next step', () => {
   const run = (
     work: WorkKind,
     jobIds: readonly string[],
-    { probeFirst = false, wanted = [] }: { readonly probeFirst?: boolean; readonly wanted?: readonly string[] } = {},
+    {
+      probeFirst = false,
+      isAsked = false,
+      wanted = [],
+    }: { readonly probeFirst?: boolean; readonly isAsked?: boolean; readonly wanted?: readonly string[] } = {},
   ): unknown => ({
     kind: 'run',
     work,
+    isAsked,
     jobIds: new Set(jobIds),
     wantedTables: new Set(wanted),
     probeFirst,
@@ -173,8 +178,28 @@ describe('the next step', () => {
     ],
     [
       'is what a person asks for, circuit or not',
-      situation([], { circuit: broken, isAsked: true }),
-      run('pull', ['pull', 'pull Order'], { probeFirst: true }),
+      situation([], { circuit: halfOpen(broken), asked: new Set(['pull']) }),
+      run('pull', ['pull', 'pull Order'], { probeFirst: true, isAsked: true }),
+    ],
+    [
+      'is to wait again after what a person asked for failed',
+      situation([], { circuit: broken, asked: new Set(['pull']) }),
+      { kind: 'wait', ms: 10_000 },
+    ],
+    [
+      'is a kind that a person asks for alone, though only a table in trouble is due',
+      situation([], { troubleByTable: trouble(6_000), asked: new Set(['verify']) }),
+      run('verify', ['verify'], { isAsked: true }),
+    ],
+    [
+      'is what a person asks for, after what was wanted',
+      situation([], { refreshedTables: edited, hasRefreshed: true, asked: new Set(['push']) }),
+      run('push', [], { isAsked: true }),
+    ],
+    [
+      'is to read what is wanted now, and no more of what a person asks for in the same way',
+      situation([], { refreshedTables: edited, asked: new Set(['follow']) }),
+      run('follow', [], { wanted: ['A'] }),
     ],
     [
       'is to wait for a table in trouble',
@@ -260,7 +285,8 @@ describe('the next step', () => {
     ['that is wanted now and is in trouble', 'pull', 6_000, { work: 'follow', wantedTables: edited }, false],
   ] as const)('with a table %s', (_fact, id, retryAtMs, changes, expected) => {
     const unchanged = { work: 'pull' as const, jobIds: new Set(['pull']), wantedTables: new Set<string>() };
-    const given = { ...unchanged, isAsked: false, monotonicMs: 5_000, ...changes };
+    const step = { kind: 'run', isAsked: false, probeFirst: false, monotonicMs: 5_000 } as const;
+    const given = { ...step, ...unchanged, ...changes };
 
     const table = {
       name: 'A',

@@ -9,6 +9,7 @@ export const RESTING_STATE: DaemonState = {
   circuitWaitMs: 0,
   jobs: [],
   lastByWork: new Map(),
+  lastAskedByWork: new Map(),
   workCounts: new Map(),
   refreshByTable: new Map(),
   notes: [],

@@ -16,7 +16,7 @@ import {
 } from '../../base/text.ts';
 import type { PreviewCell, PreviewRow, TablePreview } from '../../push/plan-preview.ts';
 import type { PushReport, TablePushReport } from '../../push/report.ts';
-import { EDIT_FATES, sumOfAccounts, type EditFate } from '../../reconcile/account/push-account.ts';
+import { EDIT_FATES, sumOfAccounts, type EditFate, type PushAccount } from '../../reconcile/account/push-account.ts';
 import { CHANGE_KINDS } from '../../reconcile/push-plan.ts';
 import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import type { Value } from '../../wire/schema.ts';
@@ -32,7 +32,11 @@ export function pushExitCode(report: PushReport, isStrict: boolean): number {
     ({ openConflictCount, parkedCount }) => openConflictCount > 0 || (isStrict && parkedCount > 0),
   );
   if (waits) return EXIT.needsPerson;
-  const { refused, inDoubt, unsendable, passing } = sumOfAccounts(report.tables.map(({ account }) => account));
+  return exitCodeOfAccount(sumOfAccounts(report.tables.map(({ account }) => account)));
+}
+
+/** The exit code of what became of the edits of one push. */
+export function exitCodeOfAccount({ refused, inDoubt, unsendable, passing }: PushAccount): number {
   const failedCount = refused + inDoubt + unsendable;
   if (failedCount === 0) return EXIT.done;
   return failedCount === passing ? EXIT.tryLater : EXIT.failed;
@@ -68,7 +72,8 @@ export function pushText(report: PushReport, width: number | null): string {
   });
   const tables = report.tables.length === 0 ? 'no table is pushed (push: true in the configuration)' : '';
   const pushed = `${plural(sum, 'row')} pushed with ${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}`;
-  return `${box}${tables === '' ? pushed : tables}\n${accountText(report)}${reportProblemsText(report)}`;
+  const fates = fatesText(sumOfAccounts(report.tables.map(({ account }) => account)));
+  return `${box}${tables === '' ? pushed : tables}\n${fates}${reportProblemsText(report)}`;
 }
 
 const FATE_TEXTS: Readonly<Record<EditFate, string>> = {
@@ -83,8 +88,7 @@ const FATE_TEXTS: Readonly<Record<EditFate, string>> = {
 };
 
 /** What became of the edits that the push began with; nothing where all of them simply arrived. */
-function accountText({ tables }: PushReport): string {
-  const account = sumOfAccounts(tables.map((table) => table.account));
+export function fatesText(account: PushAccount): string {
   if (account.began === account.arrived) return '';
   const parts = EDIT_FATES.flatMap((fate) => {
     return account[fate] === 0 ? [] : [`${countText(account[fate])} ${FATE_TEXTS[fate]}`];

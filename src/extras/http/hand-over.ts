@@ -4,11 +4,13 @@
 import { asRowsyncError, EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 import { accountText } from '../../cli/runtime/account-text.ts';
+import { exitCodeOfAccount, fatesText } from '../../cli/report/push-report.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
 import { problemsAt } from '../../daemon/account-facts.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import type { Invocation, WorkRequest } from '../../extra.ts';
+import type { PushAccount } from '../../reconcile/account/push-account.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { holderOf, inUseText } from '../../replica/lock.ts';
 import { openReader } from '../../replica/reader.ts';
@@ -44,18 +46,20 @@ export async function handOver(
     );
   }
   requireTables(config, tables);
-  const ended: { work: WorkKind; outcome: string; ms: number }[] = [];
+  const ended: { work: WorkKind; outcome: string; ms: number; account?: PushAccount | undefined }[] = [];
   for (const work of works) {
-    const { outcome, durationMs } = await awaitWork(ask, work);
-    ended.push({ work, outcome, ms: durationMs });
+    const { outcome, durationMs, account } = await awaitWork(ask, work);
+    ended.push({ work, outcome, ms: durationMs, account });
     if (outcome !== 'done' && outcome !== 'held') break;
   }
   const { facts } = await hearDaemon(config, invocation.extras);
   const problems = problemsAt(config, { ...facts, nowMs: invocation.session.clock.nowMs() });
   const isAsked = works.includes('push') && problems.some(({ code }) => code === 'rows.conflicts');
-  const isDone = !isAsked && ended.every(({ outcome }) => outcome === 'done');
+  const isWhole = ended.every(({ outcome }) => outcome === 'done');
   const isHeld = isAsked || ended.some(({ outcome }) => outcome === 'held');
-  const exitCode = isDone ? EXIT.done : isHeld ? EXIT.needsPerson : EXIT.failed;
+  const ofEdits = ended.map(({ account }) => (account === undefined ? EXIT.done : exitCodeOfAccount(account)));
+  const done = ofEdits.find((code) => code !== EXIT.done) ?? EXIT.done;
+  const exitCode = isHeld ? EXIT.needsPerson : isWhole ? done : EXIT.failed;
   if (invocation.isJson) {
     await printJson(invocation, { exitCode, byDaemon: ended, tables: agesOf(config), problems });
     return exitCode;
@@ -66,7 +70,8 @@ export async function handOver(
     return `${work}${of} by the daemon: ${outcome} in ${durationText(ms)}${found}\n`;
   });
   const counts = works.includes('verify') ? '' : runText(config);
-  await invocation.session.stdout.write(lines.join('') + counts + accountText(problems));
+  const edits = ended.map(({ account }) => (account === undefined ? '' : fatesText(account))).join('');
+  await invocation.session.stdout.write(lines.join('') + counts + edits + accountText(problems));
   return exitCode;
 }
 
@@ -118,7 +123,7 @@ function runText({ replica }: Config): string {
   return `last ${run.kind}: ${rows}; ${plural(requestCount, 'request')}\n`;
 }
 
-/** Waits for a run of one kind that begins from now on, since the one under way may have passed what is new. */
+/** Waits for a run of one kind that was asked for from now on, since the one under way may have passed what is new. */
 async function awaitWork(ask: Asking, work: WorkKind): Promise<NonNullable<DaemonWork['last']>> {
   const { invocation, config } = ask;
   const { session } = invocation;

@@ -2,7 +2,6 @@
  * The state of the daemon as JSON.
  */
 import { stampFromMs } from '../../base/clock.ts';
-import type { WorkKind } from '../../daemon/jobs.ts';
 import { statusLine, type DaemonState } from '../../daemon/state.ts';
 
 export function stateJson(state: DaemonState): Readonly<Record<string, unknown>> {
@@ -26,21 +25,22 @@ export function stateJson(state: DaemonState): Readonly<Record<string, unknown>>
             retryInMs: Math.round(state.circuitWaitMs),
           },
     jobs: state.jobs.map(({ id, nextAtMs, isDue }) => ({ job: id, nextAt: stampFromMs(nextAtMs), isDue })),
-    last: Object.fromEntries(
-      [...state.lastByWork].map(([work, { finishedAtMs, outcome, durationMs }]) => [
-        work,
-        {
-          finishedAt: stampFromMs(finishedAtMs),
-          outcome,
-          durationMs: Math.round(durationMs),
-          endedCount: countOf(state, work),
-        },
-      ]),
-    ),
+    last: lastJson(state.lastByWork),
+    lastAsked: lastJson(state.lastAskedByWork),
   };
 }
 
-/** Pieces of work of one kind that ended, however they did. */
-function countOf({ workCounts }: DaemonState, work: WorkKind): number {
-  return [...workCounts].reduce((sum, [counted, count]) => sum + (counted.startsWith(`${work} `) ? count : 0), 0);
+function lastJson(lastByWork: DaemonState['lastByWork']): object {
+  return Object.fromEntries(
+    [...lastByWork].map(([work, { finishedAtMs, outcome, durationMs, account, endedCount }]) => [
+      work,
+      {
+        finishedAt: stampFromMs(finishedAtMs),
+        outcome,
+        durationMs: Math.round(durationMs),
+        account,
+        endedCount,
+      },
+    ]),
+  );
 }

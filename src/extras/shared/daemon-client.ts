@@ -6,6 +6,7 @@ import * as z from 'zod';
 import type { PersonDecision } from '../../capture/person-decision.ts';
 import type { Config } from '../../config/load.ts';
 import { problemsOf, type DaemonFacts } from '../../daemon/account-facts.ts';
+import type { PushAccount } from '../../reconcile/account/push-account.ts';
 import type { WorkProgress } from './work-log.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import { ERROR_CODES, EXIT_BY_KIND, RowsyncError } from '../../base/errors.ts';
@@ -17,6 +18,15 @@ import type { LinkedExtra } from './linked-extra.ts';
 import { httpOf } from './http-settings.ts';
 
 const words = z.string();
+
+const endedWork = z.record(
+  words,
+  z.looseObject({
+    outcome: words,
+    durationMs: z.number(),
+    account: z.custom<PushAccount | undefined>().optional(),
+  }),
+);
 
 /** What is optional is not there in the answer of a daemon of an earlier version. */
 const daemonAnswer = z.looseObject({
@@ -36,7 +46,9 @@ const daemonAnswer = z.looseObject({
     .nullable(),
   /** How far the work is, and how each kind ended last. */
   progress: z.custom<WorkProgress | null>().optional(),
-  last: z.record(words, z.looseObject({ outcome: words, durationMs: z.number() })).optional(),
+  last: endedWork.optional(),
+  /** The same of work that a person asked for, which left out no table. */
+  lastAsked: endedWork.optional(),
   jobs: z.array(z.looseObject({ job: words, nextAt: words })),
   /** What the account has from the daemon alone. */
   complaints: z
@@ -122,7 +134,8 @@ export interface DaemonWork {
   readonly isScheduled: boolean;
   readonly isUnderWay: boolean;
   readonly progress: WorkProgress | null;
-  readonly last: { readonly outcome: string; readonly durationMs: number } | null;
+  /** How the newest ended that a person asked for. */
+  readonly last: z.infer<typeof endedWork>[string] | null;
   /** Another one for each end. */
   readonly lastKey: string;
   readonly failure: DaemonAnswer['failure'];
@@ -132,8 +145,8 @@ export interface DaemonWork {
 export async function hearDaemonWork(config: Config, work: string): Promise<DaemonWork | null> {
   const answer = daemonAnswer.safeParse(await askStatus(config)).data;
   if (answer === undefined) return null;
-  const { progress = null, last, failure } = answer;
-  const ended = last?.[work] ?? null;
+  const { progress = null, last, lastAsked = last, failure } = answer;
+  const ended = lastAsked?.[work] ?? null;
   return {
     isScheduled: answer.jobs.some(({ job }) => job === work || job.startsWith(`${work} `)),
     isUnderWay: answer.working === work,

@@ -1,0 +1,107 @@
+/**
+ * Commands beside a daemon that listens: exit code 0 means that what was asked for has happened, for every table.
+ */
+import { expect, test } from 'vitest';
+import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
+import { startTestSandbox, type TestSandbox } from '../../support/sandbox.ts';
+import { runCli } from '../../support/session.ts';
+import { NOTE } from '../../support/two-way.ts';
+
+const OTHER = { ...NOTE, name: 'Other' };
+
+/** The port has to be known to the command line, so the daemon listens on a socket. */
+async function startListening(sandbox: TestSandbox, yaml = 'tables: { "*": { push: true } }'): Promise<TestDaemon> {
+  const socket = `/tmp/rowsync-${process.pid}-${Math.floor(performance.now() * 1000)}.sock`;
+  const daemon = startDaemon(sandbox, `http: { listen: "${socket}" }\nschedule: { verify: "0 3 * * *" }\n${yaml}\n`);
+  await daemon.idle();
+  return daemon;
+}
+
+/** Lets the reading of a table fail until it waits for its next try. */
+async function failAlone(daemon: TestDaemon, sandbox: TestSandbox, table: string): Promise<void> {
+  sandbox.faults.replace({ faults: [{ fault: 'html', table }] });
+  sandbox.store.update(table, 1, { Title: 'there' });
+  daemon.cycle();
+  await daemon.idle();
+  expect(daemon.events('table.waits')).toMatchObject([{ table }]);
+}
+
+test('verify beside a daemon tries a table that waits after a failure, and names it when it fails again', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE, OTHER] });
+  await using daemon = await startListening(sandbox);
+  await failAlone(daemon, sandbox, 'Other');
+
+  const failed = await runCli(['verify', 'Other'], { folder: daemon.folder });
+  const again = await runCli(['verify'], { folder: daemon.folder });
+  sandbox.faults.replace({ faults: [] });
+  const recovered = await runCli(['verify'], { folder: daemon.folder });
+
+  for (const { exitCode, stdout } of [failed, again]) {
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^verify (?:of all tables )?by the daemon: failed in .*, see below\n/);
+    expect(stdout).toContain('Other');
+  }
+  expect(recovered).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('every cell matches') as string });
+  const counts = daemon.events('work.finished').filter(({ work }) => work === 'verify');
+  expect(counts.map(({ tableCount }) => tableCount)).toEqual([2, 2, 2]);
+});
+
+test('pull beside a daemon reads a table that waits after a failure', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE, OTHER] });
+  await using daemon = await startListening(sandbox);
+  await failAlone(daemon, sandbox, 'Other');
+
+  const failed = [await runCli(['pull'], { folder: daemon.folder }), await runCli(['sync'], { folder: daemon.folder })];
+  sandbox.faults.replace({ faults: [] });
+  const pulled = await runCli(['pull'], { folder: daemon.folder });
+
+  expect(failed.map(({ exitCode }) => exitCode)).toEqual([1, 1]);
+  expect(pulled).toMatchObject({ exitCode: 0 });
+  expect(daemon.rows('SELECT "Title" FROM "Other" WHERE _id = 1')).toEqual([{ Title: 'there' }]);
+});
+
+test('push beside a daemon sends edits of a table whose reading waits after a failure', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE, OTHER] });
+  await using daemon = await startListening(sandbox);
+  await failAlone(daemon, sandbox, 'Other');
+  daemon.execute(`UPDATE "Other" SET "Title" = 'here' WHERE _id = 2`);
+
+  const failed = await runCli(['push'], { folder: daemon.folder });
+  sandbox.faults.replace({ faults: [] });
+  const pushed = await runCli(['push'], { folder: daemon.folder });
+
+  expect(failed.exitCode).not.toBe(0);
+  expect(pushed.exitCode).toBe(0);
+  expect(sandbox.store.rows('Other')[1]?.values['Title']).toBe('here');
+});
+
+test('pull beside a daemon also reads a table that has no schedule', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE, OTHER] });
+  await using daemon = await startListening(sandbox, 'tables: { "*": {}, Other: { schedule: { pull: false } } }');
+
+  const { exitCode } = await runCli(['pull'], { folder: daemon.folder });
+
+  expect(exitCode).toBe(0);
+  expect(daemon.rows('SELECT count(*) AS n FROM "Other"')).toEqual([{ n: 6 }]);
+});
+
+test('an edit that the origin refuses in a push by the daemon is exit code 1, with its account', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox);
+  const edit = (code: string): void => daemon.execute(`UPDATE "Note" SET "Code" = '${code}' WHERE _id = 2`);
+
+  edit('c3');
+  const pushed = await runCli(['push'], { folder: daemon.folder });
+  edit('c4');
+  const asJson = await runCli(['push', '--json'], { folder: daemon.folder });
+  edit('c5');
+  const synced = await runCli(['sync'], { folder: daemon.folder });
+  edit('free');
+  const accepted = await runCli(['push', '--json'], { folder: daemon.folder });
+
+  expect(pushed).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('1 edit: 1 refused\n') as string });
+  const account = { began: 1, arrived: 0, refused: 1 };
+  expect(JSON.parse(asJson.stdout)).toMatchObject({ exitCode: 1, byDaemon: [{ work: 'push', account }] });
+  expect([asJson.exitCode, synced.exitCode]).toEqual([1, 1]);
+  expect(JSON.parse(accepted.stdout)).toMatchObject({ exitCode: 0, byDaemon: [{ account: { began: 1, arrived: 1 } }] });
+});
