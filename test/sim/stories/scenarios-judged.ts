@@ -33,7 +33,7 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
       decides(CYCLE_ENDS, { kind: 'discard', table: 'Thing', rowId: null }),
     ],
     cycles: 2,
-    proofs: [/^the engine dies/, /^person: .*removed 1 new row/],
+    proofs: [/^the engine dies/, /^person: .*[Rr]emoved 1 new row/],
     end: /"A":"U-1"/,
     hasOneEnd: false,
   },
