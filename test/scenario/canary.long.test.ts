@@ -98,6 +98,7 @@ const CALLS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   rebuild: [[], ['--give-up-edits']],
   history: [['Note', '1']],
   'history forget': [['Note', '5']],
+  'history restart': [['Note']],
   putback: [['Note', '5']],
   'doorbell show': [[]],
   'doorbell test': [[]],
