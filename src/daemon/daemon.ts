@@ -84,7 +84,7 @@ class Daemon {
   readonly #refreshes: RefreshQueue;
   #hasRefreshed = false;
   #isReloadAsked = false;
-  /** Kinds of work that a person asked for: they skip schedules and waits, and leave out no table. */
+  /** Kinds of work that a person asked for, until a run begins that succeeds: they skip schedules and waits, and leave out no table. */
   readonly #asked = new Set<WorkKind>();
   #wake = new AbortController();
 
@@ -171,11 +171,6 @@ class Daemon {
     this.#wake.abort();
   }
 
-  #serve(run: Run): void {
-    this.#scheduled.serve(run.jobIds, this.#parts.clock.nowMs());
-    if (run.isAsked) this.#asked.delete(run.work);
-  }
-
   #circuitWaitMs(): number {
     return Math.max(0, (this.#failure?.retryAtMs ?? 0) - this.#parts.clock.monotonicMs());
   }
@@ -226,6 +221,8 @@ class Daemon {
   async #run(step: Step & { readonly kind: 'run' }): Promise<void> {
     this.#hasRefreshed = isRefresh(step);
     const endRefresh = this.#hasRefreshed ? this.#refreshes.take() : null;
+    // Who asks from now on asks for another run: this one may have passed what is new.
+    if (step.isAsked) this.#asked.delete(step.work);
     let outcomes: readonly TableOutcome[] = [];
     try {
       outcomes = await this.#runOne({ ...step, monotonicMs: this.#parts.clock.monotonicMs() });
@@ -239,7 +236,7 @@ class Daemon {
     const { monotonicMs: startedMs } = run;
     const included = new Set<string>();
     // Otherwise a defect in it would run it again at once: no failure holds it back.
-    if (this.#extraWork.localKinds.has(run.work)) this.#serve(run);
+    if (this.#extraWork.localKinds.has(run.work)) this.#scheduled.serve(run.jobIds, clock.nowMs());
     const context = contextFor(run.work, this.#resources, {
       clock,
       signal: signals.stop,
@@ -256,13 +253,13 @@ class Daemon {
     });
     // With nothing to follow, a tick a minute asks nothing, and proves nothing.
     if (run.work === 'follow' && !isAnyFollowed(context)) {
-      this.#serve(run);
+      this.#scheduled.serve(run.jobIds, clock.nowMs());
       return [];
     }
     if (run.probeFirst) {
       const refusal = await this.#probe();
       if (refusal !== null) {
-        this.#fail(refusal);
+        this.#failRun(run, refusal);
         this.#tellStatus();
         return [];
       }
@@ -276,7 +273,7 @@ class Daemon {
     this.#report(run, outcome, clock.monotonicMs() - startedMs);
     if (signals.stop.aborted) return [];
     if (outcome.error === null) this.#succeed(run, outcome, included);
-    else this.#fail(outcome.error);
+    else this.#failRun(run, outcome.error);
     this.#tellStatus();
     return outcome.tables;
   }
@@ -325,9 +322,14 @@ class Daemon {
     this.#log.error('circuit.opened', { ...errorFacts(error), reason, attempt, waitMs: retryAtMs - nowMs });
   }
 
+  #failRun({ work, isAsked }: Run, error: RowsyncError): void {
+    if (isAsked && !this.#extraWork.localKinds.has(work)) this.#asked.add(work);
+    this.#fail(error);
+  }
+
   #succeed(run: Run, { tables, own }: WorkOutcome, included: ReadonlySet<string>): void {
     const { clock } = this.#parts;
-    this.#serve(run);
+    this.#scheduled.serve(run.jobIds, clock.nowMs());
     // It proves nothing of the origin.
     if (this.#extraWork.localKinds.has(run.work) && this.#failure?.cause !== 'replica') return;
     if (this.#failure !== null) this.#log.info('circuit.closed', { attempt: this.#failure.failureCount });

@@ -541,6 +541,20 @@ tables: { "*": { push: true, match: Title } }
   expect(daemon.events('circuit.opened')).toEqual([]);
 });
 
+test('what is asked for during a run that was asked for gets a run of its own', async () => {
+  await using sandbox = await startTestSandbox({ tables: tables() });
+  await using daemon = startDaemon(sandbox, 'schedule: { sync: "0 0 1 1 *" }\ntables: { "*": { push: true } }\n');
+  await daemon.idle();
+  const pulls = (): number => daemon.events('work.finished').filter(({ work }) => work === 'pull').length;
+  const before = pulls();
+  sandbox.before(1, () => daemon.cycle(), { method: 'select' });
+
+  daemon.cycle();
+  await daemon.elapse(1);
+
+  expect(pulls()).toBe(before + 2);
+});
+
 test('says once that rows wait, again when they become more, and when none does any more', async () => {
   const unique = [{ name: 'Title', type: 'Text', options: ['Unique'] }];
   const rows = [{ Title: 'a' }, { Title: 'b' }, { Title: 'c' }];
