@@ -6,7 +6,7 @@ import { accessSync, chmodSync, constants, existsSync, readdirSync, rmSync, stat
 import { basename, join } from 'node:path';
 import { must } from '../../base/assert.ts';
 import { RowsyncError } from '../../base/errors.ts';
-import { sql } from '../../base/sql.ts';
+import { literal, sql } from '../../base/sql.ts';
 import { fail, ok, type CheckResult } from '../shared/linked-extra.ts';
 import type { Config } from '../../config/load.ts';
 import type { ExtraWork } from '../../daemon/work-kinds.ts';
@@ -27,6 +27,7 @@ import {
   type RestoreReport,
 } from './replica-copy.ts';
 import { withFile } from '../../replica/copy-file.ts';
+import { CONTENT_LOST } from '../../replica/bookkeeping/files.ts';
 import { queryNumber } from '../../replica/query.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
 import type { StoredContent } from '../../reconcile/files.ts';
@@ -79,7 +80,7 @@ export function countAwaited(backup: string): FilesAwaited {
 /** Files whose content is lost and that the origin no longer has, so that no pull brings them. */
 export function countLostForGood(replica: string): number {
   const text = sql`SELECT count(*) FROM _rowsync_files WHERE state <> 'here' AND vanished_at IS NOT NULL
-          AND reason = 'the content here was lost or damaged'`;
+          AND reason = ${literal(CONTENT_LOST)}`;
   return withFile(replica, READ_ONLY, (db) => (hasTable(db, '_rowsync_files') ? queryNumber(db, text) : 0));
 }
 

@@ -2,7 +2,7 @@
  * Every revision of an attached file that was ever heard of, and where its content is. A row names content only after it was stored whole and made
  * durable (I15); what the origin lost is marked, never deleted.
  */
-import { sql } from '../../base/sql.ts';
+import { literal, sql } from '../../base/sql.ts';
 import { FILE_CELLS, type FileColumn, isDue, storeCell } from './file-cells.ts';
 import type { FilesNotHere } from '../../reconcile/account/facts.ts';
 import type { CellFile, StoredContent, FoundFile } from '../../reconcile/files.ts';
@@ -218,11 +218,14 @@ export function readStoredBytes(from: Connection): number {
   );
 }
 
+/** The reason of a file whose content is not here any more. */
+export const CONTENT_LOST = 'the content here was lost or damaged';
+
 /** Stores that content is lost or damaged: its files are missing again. Returns their ids. */
 export function storeContentLost(tx: Tx, sha256: string): readonly number[] {
   return queryNumbers(
     tx,
-    sql`UPDATE _rowsync_files SET state = 'missing', sha256 = NULL, reason = 'the content here was lost or damaged'
+    sql`UPDATE _rowsync_files SET state = 'missing', sha256 = NULL, reason = ${literal(CONTENT_LOST)}
           WHERE sha256 = ? RETURNING id`,
     [sha256],
   );
