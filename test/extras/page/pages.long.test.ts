@@ -193,7 +193,7 @@ describe.skipIf(CHROMIUM === null)('in a Chromium on the PATH', () => {
     await reach('Edit');
     await page.keyboard.press('Enter');
     await page.waitForURL(/edit/);
-    await reach('Title must have a value');
+    await reach('Title');
     await page.keyboard.press('Control+A');
     await page.keyboard.type('by keys');
     await page.keyboard.press('Enter');
