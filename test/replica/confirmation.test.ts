@@ -131,6 +131,26 @@ describe('a consent to a push', () => {
     expect(titles(fixture)).toEqual(LEFT);
   });
 
+  test('is none to later edits where fewer rows were pushed than it was given for', async () => {
+    await using fixture = await startTwoWay({});
+    fixture.execute(`UPDATE "Note" SET "Title" = 'mine'`);
+    await pushNow(fixture, { settings });
+    expect(confirmHeld(fixture.path, ['push'], [])).toMatchObject([{ rowCount: 6 }]);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'title ' || _id WHERE _id > 2`);
+    const held = await pushNow(fixture, {
+      settings,
+      before: (step) => {
+        if (step === 'settle') fixture.execute(`UPDATE "Note" SET "Title" = 'later' WHERE _id <> 2`);
+      },
+    });
+    fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+
+    const report = await pushNow(fixture, { settings });
+
+    expect([held, report].map(codesOf)).toEqual([['guard.pushRows'], ['guard.pushRows']]);
+    expect(titles(fixture)).toEqual(['mine', 'mine', 'title 3', 'title 4', 'title 5', 'title 6']);
+  });
+
   test('is none to what is edited after the process ended, once these rows were pushed', async () => {
     await using fixture = await startAgreed();
     fixture.replica.close();
