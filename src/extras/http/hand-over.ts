@@ -50,7 +50,8 @@ export async function handOver(
   for (const work of works) {
     const { outcome, durationMs, account } = await awaitWork(ask, work);
     ended.push({ work, outcome, ms: durationMs, account });
-    if (outcome !== 'done' && outcome !== 'held') break;
+    // A failure of some tables holds up no others; one of all has been thrown.
+    if (outcome === 'stopped') break;
   }
   const { facts } = await hearDaemon(config, invocation.extras);
   const problems = problemsAt(config, { ...facts, nowMs: invocation.session.clock.nowMs() });

@@ -75,6 +75,19 @@ test('push beside a daemon sends edits of a table whose reading waits after a fa
   expect(sandbox.store.rows('Other')[1]?.values['Title']).toBe('here');
 });
 
+test('sync beside a daemon pushes after a pull in which one table failed, as it does alone', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE, OTHER] });
+  await using daemon = await startListening(sandbox);
+  await failAlone(daemon, sandbox, 'Other');
+  daemon.execute(`UPDATE "Note" SET "Title" = 'here' WHERE _id = 2`);
+
+  const { exitCode, stdout } = await runCli(['sync'], { folder: daemon.folder });
+
+  expect(exitCode).not.toBe(0);
+  expect(stdout).toMatch(/^pull by the daemon: failed in .*\npush by the daemon: /);
+  expect(sandbox.store.rows('Note')[1]?.values['Title']).toBe('here');
+});
+
 test('pull beside a daemon also reads a table that has no schedule', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE, OTHER] });
   await using daemon = await startListening(sandbox, 'tables: { "*": {}, Other: { schedule: { pull: false } } }');
