@@ -85,7 +85,7 @@ export function takeLock(path: string, mode: number, connect: Connect = connectA
     if (error.code !== 'replica.busy') throw error;
     throw new RowsyncError('replica', 'replica.inUse', {
       message: inUseText(path),
-      hint: 'Wait for it to end, or stop it. Meanwhile `rowsync status`, `sql`, `plan` and `backup` work, and a daemon starts a cycle on SIGUSR1.',
+      hint: 'Stop it if it is a daemon, and start it again afterwards; a command ends by itself. Meanwhile `rowsync status`, `sql`, `plan` and `backup` work.',
       cause: thrown,
     });
   }

@@ -41,7 +41,7 @@ export async function handOver(
     throw inUse(
       ask,
       unscheduled === ''
-        ? `${away}, and it does the work for all tables`
+        ? `${away}, so that it does the work for all tables`
         : `schedule ${unscheduled} in the configuration and ${away}, so that it does the work for all tables`,
     );
   }
@@ -105,11 +105,12 @@ interface Asking {
 
 function inUse({ config, cause, news }: Asking, what: string): RowsyncError {
   const pid = holderOf(config.replica.path);
-  const signal =
-    pid === null ? '' : `; if process ${pid} is a daemon, kill -USR1 ${pid} starts a cycle, and kill ${pid} ends it`;
+  const [stop, cycle] = pid === null ? ['', ''] : [` (kill ${pid})`, `; kill -USR1 ${pid} starts a cycle`];
+  // A daemon does not end by itself, so to wait for it would not help.
+  const asDaemon = `If it is a daemon, ${what}, or stop it first${stop}${cycle}. A command ends by itself.`;
   return new RowsyncError('replica', 'replica.inUse', {
     message: inUseText(config.replica.path) + news,
-    hint: `Wait for it to end, or ${what}${signal}. Meanwhile rowsync status, sql, plan and backup work.`,
+    hint: `${asDaemon} Meanwhile rowsync status, sql, plan and backup work.`,
     cause,
   });
 }
@@ -155,7 +156,7 @@ async function awaitWork(ask: Asking, work: WorkKind): Promise<NonNullable<Daemo
       }
       await clock.sleep(POLL_MS, signal);
     }
-    throw inUse(ask, 'let it finish: the daemon continues what was begun');
+    throw inUse(ask, 'let it finish what was begun');
   } finally {
     await show(null);
   }

@@ -208,14 +208,24 @@ test('what a daemon cannot be asked for is said, with its process', async () => 
   const unscheduled = await runCli(['verify', 'Note'], daemon);
   const confirmed = await runCli(['sync', '--confirm'], daemon);
   const both = await runCli(['push', 'Note', '--confirm'], daemon);
+  const strict = await runCli(['push', '--strict'], daemon);
+  const files = await runCli(['files', 'verify'], daemon);
 
-  for (const { exitCode } of [named, unscheduled, confirmed, both]) expect(exitCode).toBe(75);
-  expect(named.stderr).toContain('leave Note away, and it does the work for all tables');
-  expect(named.stderr).toContain(`(process ${process.pid})\n`);
-  // The process may as well be a pull, which has no cycles.
-  expect(named.stderr).toContain(`if process ${process.pid} is a daemon, kill -USR1 ${process.pid} starts a cycle`);
-  expect(unscheduled.stderr).toContain('or schedule verify in the configuration, so that it does that');
-  expect(confirmed.stderr).toContain(`(process ${process.pid}), and nothing is held that could be confirmed\n`);
-  expect(confirmed.stderr).toContain('or leave --confirm away, and it does the work');
+  for (const { exitCode } of [named, unscheduled, confirmed, both, strict, files]) expect(exitCode).toBe(75);
+  // A daemon never ends by itself, so nobody is told to wait for that.
+  const { pid } = process;
+  const stop = `or stop it first (kill ${pid}); kill -USR1 ${pid} starts a cycle. A command ends by itself.`;
+  for (const { stderr } of [named, unscheduled, strict, confirmed, both]) expect(stderr).toContain(stop);
+  expect(named.stderr).toContain('If it is a daemon, leave Note away, so that it does the work for all tables, or');
+  expect(named.stderr).toContain(`(process ${pid})\n`);
+  expect(unscheduled.stderr).toContain(
+    'If it is a daemon, schedule verify in the configuration, so that it does that, or',
+  );
+  expect(strict.stderr).toContain(
+    'If it is a daemon, leave --strict away, so that it does the work for all tables, or',
+  );
+  expect(files.stderr).toContain('Stop it if it is a daemon, and start it again afterwards; a command ends by itself.');
+  expect(confirmed.stderr).toContain(`(process ${pid}), and nothing is held that could be confirmed\n`);
+  expect(confirmed.stderr).toContain('leave --confirm away, so that it does the work');
   expect(both.stderr).toContain('and nothing of Note is held that could be confirmed\n');
 });
