@@ -17,6 +17,7 @@ import type { WorkKind } from './daemon/jobs.ts';
 import type { PullContext } from './pull/context.ts';
 import type { PullReport } from './pull/report.ts';
 import type { ProvenMoment } from './replica/bookkeeping/changed-rows.ts';
+import type { GivenConfirmation } from './replica/confirmation.ts';
 import type { Replica } from './replica/database.ts';
 import type { QueryAnswer, ReplicaReader } from './replica/reader.ts';
 
@@ -91,14 +92,17 @@ export type DecisionAnswer =
 
 /** What a command asks of a running daemon. */
 export interface DaemonClient {
-  /** Whether a daemon with this configuration can be asked at all. */
-  mayAsk(config: Config): boolean;
   /** Who keeps the tables up to date, what a daemon says of itself in lines of a status, and both as JSON. */
   hear(config: Config, around: { readonly extras: readonly Extra[]; readonly nowMs: number }): Promise<HeardDaemon>;
   /** Has it carry out a decision. `cause` is why this process may not. @throws RowsyncError where it cannot be asked. */
   decide(config: Config, decision: PersonDecision, cause: RowsyncError): Promise<DecisionAnswer>;
-  /** Has it do work, and prints what came of it. @returns the exit code. @throws RowsyncError `replica.inUse` where it cannot be asked. */
-  handOver(invocation: Invocation, cause: RowsyncError, asked: WorkRequest): Promise<number>;
+  /** Has it do work, once consents are left, and prints what came of it. @returns the exit code. @throws RowsyncError `replica.inUse` where it cannot be asked. */
+  handOver(
+    invocation: Invocation,
+    cause: RowsyncError,
+    asked: WorkRequest,
+    consents: readonly GivenConfirmation[],
+  ): Promise<number>;
 }
 
 export interface HeardDaemon extends DaemonFacts {

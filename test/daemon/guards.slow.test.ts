@@ -52,8 +52,8 @@ test('a mass delete by accident is held with its count, told once, and goes when
   expect(sandbox.store.rows('Order')[0]?.values['Title']).toBe('edited');
   expect(told).toBe(1);
   expect(agreed).toMatchObject({
-    exitCode: 0,
-    stdout: expect.stringMatching(/^Note: .*with 8 edited rows at most\n$/) as string,
+    exitCode: 75,
+    stderr: expect.stringMatching(/not done this yet; Note: .*with 8 edited rows at most\n/) as string,
   });
   expect([rowsThere(sandbox), problemOf(daemon)]).toEqual([2, { state: 'steady', problem: null }]);
 });
@@ -101,7 +101,8 @@ test('edits of an older copy wait until a person at another terminal agrees', as
       ) as string,
     },
   ]);
-  expect(agreed.exitCode).toBe(0);
+  // The consent is left, and nothing is sent yet.
+  expect(agreed.exitCode).toBe(75);
   expect(sandbox.store.rows('Note')[0]?.values['Title']).toBe('edited');
   expect(problemOf(daemon)).toEqual({ state: 'steady', problem: null });
 });
@@ -143,7 +144,8 @@ test('rows that vanish in masses at the origin stay until a person at another te
   await daemon.elapse(6);
 
   expect(before).toEqual([{ n: 10 }]);
-  expect(JSON.parse(agreed.stdout)).toEqual({ consents: [{ table: 'Note', kind: 'pull', rowCount: 7 }] });
+  const words = 'not done this yet; Note: the next pull may continue, with 7 missing rows at most';
+  expect(JSON.parse(agreed.stderr)).toMatchObject({ error: { message: expect.stringContaining(words) as string } });
   expect(daemon.rows('SELECT count(*) AS n FROM "Note"')).toEqual([{ n: 3 }]);
 });
 
@@ -180,7 +182,7 @@ tables: { "*": { rows: '${rows}' } }
     { n: 9 },
     { state: 'held', problem: expect.stringContaining('8 of 9 rows (88 %) lie outside of the filter') as string },
   ]);
-  expect(agreed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('8') as string });
+  expect(agreed).toMatchObject({ exitCode: 75, stderr: expect.stringContaining('8 missing rows') as string });
   expect([count(), problemOf(daemon)]).toEqual([{ n: 1 }, { state: 'steady', problem: null }]);
   expect(daemon.rows('SELECT DISTINCT reason FROM sync_deleted')).toEqual([{ reason: 'filtered' }]);
 });
@@ -197,7 +199,8 @@ test('a misspelt key that holds the first pull is let through at another termina
   await daemon.elapse(30);
 
   expect(held).toEqual([{ error_code: 'guard.keys', tables: 0 }]);
-  expect(agreed).toMatchObject({ exitCode: 0, stdout: 'the next pull of the process that is at work may continue\n' });
+  expect(agreed.exitCode).toBe(75);
+  expect(agreed.stderr).toContain('and it has not done this yet; the next pull may continue\n');
   expect(daemon.rows('SELECT count(*) AS n FROM "Note"')).toEqual([{ n: 10 }]);
 });
 
@@ -214,7 +217,8 @@ test('tables that vanish in masses are let through at another terminal, as they 
   const agreed = await runRowsync(['pull', '--confirm', '--json'], daemon);
   await daemon.elapse(30);
 
-  expect(JSON.parse(agreed.stdout)).toEqual({ consents: [{ table: null, kind: 'pull', rowCount: 0 }] });
+  const words = 'not done this yet; the next pull may continue';
+  expect(JSON.parse(agreed.stderr)).toMatchObject({ error: { message: expect.stringContaining(words) as string } });
   expect(before).toEqual({ states: expect.not.stringContaining('gone') as string });
   expect(states()).toEqual({ states: 'gone gone gone steady' });
 });

@@ -46,9 +46,8 @@ test.skipIf(!isRoot)('a member who cannot read the token may confirm while a dae
   expect(held.exitCode).toBe(3);
   expect(alone).toContain('exit 2');
   expect(alone).toContain('config.secret');
-  expect(beside).toBe(
-    'Person: the next push of the process that is at work may continue, with 5 edited rows at most\n',
-  );
+  expect(beside).toContain('not done this yet; Person: the next push may continue, with 5 edited rows at most\n');
+  expect(beside).toContain('exit 75');
   expect(pushed.exitCode).toBe(0);
 });
 
@@ -62,11 +61,17 @@ test.skipIf(!isRoot)('a member confirms deletes that a pull holds, and the daemo
   await daemon.pulled();
   const before = countRows(place.replica);
 
-  const said = runAs(MEMBER, '"$1" "$2" pull --confirm --config "$3"', process.execPath, MAIN, place.config);
+  const said = runAs(
+    MEMBER,
+    '"$1" "$2" pull --confirm --config "$3" 2>&1 || true',
+    process.execPath,
+    MAIN,
+    place.config,
+  );
   await daemon.pulled();
 
   expect(before).toBe(10);
-  expect(said).toBe('Person: the next pull of the process that is at work may continue, with 7 missing rows at most\n');
+  expect(said).toContain('not done this yet; Person: the next pull may continue, with 7 missing rows at most\n');
   expect(countRows(place.replica)).toBe(3);
 });
 

@@ -7,7 +7,6 @@ import type { DaemonClient, Invocation } from '../../extra.ts';
 import { isInUse } from '../../replica/lock.ts';
 
 const WITHOUT_SERVER: DaemonClient = {
-  mayAsk: () => false,
   hear: ({ replica }, { extras }) => {
     const keeper = isAtWork(replica.path) ? 'service' : 'nobody';
     return Promise.resolve({ keeper, complaints: [], added: problemsOf(extras), lines: [], json: {} });

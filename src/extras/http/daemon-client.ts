@@ -9,7 +9,6 @@ import { handOver } from './hand-over.ts';
 import { httpOf, type HttpSettings } from '../shared/http-settings.ts';
 
 export const DAEMON_CLIENT: DaemonClient = {
-  mayAsk: (config) => httpOf(config).listen !== null,
   hear: async (config, { extras, nowMs }) => {
     const { answer: daemon, facts } = await hearDaemon(config, extras);
     const page = daemon === null ? null : pageAddress(httpOf(config));

@@ -5,6 +5,7 @@ import { asRowsyncError, EXIT, RowsyncError, usageError } from '../../base/error
 import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 import { accountText } from '../../cli/runtime/account-text.ts';
 import { exitCodeOfAccount, fatesText } from '../../cli/report/push-report.ts';
+import { consentText } from '../../cli/runtime/hand-over.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
 import { problemsAt } from '../../daemon/account-facts.ts';
@@ -12,6 +13,7 @@ import type { WorkKind } from '../../daemon/jobs.ts';
 import type { Invocation, WorkRequest } from '../../extra.ts';
 import type { PushAccount } from '../../reconcile/account/push-account.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
+import type { GivenConfirmation } from '../../replica/confirmation.ts';
 import { holderOf, inUseText } from '../../replica/lock.ts';
 import { openReader } from '../../replica/reader.ts';
 import { askDaemonForWork, type DaemonWork, failureOf, hearDaemon, hearDaemonWork } from '../shared/daemon-client.ts';
@@ -26,14 +28,16 @@ export async function handOver(
   invocation: Invocation,
   cause: RowsyncError,
   { works, tables, flags, confirm }: WorkRequest,
+  consents: readonly GivenConfirmation[],
 ): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
+  const isInVain = confirm && consents.length === 0;
   const held = tables.length === 0 ? 'nothing is held' : `nothing of ${tables.map(printable).join(', ')} is held`;
-  const ask = { invocation, config, cause, news: confirm ? `, and ${held} that could be confirmed` : '' };
+  const ask = { invocation, config, cause, news: isInVain ? `, and ${held} that could be confirmed` : '' };
   if (httpOf(config).listen === null) throw inUse(ask, 'set http.listen in the configuration, so that it can be asked');
   // To read more than was asked for does no harm; to push more would.
   const isReading = works.every((work) => work === 'pull' || work === 'verify');
-  const asks = [...(isReading ? [] : tables), ...flags, ...(confirm ? ['--confirm'] : [])];
+  const asks = [...(isReading ? [] : tables), ...flags, ...(isInVain ? ['--confirm'] : [])];
   if (asks.length > 0) {
     const away = `leave ${asks.join(', ')} away`;
     const heard = await Promise.all(works.map((work) => hearDaemonWork(config, work)));
@@ -62,17 +66,18 @@ export async function handOver(
   const done = ofEdits.find((code) => code !== EXIT.done) ?? EXIT.done;
   const exitCode = isHeld ? EXIT.needsPerson : isWhole ? done : EXIT.failed;
   if (invocation.isJson) {
-    await printJson(invocation, { exitCode, byDaemon: ended, tables: agesOf(config), problems });
+    await printJson(invocation, { exitCode, consents, byDaemon: ended, tables: agesOf(config), problems });
     return exitCode;
   }
   const of = tables.length === 0 ? '' : ' of all tables';
+  const confirmed = consents.map((consent) => `${consentText(consent)}\n`);
   const lines = ended.map(({ work, outcome, ms }) => {
     const found = work !== 'verify' ? '' : outcome === 'done' ? ': every cell matches the origin' : ', see below';
     return `${work}${of} by the daemon: ${outcome} in ${durationText(ms)}${found}\n`;
   });
   const counts = works.includes('verify') ? '' : runText(config);
   const edits = ended.map(({ account }) => (account === undefined ? '' : fatesText(account))).join('');
-  await invocation.session.stdout.write(lines.join('') + counts + edits + accountText(problems));
+  await invocation.session.stdout.write(confirmed.join('') + lines.join('') + counts + edits + accountText(problems));
   return exitCode;
 }
 
@@ -109,7 +114,7 @@ function inUse({ config, cause, news }: Asking, what: string): RowsyncError {
   // A daemon does not end by itself, so to wait for it would not help.
   const asDaemon = `If it is a daemon, ${what}, or stop it first${stop}${cycle}. A command ends by itself.`;
   return new RowsyncError('replica', 'replica.inUse', {
-    message: inUseText(config.replica.path) + news,
+    message: (cause.code === 'replica.inUse' ? cause.message : inUseText(config.replica.path)) + news,
     hint: `${asDaemon} Meanwhile rowsync status, sql, plan and backup work.`,
     cause,
   });

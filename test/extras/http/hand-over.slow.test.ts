@@ -88,6 +88,34 @@ test('sync beside a daemon pushes after a pull in which one table failed, as it 
   expect(sandbox.store.rows('Note')[1]?.values['Title']).toBe('here');
 });
 
+test('push --confirm beside a daemon ends with 0 only once the edits were sent', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox, 'safety: { maxPushRows: 1 }\ntables: { "*": { push: true } }');
+  const hold = async (title: string): Promise<void> => {
+    daemon.execute(`UPDATE "Note" SET "Title" = '${title}'`);
+    expect(await runCli(['push'], { folder: daemon.folder })).toMatchObject({ exitCode: 3 });
+  };
+  const titles = (): unknown => new Set(sandbox.store.rows('Note').map(({ values }) => values['Title']));
+
+  await hold('first');
+  const pushed = await runCli(['push', '--confirm'], { folder: daemon.folder });
+  const sent = titles();
+  await hold('second');
+  const named = await runCli(['push', 'Note', '--confirm'], { folder: daemon.folder });
+
+  expect(pushed).toMatchObject({ exitCode: 0 });
+  expect(pushed.stdout).toMatch(
+    /^Note: the next push may continue, with 6 edited rows at most\npush by the daemon: done in /,
+  );
+  expect(sent).toEqual(new Set(['first']));
+  // It can be asked to push all tables only, which is more than this.
+  expect([named.exitCode, titles()]).toEqual([75, sent]);
+  expect(named.stderr).toContain(
+    'and it has not done this yet; Note: the next push may continue, with 6 edited rows at most\n',
+  );
+  expect(named.stderr).toContain('leave Note away, so that it does the work for all tables');
+});
+
 test('pull beside a daemon also reads a table that has no schedule', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE, OTHER] });
   await using daemon = await startListening(sandbox, 'tables: { "*": {}, Other: { schedule: { pull: false } } }');
