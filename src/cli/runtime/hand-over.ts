@@ -26,14 +26,14 @@ export async function orLeaveConfirmation(
     if (error.code === 'config.secret' && !isInUse(replica.path)) throw thrown;
     const kinds = asked.works.filter((kind) => kind === 'pull' || kind === 'push');
     const consents = asked.confirm ? confirmHeld(replica.path, kinds, asked.tables) : [];
-    const message = `${inUseText(replica.path)}, and it has not done this yet; ${consents.map(consentText).join('; ')}`;
+    const message = `${inUseText(replica.path)}, and it has not done this yet; ${consents.map(confirmationText).join('; ')}`;
     const hint = 'A daemon does it when it is due, and at once on SIGUSR1.';
     const cause = consents.length === 0 ? error : new RowsyncError('replica', 'replica.inUse', { message, hint });
     return (await daemonClient(invocation)).handOver(invocation, cause, asked, consents);
   }
 }
 
-export function consentText({ table, kind, rowCount }: GivenConfirmation): string {
+export function confirmationText({ table, kind, rowCount }: GivenConfirmation): string {
   const next = `the next ${kind} may continue`;
   if (table === null) return next;
   return `${printable(table)}: ${next}, with ${plural(rowCount, `${kind === 'push' ? 'edited' : 'missing'} row`)} at most`;

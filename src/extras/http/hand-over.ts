@@ -5,7 +5,7 @@ import { asRowsyncError, EXIT, RowsyncError, usageError } from '../../base/error
 import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 import { accountText } from '../../cli/runtime/account-text.ts';
 import { exitCodeOfAccount, fatesText } from '../../cli/report/push-report.ts';
-import { consentText } from '../../cli/runtime/hand-over.ts';
+import { confirmationText } from '../../cli/runtime/hand-over.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
 import { problemsAt } from '../../daemon/account-facts.ts';
@@ -70,7 +70,7 @@ export async function handOver(
     return exitCode;
   }
   const of = tables.length === 0 ? '' : ' of all tables';
-  const confirmed = consents.map((consent) => `${consentText(consent)}\n`);
+  const confirmed = consents.map((given) => `${confirmationText(given)}\n`);
   const lines = ended.map(({ work, outcome, ms }) => {
     const found = work !== 'verify' ? '' : outcome === 'done' ? ': every cell matches the origin' : ', see below';
     return `${work}${of} by the daemon: ${outcome} in ${durationText(ms)}${found}\n`;
