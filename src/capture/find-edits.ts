@@ -27,10 +27,11 @@ import { noteCaptured } from '../replica/bookkeeping/history.ts';
 import { BLOCK_ROWS, blocks, blocksAbove, queryNumbers, queryRows, readRawText } from '../replica/query.ts';
 import { anyOf, ident, isOther, joinSql, literal, sql, type Sql } from '../base/sql.ts';
 import { baseName, isStrict, requireShape } from '../replica/user-tables.ts';
+import { heldEdits, OLDER_COPY } from '../reconcile/guards.ts';
 import { hasTriggers, requireHarmlessTriggers } from '../replica/triggers.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import type { Row } from '../wire/schema.ts';
-import { endHolds } from '../replica/bookkeeping/table-errors.ts';
+import { endHolds, storeProblem } from '../replica/bookkeeping/table-errors.ts';
 import { readQuestionedIds } from '../replica/bookkeeping/conflicts.ts';
 import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
 import type { TwoWayColumn, TwoWayTable } from './two-way-table.ts';
@@ -112,6 +113,7 @@ function doubtCreates(tx: Tx, table: TwoWayTable, renumbered: readonly number[],
     return decideMoved(facts, 'restored', doubt);
   });
   storeFacts(tx, table.id, { older_copy: 'edits' });
+  storeProblem(tx, table.id, 'push', heldEdits(table, 'guard.olderCopy', OLDER_COPY));
 }
 
 /** Closes questions that need no answer, and lets rows without open questions continue. */

@@ -4,16 +4,16 @@
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { countText, shellWord } from '../base/text.ts';
+import { countText } from '../base/text.ts';
 import { captureChanges } from '../capture/find-edits.ts';
 import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/two-way-table.ts';
 import { retryDue } from '../capture/writer/apply-outcome.ts';
-import { judgePush } from '../reconcile/guards.ts';
+import { heldEdits, judgePush, OLDER_COPY, type PushFacts } from '../reconcile/guards.ts';
 import { isPushProblemStored, storeProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
-import { readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
+import { readTable, storeFacts, type TableRecord } from '../replica/bookkeeping/tables.ts';
 import { countEdits } from '../replica/bookkeeping/row-states.ts';
 import { type UserDescriptor, hasOption } from '../wire/schema.ts';
 import { step, type PushContext, type PushSettings, type TablePush } from './context.ts';
@@ -118,9 +118,8 @@ async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncErro
     await step(run, 'plan');
     const edits = await captureEdits(run, isFirst);
     isFirst = false;
-    const { changeCount, confirmed, held } = judgeEdits(context.replica, table, {
-      edits,
-      limits: context.settings,
+    const { changeCount, confirmed, held } = judgeEdits(context.replica, table, edits, {
+      ...context.settings,
       confirm,
     });
     if (changeCount === 0 || held !== null) return held;
@@ -153,52 +152,32 @@ async function captureEdits({ context, table, tally }: TablePush, isFirst: boole
   });
 }
 
-/** The edits that a push of a table would send, and the bounds of what may be sent without a person. */
-interface JudgedEdits {
-  readonly edits: Edits;
-  readonly limits: Pick<PushSettings, 'maxPushRows' | 'maxDeletePercent'>;
-  readonly confirm: boolean;
-}
-
 /** How many edits there are, whether a person confirms them now, or agreed beforehand to as many rows, and else why they wait for one. */
 export function judgeEdits(
   from: Connection,
   table: TwoWayTable,
-  { confirm, ...judged }: JudgedEdits,
+  edits: Edits,
+  { confirm, ...limits }: Pick<PushSettings, 'maxPushRows' | 'maxDeletePercent'> & { readonly confirm: boolean },
 ): { readonly changeCount: number; readonly confirmed: boolean; readonly held: RowsyncError | null } {
-  const { edits } = judged;
+  const record = readTable(from, table.id);
   const changeCount = edits.insert + edits.update + edits.delete;
-  const confirmed = confirm || changeCount <= (readTable(from, table.id).pushConsent ?? 0);
-  return { changeCount, confirmed, held: confirmed ? null : holdOf(from, table, judged, changeCount) };
+  const confirmed = confirm || changeCount <= (record.pushConsent ?? 0);
+  const held = confirmed
+    ? null
+    : holdOf(record, { ...limits, rowCount: record.rowCount, changeCount, deleteCount: edits.delete });
+  return { changeCount, confirmed, held };
 }
 
-function holdOf(
-  from: Connection,
-  table: TwoWayTable,
-  { edits, limits: { maxPushRows, maxDeletePercent } }: Omit<JudgedEdits, 'confirm'>,
-  changeCount: number,
-): RowsyncError | null {
-  const { rowCount, olderCopy } = readTable(from, table.id);
-  const reason = judgePush({ rowCount, changeCount, deleteCount: edits.delete, maxPushRows, maxDeletePercent });
-  if (reason === null && olderCopy === null) return null;
-  const name = shellWord(table.localName);
-  const hint = `rowsync plan ${name} lists them. If they are meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`;
-  if (olderCopy !== null) {
-    return new RowsyncError('needsPerson', 'guard.olderCopy', {
-      message: `${table.localName}: an older copy was put back, whose edits may be outdated; none of them was sent`,
-      hint,
-    });
-  }
+function holdOf(table: TableRecord, push: PushFacts): RowsyncError | null {
+  if (table.olderCopy !== null) return heldEdits(table, 'guard.olderCopy', OLDER_COPY);
+  const reason = judgePush(push);
+  if (reason === null) return null;
   if (reason === 'deletes') {
-    return new RowsyncError('needsPerson', 'guard.pushDeletes', {
-      message: `${table.localName}: ${countText(edits.delete)} of ${countText(rowCount)} rows would be deleted at the origin, more than ${maxDeletePercent} % (safety.maxDeletePercent); nothing was sent`,
-      hint,
-    });
+    const words = `${countText(push.deleteCount)} of ${countText(push.rowCount)} rows would be deleted at the origin, more than ${push.maxDeletePercent} % (safety.maxDeletePercent); nothing was sent`;
+    return heldEdits(table, 'guard.pushDeletes', words);
   }
-  return new RowsyncError('needsPerson', 'guard.pushRows', {
-    message: `${table.localName}: ${countText(changeCount)} rows would be changed at the origin, more than ${countText(maxPushRows)} (safety.maxPushRows); nothing was sent`,
-    hint,
-  });
+  const words = `${countText(push.changeCount)} rows would be changed at the origin, more than ${countText(push.maxPushRows)} (safety.maxPushRows); nothing was sent`;
+  return heldEdits(table, 'guard.pushRows', words);
 }
 
 /** Stores the problem of a table's push, so that `status` shows it. */

@@ -3,6 +3,8 @@
  * the replica was read by the same caller from the same database: ETags and missing rows are valid only for one identity. Another role sees other
  * columns and rows under the same URL, and in another time zone the same text names other instants. Pure.
  */
+import { RowsyncError, type ErrorCode } from '../base/errors.ts';
+import { shellWord } from '../base/text.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 
 /** Why deletes wait for a person. empty: nothing would be left · share: more than configured · identity: another caller · narrowed: another filter (`rows`). */
@@ -50,18 +52,32 @@ export function isMassRemoval(liveCount: number, vanishedCount: number): boolean
   return vanishedCount > 1 && vanishedCount * 2 >= liveCount;
 }
 
-/** Judges the size of a push: a mistake in SQL changes or deletes far more rows than intended. Null if it may begin. */
-export function judgePush(facts: {
+export interface PushFacts {
   /** Rows that the origin is known to have. */
   readonly rowCount: number;
   readonly changeCount: number;
   readonly deleteCount: number;
   readonly maxPushRows: number;
   readonly maxDeletePercent: number;
-}): 'rows' | 'deletes' | null {
+}
+
+/** Judges the size of a push: a mistake in SQL changes or deletes far more rows than intended. Null if it may begin. */
+export function judgePush(facts: PushFacts): 'rows' | 'deletes' | null {
   const { rowCount, changeCount, deleteCount } = facts;
   if (rowCount > 0 && deleteCount * 100 > facts.maxDeletePercent * rowCount) return 'deletes';
   return changeCount > facts.maxPushRows ? 'rows' : null;
+}
+
+/** Why edits of an older copy wait, be it before a push or in it. */
+export const OLDER_COPY = 'an older copy was put back, whose edits may be outdated; none of them was sent';
+
+/** What holds the edits of a table, and what a person can do about it. */
+export function heldEdits({ localName }: { readonly localName: string }, code: ErrorCode, words: string): RowsyncError {
+  const name = shellWord(localName);
+  return new RowsyncError('needsPerson', code, {
+    message: `${localName}: ${words}`,
+    hint: `rowsync plan ${name} lists them. If they are meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`,
+  });
 }
 
 /** Who asks whom. */

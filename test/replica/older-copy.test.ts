@@ -151,6 +151,29 @@ describe('edits of a copy that is put back', () => {
     ]);
   });
 
+  test('are held from the first pull on, before any push', async () => {
+    await using fixture = await startHeld();
+
+    await fixture.pull();
+    const held = fixture.rows('SELECT push_code, push_message, push_hint FROM _rowsync_tables');
+    await pushNow(fixture);
+
+    expect(held).toMatchObject([{ push_code: 'guard.olderCopy' }]);
+    expect(fixture.rows('SELECT push_code, push_message, push_hint FROM _rowsync_tables')).toEqual(held);
+    expect(fixture.rows('SELECT state FROM sync_status')).toEqual([{ state: 'held' }]);
+  });
+
+  test('go with a consent that a person gave before any push', async () => {
+    await using fixture = await startHeld();
+    await fixture.pull();
+
+    expect(confirmHeld(fixture.path, ['push'], [])).toEqual([{ table: 'Note', kind: 'push', rowCount: 2 }]);
+    await pushNow(fixture);
+
+    expect(titles(fixture)).toEqual(['changed', ...OTHERS, 'named']);
+    expect(fixture.rows('SELECT state, problem FROM sync_status')).toEqual([{ state: 'steady', problem: null }]);
+  });
+
   test('go once they are confirmed, with what was edited since, and hold nothing up afterwards', async () => {
     await using fixture = await startHeld();
     await fixture.pull();

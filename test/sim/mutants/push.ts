@@ -482,8 +482,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/push-table.ts',
-        find: 'if (reason === null && olderCopy === null) return null;',
-        replace: 'if (reason === null) return null;',
+        find: 'if (table.olderCopy !== null) return heldEdits(',
+        replace: 'if (table.olderCopy !== null && push.changeCount < 0) return heldEdits(',
       },
     ],
   },
