@@ -10,7 +10,7 @@ import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/two-way-table.ts';
 import { retryDue } from '../capture/writer/apply-outcome.ts';
 import { heldEdits, judgePush, OLDER_COPY, type PushFacts } from '../reconcile/guards.ts';
-import { isPushProblemStored, storeProblem } from '../replica/bookkeeping/table-errors.ts';
+import { storeProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { readTable, storeFacts, type TableRecord } from '../replica/bookkeeping/tables.ts';
@@ -162,10 +162,8 @@ export function judgeEdits(
   const record = readTable(from, table.id);
   const changeCount = edits.insert + edits.update + edits.delete;
   const confirmed = confirm || changeCount <= (record.pushConsent ?? 0);
-  const held = confirmed
-    ? null
-    : holdOf(record, { ...limits, rowCount: record.rowCount, changeCount, deleteCount: edits.delete });
-  return { changeCount, confirmed, held };
+  const facts = { ...limits, rowCount: record.rowCount, changeCount, deleteCount: edits.delete };
+  return { changeCount, confirmed, held: confirmed ? null : holdOf(record, facts) };
 }
 
 function holdOf(table: TableRecord, push: PushFacts): RowsyncError | null {
@@ -183,7 +181,7 @@ function holdOf(table: TableRecord, push: PushFacts): RowsyncError | null {
 /** Stores the problem of a table's push, so that `status` shows it. */
 async function noteProblem({ replica }: PushContext, { id }: TwoWayTable, problem: RowsyncError | null): Promise<void> {
   try {
-    if (isPushProblemStored(replica, id, problem)) return;
+    if (problem === null && readTable(replica, id).pushCode === null) return;
     await replica.write('Storing what stopped a push', (tx) => storeProblem(tx, id, 'push', problem));
   } catch (thrown) {
     // The disk may be full, or the file locked; then the report is the only place.

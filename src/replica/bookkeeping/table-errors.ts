@@ -3,8 +3,7 @@
  */
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Complaint } from '../../reconcile/account/facts.ts';
-import type { Connection, Tx } from '../connection.ts';
-import { queryAny } from '../query.ts';
+import type { Tx } from '../connection.ts';
 
 /** What is bound to store an error, or that there is none. */
 export function complaintParameters(problem: Complaint | null): Readonly<Record<keyof Complaint, string | null>> {
@@ -16,7 +15,7 @@ export function storeProblem(tx: Tx, tableId: number, of: 'problem' | 'push', pr
   const column = (part: keyof Complaint): Sql => ident(`${of}_${part}`);
   tx.prepare(
     sql`UPDATE _rowsync_tables SET ${column('code')} = @code, ${column('message')} = @message, ${column('hint')} = @hint
-        WHERE id = @tableId`,
+        WHERE id = @tableId AND (${column('code')}, ${column('message')}, ${column('hint')}) IS NOT (@code, @message, @hint)`,
   ).run({ tableId, ...complaintParameters(problem) });
 }
 
@@ -38,13 +37,6 @@ export function endHolds(tx: Tx, tableId: number): void {
     sql`UPDATE _rowsync_tables SET older_copy = NULL
         WHERE id = @tableId AND older_copy = 'edits' AND NOT EXISTS (${edits} AND state <> 'inDoubt')`,
   ).run({ tableId });
-}
-
-/** Whether just that is stored about the push of a table, so that nothing need be written. */
-export function isPushProblemStored(from: Connection, tableId: number, problem: Complaint | null): boolean {
-  const text = sql`SELECT 1 FROM _rowsync_tables
-                   WHERE id = @tableId AND (push_code, push_message, push_hint) IS (@code, @message, @hint)`;
-  return queryAny(from, text, [{ tableId, ...complaintParameters(problem) }]);
 }
 
 /** Stores why a table waits for a person; the time of the first such stop is kept. Null lets it continue. */
