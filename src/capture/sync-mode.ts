@@ -8,6 +8,7 @@ import { decideDiscarded } from '../reconcile/row-outcome.ts';
 import { markDiffering } from '../replica/base-comparison.ts';
 import { storeProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection, Tx, WrittenTable } from '../replica/connection.ts';
+import { storeSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import { type TableRecord, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { forgetEtags, readPages, distrustRows } from '../replica/bookkeeping/pages.ts';
 import { endHistory } from '../replica/bookkeeping/history.ts';
@@ -44,11 +45,13 @@ export function noteTampering(
   table = findTwoWayTable(tx, target.id),
 ): boolean {
   if (!isTampered(tx, target.id, table)) return false;
-  if (readTable(tx, target.id).push === 'on') {
+  const { push, name } = readTable(tx, target.id);
+  if (push === 'on') {
     storeFacts(tx, target.id, { compare_due: 1 });
     retryRefused(tx, target.id, at);
   } else {
     distrustRows(tx, target);
+    storeSchemaChanges(tx, [{ kind: 'guardsRemade', table: name, column: null, former: null, now: null }], at);
     endHistory(tx, target.id, { at, why: 'another program removed the guards', isAgain: true });
   }
   return true;

@@ -37,7 +37,7 @@ import { once } from '../base/concurrency.ts';
 import { bindOptions } from './option-bindings.ts';
 import { placeTables, refreshChangesView } from './place-tables.ts';
 import type { PullReport, TablePullReport } from './report.ts';
-import { isOfOrigin, schemaChangeText } from './schema-changes.ts';
+import { schemaChangeText } from './schema-changes.ts';
 import { noteProblem, pullTable } from './pull-table.ts';
 import { readRequestTables } from '../replica/bookkeeping/conflicts.ts';
 
@@ -114,9 +114,9 @@ export async function noteFilters({ replica, settings }: Pick<PullContext, 'repl
   });
 }
 
-/** What this run saw of changes in the schema; a person is told, except of tables that are gone, which have an event of their own. */
+/** What this run saw of changes in the schema of the origin; a person is told, except of tables that are gone, which have an event of their own. */
 function tellSchemaChanges({ replica, log }: PullContext, runId: number): readonly string[] {
-  const changes = readSchemaChanges(replica, runId).filter(isOfOrigin);
+  const changes = readSchemaChanges(replica, runId).filter(({ kind }) => !kind.endsWith('Remade'));
   const told = changes.filter(({ kind }) => kind !== 'tableGone').map(schemaChangeText);
   if (told.length > 0) log.info('schema.changed', { message: someOf(told) });
   return changes.map(schemaChangeText);

@@ -66,12 +66,9 @@ const WORDS: Readonly<Record<SchemaChange['kind'], (now: string, former: string)
   columnBack: () => 'the column is shown again',
   columnType: (now, former) => `the column was of type ${former}, and is of type ${now}`,
   tableRemade: (now) => `the table was dropped or renamed in this file, and made again without its ${now} edits`,
+  guardsRemade: () => 'the guards of the table were removed in this file, and made again',
   columnRemade: () => 'the column was dropped or renamed in this file, and made again',
 };
-
-export function isOfOrigin({ kind }: SchemaChange): boolean {
-  return kind !== 'tableRemade' && kind !== 'columnRemade';
-}
 
 export function schemaChangeText({ kind, table, column, former, now }: SchemaChange): string {
   const subject = column === null ? table : `${table}.${column}`;

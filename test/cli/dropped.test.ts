@@ -63,6 +63,26 @@ test('a column that was renamed is said until it is made again, and for days aft
     expect(stdout).toContain('Note: "Title" was dropped or renamed in this file, and was made again');
 });
 
+test('guards of a mirror that were removed are said by the pull that makes them again, and for days after', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE, { ...NOTE, name: 'Other' }] });
+  using workspace = makeWorkspace(sandbox, 'tables: { "*": {}, Other: { push: true, match: Code } }\n');
+  await runCli(['pull'], workspace);
+  const db = new Database(join(workspace.folder, 'replica.db'));
+  const triggers = db.prepare(
+    `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN ('Note', 'Other')`,
+  );
+  for (const name of triggers.pluck().all()) db.exec(`DROP TRIGGER "${String(name)}"`);
+  db.exec(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);
+  db.close();
+  const pulled = await runCli(['pull'], workspace);
+  const after = await runCli(['status', '--json'], workspace);
+
+  expect(pulled.stdout).toContain('Note: its guards were removed in this file; they were made again');
+  expect(pulled.stdout).not.toContain('Changed at the origin');
+  const { problems } = JSON.parse(after.stdout) as { problems: readonly { code: string; table: string }[] };
+  expect(problems.map(({ code, table }) => [code, table])).toEqual([['guards.remade', 'Note']]);
+});
+
 test('a trigger with RAISE(IGNORE) is said, and an edit beside it is sent once the trigger is gone', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   using workspace = makeWorkspace(sandbox, CONFIG);

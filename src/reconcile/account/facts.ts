@@ -104,12 +104,13 @@ export interface Misnamed {
   readonly sentence: string;
 }
 
-/** A part of a two-way table that another program dropped or renamed, and that was made again. */
-export interface RemadeWithEdits {
+/** A two-way table, a column of one, or the guards of a mirror, which another program took away in this file, and which were made again. */
+export interface RemadePart {
+  readonly kind: 'tableRemade' | 'columnRemade' | 'guardsRemade';
   readonly table: string;
-  /** Null for the whole table. */
+  /** Only of columnRemade. */
   readonly column: string | null;
-  /** Edits of the table that had not been pushed; 0 for a column, of which that is not known. */
+  /** Edits of the table that had not been pushed; 0 for the others, of which that is not known. */
   readonly editCount: number;
   readonly since: string;
 }
@@ -132,7 +133,7 @@ export interface AccountFacts {
   /** Names in the configuration that are not those at the origin. */
   readonly misnamed: readonly Misnamed[];
   /** What was made again in the last days. */
-  readonly remade: readonly RemadeWithEdits[];
+  readonly remade: readonly RemadePart[];
   /** The newest of the last days; null for none. */
   readonly putBack: PutBack | null;
   /** Who keeps the tables up to date. It is a daemon that answers, a process that holds the lock or that systemd says is up, one of them that should be there, or nobody. */

@@ -2,7 +2,7 @@
  * What facts of the account become problems: one function for each form of fact. problems.ts names them in its catalogue. Pure.
  */
 import { ageText, countText, someOf } from '../../base/text.ts';
-import type { AccountFacts, FilesNotHere, FoundComplaint, Misnamed, RemadeWithEdits, TableFacts } from './facts.ts';
+import type { AccountFacts, FilesNotHere, FoundComplaint, Misnamed, RemadePart, TableFacts } from './facts.ts';
 
 /** What a fact says; the table is null and the count 1 where it does not say. */
 export interface Finding {
@@ -159,10 +159,10 @@ export function ofFiles(
   return (facts) => [...ofEachTable(facts), ...ofWork(facts)];
 }
 
-export function ofRemade(isTable: boolean, sentenceOf: (part: RemadeWithEdits) => string, hint: string): Find {
+export function ofRemade(kind: RemadePart['kind'], sentenceOf: (part: RemadePart) => string, hint: string): Find {
   return ({ remade }) =>
     remade
-      .filter(({ column }) => (column === null) === isTable)
+      .filter((part) => part.kind === kind)
       .map((part) => ({ table: part.table, since: part.since, sentence: sentenceOf(part), hint }));
 }
 

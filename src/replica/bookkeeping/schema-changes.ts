@@ -3,7 +3,7 @@
  * follows the change, so that each change is there once.
  */
 import { sql } from '../../base/sql.ts';
-import type { RemadeWithEdits } from '../../reconcile/account/facts.ts';
+import type { RemadePart } from '../../reconcile/account/facts.ts';
 import type { Connection, Tx } from '../connection.ts';
 import { queryAll } from '../query.ts';
 
@@ -11,7 +11,7 @@ import { queryAll } from '../query.ts';
  * One row per change; the newest thousands are kept. Names are those at the origin.
  *
  *    kind           tableNew · tableRenamed · tableGone · tableBack · columnNew · columnRenamed · columnGone · columnBack · columnType ·
- *                   tableRemade, columnRemade (another program dropped or renamed it in this file, and it was made again)
+ *                   tableRemade, columnRemade, guardsRemade (another program dropped or renamed it in this file, and it was made again)
  *    former, now    the names before and after a rename, or the types; null for other kinds. now of tableRemade: how many edits it had
  */
 export const SCHEMA_CHANGES = sql`
@@ -25,7 +25,8 @@ const CHANGES_MAX = 10_000;
 export interface SchemaChange {
   readonly kind:
     | `table${'New' | 'Renamed' | 'Gone' | 'Back' | 'Remade'}`
-    | `column${'New' | 'Renamed' | 'Gone' | 'Back' | 'Type' | 'Remade'}`;
+    | `column${'New' | 'Renamed' | 'Gone' | 'Back' | 'Type' | 'Remade'}`
+    | 'guardsRemade';
   readonly table: string;
   readonly column: string | null;
   readonly former: string | null;
@@ -44,13 +45,13 @@ export function storeSchemaChanges(tx: Tx, changes: readonly SchemaChange[], at:
   ).run();
 }
 
-/** The parts of two-way tables that were made again at a moment or later, the oldest first. */
-export function readRemade(from: Connection, since: string): readonly RemadeWithEdits[] {
-  const text = sql`SELECT coalesce(t.local_name, c.table_name) AS "table", c.column_name AS "column",
+/** What of tables was made again at a moment or later, the oldest first. */
+export function readRemade(from: Connection, since: string): readonly RemadePart[] {
+  const text = sql`SELECT c.kind, coalesce(t.local_name, c.table_name) AS "table", c.column_name AS "column",
             CAST(coalesce(c.now, 0) AS INTEGER) AS editCount, c.at AS since
           FROM _rowsync_schema_changes c LEFT JOIN _rowsync_tables t ON t.name = c.table_name
-          WHERE c.kind IN ('tableRemade', 'columnRemade') AND c.at >= ? ORDER BY c.seq`;
-  return queryAll(from, text, [since]) as RemadeWithEdits[];
+          WHERE c.kind GLOB '*Remade' AND c.at >= ? ORDER BY c.seq`;
+  return queryAll(from, text, [since]) as RemadePart[];
 }
 
 export interface SeenSchemaChange extends SchemaChange {

@@ -147,13 +147,15 @@ test('the first row that cannot be read is named with column and reason', () => 
 test('a table or a column that another program dropped is said with its edits', () => {
   const part = { table: 'Customer', editCount: 0, since: '2026-11-20T08:00:00Z' };
   const remade = [
-    { ...part, column: null, editCount: 2 },
-    { ...part, column: 'Name' },
-  ];
+    { ...part, kind: 'tableRemade', column: null, editCount: 2 },
+    { ...part, kind: 'columnRemade', column: 'Name' },
+    { ...part, kind: 'guardsRemade', column: null },
+  ] as const;
 
   expect(accountWithAll({ ...STEADY, remade }).map(({ code, sentence }) => `${code}: ${sentence}`)).toEqual([
     'table.remade: was dropped or renamed in this file, and was made again; 2 edits not pushed before went with it',
     'column.remade: "Name" was dropped or renamed in this file, and was made again; edits of a column under another name are never pushed',
+    'guards.remade: its guards were removed in this file; they were made again, and its rows are read anew',
   ]);
 });
 
