@@ -46,9 +46,18 @@ export function isChecked(from: Connection, { name, text }: { readonly name: str
   return queryAny(from, sql`SELECT 1 FROM _rowsync_contracts_checked WHERE (name, text) = (?, ?)`, [name, text]);
 }
 
-export function storeChecked(tx: Tx, checks: readonly { readonly name: string; readonly text: string }[]): void {
-  if (checks.length === 0) return;
-  if (!hasTable(tx, '_rowsync_contracts_checked')) tx.prepare(CHECKED).run();
+/** Notes checks that were run, and forgets those that are no longer registered: one that comes back was not run yet. */
+export function storeChecked(
+  tx: Tx,
+  checks: readonly { readonly name: string; readonly text: string }[],
+  registered: readonly { readonly name: string }[],
+): void {
+  if (!hasTable(tx, '_rowsync_contracts_checked')) {
+    if (checks.length === 0) return;
+    tx.prepare(CHECKED).run();
+  }
+  const names = JSON.stringify(registered.map(({ name }) => name));
+  tx.prepare(sql`DELETE FROM _rowsync_contracts_checked WHERE name NOT IN (SELECT value FROM json_each(?))`).run(names);
   const store = tx.prepare(sql`INSERT OR REPLACE INTO _rowsync_contracts_checked (name, text) VALUES (?, ?)`);
   for (const { name, text } of checks) store.run(name, text);
 }

@@ -145,7 +145,8 @@ function watchFor(replica: Replica, settings: ContractSettings, clock: Clock): S
         const known = judgedKey;
         // What fails is done anew after the next pull.
         judgedKey = '';
-        const due = dueChecks(replica, readAll(replica, settings, 0).contracts, tables);
+        const { contracts } = readAll(replica, settings, 0);
+        const due = dueChecks(replica, contracts, tables);
         const results = await runChecks(replica.path, due);
         if (results.size > 0 || keyNow() !== known)
           await replica.write('Judging registered queries', (tx) => {
@@ -161,6 +162,7 @@ function watchFor(replica: Replica, settings: ContractSettings, clock: Clock): S
             storeChecked(
               tx,
               due.filter(({ name }) => results.has(name)),
+              contracts,
             );
           });
         judgedKey = keyNow();

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -272,6 +272,19 @@ test('a check fires once its tables were read whole, and recovers', { timeout: 6
   await fixture.pull();
 
   expect(fixture.complaints()).toEqual([]);
+});
+
+test('a check that was removed and comes back is one that was not run yet', { timeout: 60_000 }, async () => {
+  const text = 'SELECT * FROM "Good" WHERE "Price" < 0';
+  await using fixture = await startWatched({ 'neg.check.sql': text });
+  await fixture.pull();
+  const checked = (): readonly unknown[] => fixture.rows('SELECT name FROM _rowsync_contracts_checked');
+  const before = checked();
+  rmSync(join(fixture.contracts, 'neg.check.sql'));
+  await fixture.pull();
+
+  expect(before).toEqual([{ name: 'neg.check.sql' }]);
+  expect(checked()).toEqual([]);
 });
 
 test('a folder that cannot be read is named, and views are still watched', async () => {
