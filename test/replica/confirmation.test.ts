@@ -84,12 +84,12 @@ test('a consent to a push is used up for good', async () => {
 describe('a consent to a push', () => {
   const settings = { maxPushRows: 1 };
 
-  /** Three edited rows that are held, and a consent to them. */
-  async function startAgreed(): Promise<Fixture> {
+  /** So many edited rows, which are held, and a consent to them. */
+  async function startAgreed(rowCount: number): Promise<Fixture> {
     const fixture = await startTwoWay({});
-    fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id <= 3`);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id <= ${rowCount}`);
     await pushNow(fixture, { settings });
-    expect(confirmHeld(fixture.path, ['push'], [])).toMatchObject([{ rowCount: 3 }]);
+    expect(confirmHeld(fixture.path, ['push'], [])).toMatchObject([{ rowCount }]);
     return fixture;
   }
 
@@ -104,7 +104,7 @@ describe('a consent to a push', () => {
   const LEFT = ['mine', 'mine', 'mine', 'title 4', 'title 5', 'title 6'];
 
   test('is none to what is edited while these rows are pushed', async () => {
-    await using fixture = await startAgreed();
+    await using fixture = await startAgreed(3);
     const report = await pushNow(fixture, {
       settings,
       before: (step) => {
@@ -117,10 +117,7 @@ describe('a consent to a push', () => {
   });
 
   test('is none to later edits, also where some of these rows were put back before they were pushed', async () => {
-    await using fixture = await startTwoWay({});
-    fixture.execute(`UPDATE "Note" SET "Title" = 'mine'`);
-    await pushNow(fixture, { settings });
-    expect(confirmHeld(fixture.path, ['push'], [])).toMatchObject([{ rowCount: 6 }]);
+    await using fixture = await startAgreed(6);
     fixture.execute(`UPDATE "Note" SET "Title" = 'title ' || _id WHERE _id > 3`);
     await pushNow(fixture, { settings });
     editOthers(fixture);
@@ -132,10 +129,7 @@ describe('a consent to a push', () => {
   });
 
   test('is none to later edits where fewer rows were pushed than it was given for', async () => {
-    await using fixture = await startTwoWay({});
-    fixture.execute(`UPDATE "Note" SET "Title" = 'mine'`);
-    await pushNow(fixture, { settings });
-    expect(confirmHeld(fixture.path, ['push'], [])).toMatchObject([{ rowCount: 6 }]);
+    await using fixture = await startAgreed(6);
     fixture.execute(`UPDATE "Note" SET "Title" = 'title ' || _id WHERE _id > 2`);
     const held = await pushNow(fixture, {
       settings,
@@ -152,7 +146,7 @@ describe('a consent to a push', () => {
   });
 
   test('is none to what is edited after the process ended, once these rows were pushed', async () => {
-    await using fixture = await startAgreed();
+    await using fixture = await startAgreed(3);
     fixture.replica.close();
     fixture.replica = openReplica(fixture.path, { clock: systemClock });
     surround(fixture.replica, ({ what }, run) => {
