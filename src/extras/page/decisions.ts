@@ -11,7 +11,7 @@ import type { Problem } from '../../reconcile/account/account.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { kindOfHold } from '../../replica/confirmation.ts';
 import { readBrowsedTables, type BrowsedColumn } from '../shared/rows-page.ts';
-import { readStamp } from '../shared/browse-row.ts';
+import { readLastChange } from '../shared/browse-row.ts';
 import { decideForm, foldedHtml, hiddenHtml } from './layout.ts';
 import { pathPart } from './address.ts';
 import { exact, html, type Html, type HtmlPart } from './html.ts';
@@ -48,7 +48,7 @@ export function showConflicts(
   const tables = new Map(readBrowsedTables(from).map((table) => [table.name, table]));
   return lines.map((line) => {
     const { table, rowId } = line;
-    const change = readStamp(from, tables.get(table), rowId);
+    const change = readLastChange(from, tables.get(table), rowId);
     const typed = refused?.conflictId === line.id ? refused.value : null;
     return {
       ...line,

@@ -88,7 +88,7 @@ export function readWaitingCells(
 }
 
 /** Who changed a row at the origin last, and when, as far as its columns tell. */
-export function readStamp(
+export function readLastChange(
   from: Connection,
   table: BrowsedTable | undefined,
   id: number,
