@@ -15,7 +15,7 @@ import { openReader } from '../../replica/reader.ts';
 import { exitCodeOf, loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { become, ownerOf } from '../../cli/runtime/process-owner.ts';
-import { mayMake } from './as-owner.ts';
+import { mayMake } from './owner-access.ts';
 import { backUpByChild, mayReadBackup, PIPE, restoreByChild, restoreReceived, sendBackup } from './piped-backup.ts';
 import { sql } from '../../base/sql.ts';
 import { bytesText, countText, plural, shellWord } from '../../base/text.ts';

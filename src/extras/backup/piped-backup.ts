@@ -19,7 +19,7 @@ import { requireFree, type CopyReport } from './replica-copy.ts';
 import { ownCommand } from '../../cli/runtime/installation.ts';
 import type { Invocation } from '../../extra.ts';
 import { become, ownerOf } from '../../cli/runtime/process-owner.ts';
-import { mayRead } from './as-owner.ts';
+import { mayRead } from './owner-access.ts';
 import type { Session } from '../../cli/terminal/session.ts';
 import { FileStore, openStore } from '../../files/store.ts';
 import { makePrivate, PARTIAL, removeFile, takeName } from '../../replica/copy-file.ts';

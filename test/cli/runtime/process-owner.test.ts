@@ -11,13 +11,13 @@ import { temporaryFolder } from '../../support/replica.ts';
 const OWNER = 65_533;
 const STRANGER = 65_534;
 const MODULE = new URL('../../../src/cli/runtime/process-owner.ts', import.meta.url).href;
-const AS_OWNER = new URL('../../../src/extras/backup/as-owner.ts', import.meta.url).href;
+const OWNER_ACCESS = new URL('../../../src/extras/backup/owner-access.ts', import.meta.url).href;
 
 /** What a process of root says of this expression. */
 function asRoot(expression: string, within: readonly string[] = []): string {
   const source = `import { lstatSync } from 'node:fs';
     import { become, ownerOf } from '${MODULE}';
-    import { mayMake, mayRead } from '${AS_OWNER}';
+    import { mayMake, mayRead } from '${OWNER_ACCESS}';
     const workOn = (path) => {
       const owner = ownerOf(path);
       if (owner !== null) become(owner);
