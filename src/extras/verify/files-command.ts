@@ -60,10 +60,10 @@ export function filesVerifyText(report: FilesVerifyReport): string {
     return `${title}:\n${shown.join('')}${rest > 0 ? `  and ${plural(rest, 'more file')}\n` : ''}`;
   };
   return (
-    `${failures.length === 0 ? 'All files are intact' : 'Not all files are intact, or could be checked'}\n` +
+    `${failures.length === 0 ? 'All files are intact' : 'Some files are not intact, or could not be checked'}\n` +
     facts.join('') +
     named('Not here', report.lost, report.lostCount) +
-    named('Of another size at the origin', report.different, report.differentCount) +
+    named('Different size at the origin', report.different, report.differentCount) +
     `${plural(report.contentCount, 'content')} (${bytesText(report.contentBytes)}) read, ${plural(report.askedCount, 'file')} asked for at the origin, ` +
     `with ${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}\n` +
     problemsText(failures.map((error) => ({ what: 'failed', error })))

@@ -147,8 +147,8 @@ function putBackOf({ table, putBackCount }: TableVerifyReport): RowsyncError | n
   if (putBackCount === 0) return null;
   const rows = putBackCount === 1 ? '1 row was' : `${putBackCount} rows were`;
   return new RowsyncError('replica', 'verify.mismatch', {
-    message: `${table}: ${rows} put back as the origin has them: the guards of the table were missing, and another program had changed them, unless they changed at the origin since the last pull`,
-    hint: 'Find the program that removed triggers of the table in this file, and what read these rows meanwhile. The guards are there again; nothing else is to be done.',
+    message: `${table}: ${rows} restored to the values of the origin; the guards of the table were missing, so either another program had changed them here, or they changed at the origin since the last pull`,
+    hint: 'Find the program that removed triggers of the table in this file, and whatever read these rows meanwhile. The guards are back; nothing else needs to be done.',
   });
 }
 
@@ -160,12 +160,12 @@ function mismatchOf({ table, mismatchCount, isAlwaysUnmodified }: TableVerifyRep
   if (isAlwaysUnmodified) {
     return new RowsyncError('replica', 'verify.notModified', {
       message: `${table}: ${rows} from the origin: something on the way answers "not modified" (304) even to an ETag that the origin never gave`,
-      hint: `Let the proxy or cache pass If-None-Match and every answer of the origin unchanged; then ${mend}`,
+      hint: `Let the proxy or cache pass If-None-Match and every answer of the origin unchanged; then run ${mend}`,
     });
   }
   return new RowsyncError('replica', 'verify.mismatch', {
     message: `${table}: ${rows} from the origin although nothing changed meanwhile`,
-    hint: `${mend} mends it; stop a daemon before, and start it after. Another program wrote into the file around its guards, or a cache on the way keeps old answers; if neither can be, report this.`,
+    hint: `To repair the table, stop the daemon if one runs, then run ${mend}. Either another program wrote to the file past its guards, or a cache between here and the origin keeps old answers; if you can rule out both, report this.`,
   });
 }
 
@@ -174,7 +174,7 @@ function unreadableOf({ table, unreadableCount }: TableVerifyReport): RowsyncErr
   if (unreadableCount === 0) return null;
   return new RowsyncError('replica', 'verify.unreadable', {
     message: `${table}: ${plural(unreadableCount, 'row')} cannot be read, and may be missing or older here`,
-    hint: 'Correct the values at the origin, then rowsync pull. rowsync failures names row, column and reason.',
+    hint: 'Correct the values at the origin, then run rowsync pull. rowsync failures names the row, the column and the reason.',
   });
 }
 
@@ -217,7 +217,7 @@ function brokenError({ replica }: PullContext, { id, localName }: RowTarget): Ro
   if (first === undefined) return null;
   return new RowsyncError('replica', 'verify.history', {
     message: `${localName}: sync_history contradicts itself in ${plural(count, 'place')}: an entry does not begin where the one before ended; the first is ${first.id}, of row ${first.rowId}`,
-    hint: `Another program may have written to the history, or changed rows around the guards; the rows of the table are not in doubt. rowsync history restart ${shellWord(localName)} && rowsync pull ${shellWord(localName)} (stop a daemon before) begins the history anew: what is before stays to be read, and is not checked any more.`,
+    hint: `Another program may have written to the history, or changed rows past the guards; the rows of the table are not in doubt. To begin the history anew, stop the daemon if one runs, then run rowsync history restart ${shellWord(localName)} && rowsync pull ${shellWord(localName)}. Earlier entries stay readable, but are no longer checked.`,
   });
 }
 

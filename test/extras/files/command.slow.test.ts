@@ -269,7 +269,7 @@ describe('words', () => {
     };
 
     expect(filesVerifyText(verified)).toBe(
-      'Not all files are intact, or could be checked\n' +
+      'Some files are not intact, or could not be checked\n' +
         '  2 files lost or damaged here\n  1 file mended\n' +
         'Not here:\n  A.B of row 1, revision 2\n' +
         '3 contents (30 B) read, 5 files asked for at the origin, with 6 requests in 0.1 s\n' +

@@ -256,7 +256,7 @@ test.each(TAMPERINGS.flatMap((tampering) => KINDS[tampering.problem].map((kind) 
     const again = await verify(fixture.context(), { tables: [] });
 
     expect(found.tables[0]?.mismatches.map((mismatch) => mismatch.problem)).toEqual([problem]);
-    expect(verifyFailures(found)[0]?.hint).toMatch(/^rowsync resync "Note" && rowsync pull "Note" mends it/);
+    expect(verifyFailures(found)[0]?.hint).toMatch(/then run rowsync resync "Note" && rowsync pull "Note"\. /);
     expect(verifyFailures(again)).toEqual([]);
     expect(fixture.rows('SELECT * FROM "Note" ORDER BY _id')).toEqual(before);
     expect(fixture.rows('SELECT rows FROM sync_status')).toEqual([{ rows: before.length }]);
@@ -291,7 +291,9 @@ test('rows of a mirror without guards that the pull puts back count as different
   expect(verifyFailures(report).map(({ code, exitCode }) => [code, exitCode])).toEqual([['verify.mismatch', 1]]);
   const text = verifyText(report, null);
   expect(text).toContain('1 table, 23 rows: not every cell matched the origin before this pull\n');
-  expect(text).toContain('Note: 2 rows were put back as the origin has them: the guards of the table were missing');
+  expect(text).toContain(
+    'Note: 2 rows were restored to the values of the origin; the guards of the table were missing',
+  );
   expect(verifyFailures(again)).toEqual([]);
 });
 
