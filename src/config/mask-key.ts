@@ -27,7 +27,7 @@ export function maskKeyProblem(path: string): string | null {
   const why = keyFileProblem({ uid, mode, linkUid, folderMode }, process.geteuid?.() ?? uid);
   return why === null
     ? null
-    : `The key of the masks in ${path} is not used: the file ${why}, who then may know the key`;
+    : `The key of the masks in ${path} is not used: the file ${why}, so others may know the key`;
 }
 
 /** The key in a file, which is made if it is missing. @throws RowsyncError `config.maskKey` for a key that others may know, `config.secret`. */
@@ -56,7 +56,8 @@ export function newMaskKey(): string {
 function readKey(path: string): { readonly key: string | null; readonly complaint: string } {
   const sources = new SecretSources('/', processEnvironment());
   const secret = readNamedSecret(['replica', 'maskKeyFile'], path, sources);
-  const complaint = sources.problems[0]?.complaint ?? `finds a key of fewer than ${KEY_CHARS_MIN} characters`;
+  const complaint =
+    sources.problems[0]?.complaint ?? `names a file whose key has fewer than ${KEY_CHARS_MIN} characters`;
   return { key: secret !== null && secret.length >= KEY_CHARS_MIN ? secret : null, complaint };
 }
 
@@ -72,7 +73,7 @@ function makeKey(path: string): void {
 function secretError(message: string): RowsyncError {
   return new RowsyncError('config', 'config.secret', {
     message,
-    hint: 'Keep the key in a file that only the user who runs rowsync can read; of a service, it is /etc/rowsync/NAME.mask-key.',
+    hint: 'Keep the key in a file that only the user who runs rowsync can read; for a service, that is /etc/rowsync/NAME.mask-key.',
   });
 }
 

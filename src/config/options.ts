@@ -36,13 +36,13 @@ const replica = section(
       mustBe: 'must be the path of the folder for attached files',
       doc:
         'The folder for the content of attached files, of this replica alone; it is made when there is something to put ' +
-        'there. By default the path of the replica with .files behind it.',
+        'there. By default the path of the replica followed by .files.',
     }).optional(),
     maskKeyFile: text({
       mustBe: 'must be the path of a file',
       doc:
         'The file with the key of the mask hash; it is made, for its owner alone, when a key is first needed. By default the path of the ' +
-        'replica with .mask-key behind it. With another key, the masked columns are read anew.',
+        'replica followed by .mask-key. With another key, the masked columns are read anew.',
     }).optional(),
   },
   'The local copy.',

@@ -81,7 +81,7 @@ function readAuthorities(path: string, sources: SecretSources): string | null {
     if (statSync(path).size > CA_BYTES_MAX) return refuse(`names ${path}, which is too large for certificates`);
     const pem = readFileSync(path, 'utf8');
     const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
-    if (blocks.length === 0) return refuse(`names ${path}, in which is no certificate in PEM`);
+    if (blocks.length === 0) return refuse(`names ${path}, which has no certificate in PEM`);
     // Asked for here, since few configurations name authorities and every command loads this file.
     const { X509Certificate } = process.getBuiltinModule('node:crypto');
     for (const block of blocks) void new X509Certificate(block);

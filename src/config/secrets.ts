@@ -190,8 +190,8 @@ function checkSecret(option: readonly string[], text: string, shown: string, sou
   const secret = isToken ? line.trim() : line;
   if (secret === '') return sources.refuse(option, `names ${shown}, which is empty`);
   if (isToken && !/^[\x21-\x7e]+$/.test(secret))
-    return sources.refuse(option, `finds no token in ${shown}: a token is one word of plain characters`);
-  if (/\p{Cc}/u.test(secret)) return sources.refuse(option, `finds more than one line in ${shown}`);
+    return sources.refuse(option, `names ${shown}, which has no token in it: a token is one word of plain characters`);
+  if (/\p{Cc}/u.test(secret)) return sources.refuse(option, `names ${shown}, which has more than one line`);
   return secret;
 }
 

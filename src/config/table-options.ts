@@ -57,7 +57,7 @@ const history = z
     [
       z.boolean(),
       z.strictObject({
-        keep: dayCount('How long changes are kept; 400d by default. Unit: days, with d behind the number.').optional(),
+        keep: dayCount('How long changes are kept; 400d by default. Unit: days, with d after the number.').optional(),
         maxBytes: size(
           'How much the changes of one table may take in the replica; the oldest go first. 2GB by default.',
         ).optional(),
@@ -168,7 +168,7 @@ const TABLE_OPTIONS = {
     .meta({
       description:
         'Whether the table may be edited here. Edits are captured and sent to the origin; without it (default), the table ' +
-        'is a read-only mirror. { insert: false } is true, and refuses new rows.',
+        'is a read-only mirror. { insert: false } means true, but new rows are refused.',
     }),
   match: text({
     mustBe: 'must be the name of a column that is unique and writable at the origin',
@@ -188,7 +188,7 @@ const TABLE_OPTIONS = {
   ).optional(),
   delete: choice(
     ['bin', 'purge'],
-    'Where rows go that are deleted here: to the recycle bin of the origin (bin, the default), or nowhere (purge). ' +
+    'Where rows that are deleted here go: to the recycle bin of the origin (bin, the default), or nowhere (purge). ' +
       'The origin cannot bring purged rows back. Needs push: true.',
   ).optional(),
   references: z

@@ -258,10 +258,10 @@ test.each([
     says: 'origin.token names the environment variable UNSET, which is empty',
   },
   { login: 'tokenFile: empty', says: 'origin.tokenFile names /empty, which is empty' },
-  { login: 'tokenFile: words', says: 'origin.tokenFile finds no token in /words' },
+  { login: 'tokenFile: words', says: 'origin.tokenFile names /words, which has no token in it' },
   { login: 'tokenFile: huge', says: 'origin.tokenFile names /huge, which is too large for a secret' },
   { login: 'tokenFile: "."', says: 'which is not a file' },
-  { login: 'user: a, passwordFile: lines', says: 'origin.passwordFile finds more than one line in /lines' },
+  { login: 'user: a, passwordFile: lines', says: 'origin.passwordFile names /lines, which has more than one line' },
   { login: 'user: "a:b", passwordFile: token', says: 'origin.user must be a user name' },
 ])('refuses to log in with $login', ({ login, says }) => {
   secretFile('empty', ' \n');

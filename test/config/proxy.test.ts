@@ -93,7 +93,7 @@ describe('origin.proxy', () => {
     [`proxy: { url: "${PROXY}", user: us, passwordFile: password, password: "\${PW}" }`, /keep only one/],
     ['proxy: { user: us }', /origin\.proxy\.url is missing/],
     ['caFile: gone.pem', /origin\.caFile names a file .*gone\.pem that cannot be read as certificates \(ENOENT\)/],
-    ['caFile: nothing.pem', /origin\.caFile names .* in which is no certificate in PEM/],
+    ['caFile: nothing.pem', /origin\.caFile names .* which has no certificate in PEM/],
     ['caFile: broken.pem', /origin\.caFile names a file .* cannot be read as certificates/],
   ])('%s is refused, and shows no password', (origin, message) => {
     const problems = problemsOf(origin, { PW: 'w0rd' });

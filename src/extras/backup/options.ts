@@ -44,7 +44,7 @@ export const BACKUP_OPTIONS: OptionSection = {
     const { folder, keep } = z.parse(backup.prefault({}), options);
     const settings = { folder: folder === undefined ? null : resolve(context.folder, folder), keep };
     const isMissing = folder === undefined && context.schedule['backup'] !== false;
-    const complaint = 'has to be there where schedule.backup is';
+    const complaint = 'must be set where schedule.backup is';
     return { settings, problems: isMissing ? [{ path: ['backup', 'folder'], complaint, showValue: false }] : [] };
   },
 };

@@ -27,7 +27,7 @@ const contracts = section(
     keepOldNames: text({
       pattern: /^[1-9]\d{0,4}d$/,
       mustBe: 'must be a number of days, such as 30d',
-      doc: 'How long a table or column that the origin renames can still be read under its old name, by a view or a generated column. By default not at all. Unit: days, with d behind the number.',
+      doc: 'How long a table or column that the origin renames can still be read under its old name, by a view or a generated column. By default not at all. Unit: days, with d after the number.',
     }).optional(),
   },
   'Queries that must outlive changes of the schema. Views in the replica, and with them saved questions of the page, are watched as well. Without this section, none are.',

@@ -160,7 +160,7 @@ function readAddress(given: string, folder: string): { readonly address: PgAddre
   const user = part('user', url.username);
   const named = parameters.get('sslmode') ?? (LOOPBACK.test(host) ? 'prefer' : 'verify-full');
   const sslMode = SSL_MODES.find((mode) => mode === named);
-  if (sslMode === undefined) return { complaint: `has another sslmode than ${SSL_MODES.join(', ')}` };
+  if (sslMode === undefined) return { complaint: `has an sslmode that is not one of ${SSL_MODES.join(', ')}` };
   if (user === '') return { complaint: 'needs a user before the @' };
   const password = part('password', url.password);
   const path = (name: string): string | null => {

@@ -74,7 +74,7 @@ test('an address may come from a variable, and a password from a file of its own
 test.each([
   ['postgresql://me:hunter2@db/w', 'has a password in it'],
   ['mysql://me@db/w', 'must be an address that begins with postgresql://'],
-  ['postgresql://me@db/w?sslmode=maybe', 'has another sslmode'],
+  ['postgresql://me@db/w?sslmode=maybe', 'has an sslmode that is not one of'],
   ['postgresql://me@db/w?target_session_attrs=any', 'has a parameter that is not known'],
   ['postgresql://db/w', 'needs a user'],
   ['postgresql://me@a,b/w', 'several hosts'],
