@@ -7,7 +7,8 @@ export const LOG_EVENTS = {
   'daemon.started': 'The daemon has opened the replica.',
   'daemon.stopped': 'The daemon has ended on request, with everything closed.',
   'daemon.abandoned': 'The daemon ends although work is still under way, because it did not stop in time.',
-  'replica.upgraded': 'An earlier version had written the replica; it is of this one now, and as it was at `path`.',
+  'replica.upgraded':
+    'An earlier version of rowsync had written the replica. It was upgraded; the file as it was before is at `path`.',
   'schedule.armed': 'A job is scheduled; `nextAt` is its first tick.',
   'config.reloaded': 'A changed configuration is in force.',
   'config.refused': 'A changed configuration has a problem (one line each); the present one stays in force.',
@@ -35,7 +36,7 @@ export const LOG_EVENTS = {
   'person.decided':
     'A person decided something, on the page or by a command; `reason` is resolve, discard, retry or confirm.',
   'identity.changed':
-    'The user, its role, permissions or time zone is another than before; no ETag is trusted, and deletes wait.',
+    'The calling user, its role, permissions or time zone changed; no ETag is trusted, and deletes wait.',
   'push.lookUp': 'Rows whose batch had no answer are looked up at the origin before anything is sent again.',
   'push.unfinished': 'What an earlier push left behind could not be settled yet.',
   'pages.halved': 'An answer was beyond the bound; from now on the pages of the table have `rowCount` rows.',
@@ -44,10 +45,10 @@ export const LOG_EVENTS = {
   'sweep.torn': 'Rows shifted between two pages while they were read; they are read again.',
   'follow.swept': 'A table could not be followed, for `reason`, and was swept.',
   'columns.removed':
-    'Columns that the configuration leaves out, or masks in another way now, went with all that was kept of them.',
+    'Columns that the configuration now leaves out, or masks in another way, were removed with all that was kept of them.',
   'table.reshaped': 'Columns of a table changed while its rows were read; they are read again.',
   'table.way':
-    'When tables (`table`) are followed and when they are swept, in `way`, or why they are not followed; told at the start and when it changes.',
+    'When tables (`table`) are followed and when they are swept, in `way`, or why they are not followed; logged at the start and when it changes.',
   'schema.changed': 'Tables or columns changed at the origin; `message` says how.',
   'table.gone': 'The origin no longer shows a table; its rows stay, and its edits wait.',
   'contracts.failed':

@@ -56,7 +56,7 @@ export function requireStore(from: Connection, folder: string, files: FileSystem
   const stores = [...new Set([before, folder])].map((each) => new FileStore(each, false, files));
   if (contents.length === 0 || contents.some((content) => stores.some((store) => store.hasName(content)))) return;
   throw new RowsyncError('replica', 'files.store', {
-    message: `The file store ${before} has nothing of the ${plural(contents.length, 'content')} that the replica names`,
+    message: `The file store ${before} has none of the ${plural(contents.length, 'content')} that the replica names`,
     hint:
       `Mount its disk, or move the store back; nothing was changed. If it is lost for good, restore a backup, or run ` +
       `mkdir -p ${before}/incoming and rowsync files verify, which fetches what the origin still has.`,

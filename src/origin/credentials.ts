@@ -46,7 +46,7 @@ export function authorizationOf(credentials: Credentials): Authorization {
     case 'basic': {
       const { user, password } = credentials;
       // RFC 7617: the first colon ends the name.
-      if (user.includes(':')) throw unusable('origin.user contains a colon', 'No user name has one.');
+      if (user.includes(':')) throw unusable('origin.user contains a colon', 'Write the user name without one.');
       return { headers: ['authorization', basicHeader(user, password)], pathSuffix: '', secrets: [password] };
     }
     case 'session': {

@@ -224,7 +224,7 @@ function redirectFailure(attempted: Attempted, { status, location }: OddAnswer):
   const target = URL.parse(location ?? '', `http://${attempted.host}`)?.host;
   const isElsewhere = target !== undefined && target !== attempted.host;
   return failure(attempted, 'originRefused', 'origin.redirect', false, {
-    came: `the origin answered ${status}, a redirect to ${isElsewhere ? outsideWords(attempted.scrub, target) : 'another address of itself'}`,
+    came: `the origin answered ${status}, a redirect to ${isElsewhere ? outsideWords(attempted.scrub, target) : 'another of its own addresses'}`,
     hint: `Redirects are never followed, so that credentials stay with one host. ${HINT_URL}`,
   });
 }

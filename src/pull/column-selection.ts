@@ -102,7 +102,7 @@ function hasOtherKey({ id, mask }: ColumnRecord, { columns }: TableDescriptor): 
 
 function otherKeyError({ localName }: TableRecord): RowsyncError {
   return new RowsyncError('needsPerson', 'guard.maskKey', {
-    message: `${localName}: the key of the masks is another one than its hashes were made with; nothing was read`,
+    message: `${localName}: the key of the masks is not the one that its hashes were made with; nothing was read`,
     hint: `Put the former key file back (replica.maskKeyFile). If a new key is wanted, stop the daemon and run rowsync pull ${shellWord(localName)} --confirm: it removes all hashes, also from history, and reads the table anew.`,
   });
 }

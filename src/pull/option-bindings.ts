@@ -49,7 +49,7 @@ export async function bindOptions(
   const excluding = strays.filter(({ excludes }) => excludes);
   const isOpen = configured.keys.some(({ key, says }) => key.includes('*') && says !== 'false');
   if (excluding.length > 0 && isOpen && readTables(replica).length === 0) {
-    const message = `Nothing was read, so that nothing comes that was to stay out: ${excluding.map(straySentence).join('; ')}`;
+    const message = `Nothing was read, so that nothing comes in that was to stay out: ${excluding.map(straySentence).join('; ')}`;
     if (!options.confirm && !isAgreedPull(replica, message))
       throw new RowsyncError('needsPerson', 'guard.keys', {
         message,

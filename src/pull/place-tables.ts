@@ -34,7 +34,7 @@ import { changeOf } from './schema-changes.ts';
 const TABLE_RESTORED = {
   message:
     'Another SQL client dropped or renamed the table; it was made again as the origin last confirmed it, and nothing was deleted there',
-  hint: 'Edits of it that had not been pushed are gone, or in the table under its other name: look, and make them again.',
+  hint: 'If the table was renamed, its edits that had not been pushed are in the table of that name; otherwise they are lost. Make them again.',
 } as const;
 
 interface Placing {

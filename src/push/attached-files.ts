@@ -218,7 +218,7 @@ async function* readAgain(files: FileSystem, { path, bytes, sha256 }: SentFile):
   const file = await files.open(path);
   try {
     if (!file.isFile) throw new Error('What was to be sent is not a file any more');
-    if (file.bytes !== bytes) throw new Error('What was to be sent has another length than it had');
+    if (file.bytes !== bytes) throw new Error('What was to be sent has changed in length');
     const hash = createHash('sha256');
     let held: Uint8Array | null = null;
     for await (const chunk of piecesOf(file)) {

@@ -52,7 +52,7 @@ export function matchError(table: string, wished: string, { problem, usable }: M
     hint:
       usable.length === 0
         ? 'No column of the table is both unique and writable for the calling user: give its role the right, or leave match out.'
-        : `Unique and writable are: ${usable.map((name) => `"${printable(name)}"`).join(', ')}.`,
+        : `Columns that are unique and writable: ${usable.map((name) => `"${printable(name)}"`).join(', ')}.`,
   });
 }
 

@@ -52,6 +52,6 @@ function plantedError({ path, uid }: PathPart, above: PathPart): RowsyncError {
 function foreignError({ path, uid }: PathPart, owner: PathPart): RowsyncError {
   return new RowsyncError('replica', 'replica.path', {
     message: `${path} belongs to the user ${uid}, but ${owner.path} to the user ${owner.uid}: somebody may have put it there, so root does not work on it`,
-    hint: `Look whose file it is. If it is the replica, give it back (chown ${owner.uid}:${owner.gid}), or run the command as the user that rowsync runs as.`,
+    hint: `Find out whose file it is. If it is the replica, give it back (chown ${owner.uid}:${owner.gid}), or run the command as the user that rowsync runs as.`,
   });
 }

@@ -44,7 +44,7 @@ export function checkCopy(path: string, expected: ReadonlyMap<string, number>): 
     const wrong = [...expected].filter(([name, count]) => found.get(name) !== count).map(([name]) => name);
     if (verdict === 'ok' && wrong.length === 0) return;
     throw new RowsyncError('replica', 'backup.damaged', {
-      message: `The copy is not what was copied: ${verdict === 'ok' ? `other rows in ${wrong.join(', ')}` : String(verdict)}`,
+      message: `The copy differs from what was copied: ${verdict === 'ok' ? `another number of rows in ${wrong.join(', ')}` : String(verdict)}`,
       hint: 'Nothing was kept. Check the disk; if the replica itself is damaged, rowsync rebuild makes it anew.',
     });
   });

@@ -61,7 +61,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
     /^SQLITE_ERROR: error in (index|view|trigger) /,
     {
       code: 'replica.failed',
-      hint: 'Another SQL client made what the message names. Drop or change it, run the command again, then make it anew.',
+      hint: 'Another SQL client made the view, trigger or index that the message names. Drop or change it, run the command again, then create it anew.',
     },
   ],
 ];

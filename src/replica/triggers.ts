@@ -70,7 +70,7 @@ export function requireHarmlessTriggers(from: Connection, table: WrittenTable): 
   if (harm === NONE) return;
   throw new RowsyncError('replica', 'replica.failed', {
     message: `${table.localName}: the trigger ${harm}, so nothing of the table is read, stored or sent`,
-    hint: 'Drop the trigger, or have it say WHEN NOT EXISTS (SELECT 1 FROM _rowsync_writer), which is so unless rowsync itself writes.',
+    hint: 'Drop the trigger, or add WHEN NOT EXISTS (SELECT 1 FROM _rowsync_writer) to it, so that it does nothing while rowsync itself writes.',
   });
 }
 

@@ -112,7 +112,7 @@ async function* readExactly({ length, read }: StreamedBytes): AsyncGenerator<Uin
     if (left < 0) break;
     yield chunk;
   }
-  if (left !== 0) throw new Error('What was to be sent has another length than it had');
+  if (left !== 0) throw new Error('What was to be sent has changed in length');
 }
 
 /** A boundary of 128 random bits. */

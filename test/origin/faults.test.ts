@@ -93,7 +93,7 @@ describe('redirects', () => {
     const { error } = await selectFrom(http(302, { Location: location }));
 
     expect(error).toMatchObject({ code: 'origin.redirect' });
-    expect(error?.message).toContain('another address of itself');
+    expect(error?.message).toContain('another of its own addresses');
   });
 });
 

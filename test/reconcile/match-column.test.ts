@@ -84,7 +84,7 @@ test('the message about a column says why, and which ones can be used', () => {
   const error = matchError('Order', 'Title', judgeMatch(TABLE, 'Title'));
   const none = matchError('Order', 'Title', { ...judgeMatch(TABLE, 'Code'), usable: [] });
 
-  expect(error).toMatchObject({ code: 'config.invalid', hint: 'Unique and writable are: "Code".' });
+  expect(error).toMatchObject({ code: 'config.invalid', hint: 'Columns that are unique and writable: "Code".' });
   expect(error.message).toBe('tables.Order.match: the column "Title" is not unique');
   expect(none.message).toContain('"Title" cannot be used');
   expect(none.hint).toContain('No column of the table is both unique and writable');

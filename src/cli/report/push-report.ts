@@ -78,7 +78,7 @@ export function pushText(report: PushReport, width: number | null): string {
 
 const FATE_TEXTS: Readonly<Record<EditFate, string>> = {
   arrived: 'arrived',
-  won: 'arrived over a change at the origin',
+  won: 'arrived, and replaced a change at the origin',
   lost: 'lost to a change at the origin, in whole or in part',
   asked: 'in conflict',
   refused: 'refused',

@@ -460,7 +460,7 @@ function checkFile(config: Config): readonly CheckResult[] {
     using reader = openReader(path);
     const identity = reader.identity();
     if (identity !== null && identity.database !== origin.database) {
-      const message = `${path} holds database ${identity.database}, the configuration names ${origin.database}`;
+      const message = `${path} holds database ${identity.database}, but the configuration names ${origin.database}`;
       return [fail('replica', message, 'Give each database a replica of its own (replica.path).')];
     }
     if (reader.isOlder())

@@ -100,7 +100,7 @@ export const CATALOGUE = [
     code: 'replica.older',
     severity: 'notice',
     untold: 'The daemon brings the file up to date when it starts.',
-    why: 'An earlier version wrote the file; nothing is told of its tables before the next run.',
+    why: 'An earlier version of rowsync wrote the file; the state of its tables is unknown until the next run.',
     find: ofOne(({ replica }) =>
       replica === 'older'
         ? { sentence: 'An earlier version wrote the replica', hint: 'Nothing: the next pull brings it up to date.' }
@@ -119,7 +119,7 @@ export const CATALOGUE = [
       return {
         since,
         sentence: `An older copy of the replica was put in its place${age}${known}`,
-        hint: `${isUnopened ? 'Run rowsync pull, which reads every row anew.' : 'Nothing for rows: pulls read them anew.'} Look at edits that the copy had before you let them through (rowsync plan).`,
+        hint: `${isUnopened ? 'Run rowsync pull, which reads every row anew.' : 'The rows need nothing: pulls read them anew.'} Look at edits that the copy had before you let them through (rowsync plan).`,
       };
     }),
   },
@@ -146,7 +146,7 @@ export const CATALOGUE = [
   {
     code: 'table.maskKey',
     severity: 'person',
-    why: 'The key of hashes is another one than before, or in a file of another user or one that others may write, who may know it. It is not used, and the page cannot let it through.',
+    why: 'The key of the hashes is not the former one, or others may know it, since its file belongs to another user or can be written by others. It is not used, and the page cannot let it through.',
     find: ofTables('maskKey'),
   },
   {
@@ -225,7 +225,7 @@ export const CATALOGUE = [
   {
     code: 'rows.lost',
     severity: 'notice',
-    why: 'Edits of the last seven days lost to a change at the origin, as the policy of their table has it. Each is kept, and can be taken back.',
+    why: 'Edits of the last seven days lost to a change at the origin, as the policy of their table says. Each is kept, and can be taken back.',
     find: ofEach(
       ({ lost }) =>
         lost && {
@@ -308,7 +308,7 @@ export const CATALOGUE = [
             count,
             since: first?.since ?? null,
             sentence: `${plural(count, 'row')} cannot be read, so that values are old or missing here${first === null ? '' : `; the first is ${first.words}`}`,
-            hint: 'Correct the values at the origin, then rowsync pull. rowsync failures lists row, column and reason.',
+            hint: 'Correct the values at the origin, then run rowsync pull. rowsync failures lists the row, the column and the reason.',
           },
     ),
   },
@@ -326,7 +326,7 @@ export const CATALOGUE = [
     code: 'files.late',
     severity: 'late',
     untold: 'rowsync tries again, and files.failed follows where that does not help.',
-    why: 'Attached files are not here yet: they are being fetched, or that failed once or twice.',
+    why: 'Attached files are not here yet: they are being fetched, or fetching them failed once or twice.',
     find: ofFiles(
       true,
       ({ waitingCount }) => waitingCount,
@@ -355,7 +355,7 @@ export const CATALOGUE = [
   {
     code: 'log.failed',
     severity: 'person',
-    why: 'The daemon cannot write its log. It works on, and writes again once that is possible.',
+    why: 'The daemon cannot write its log. It continues to work, and writes the log again once that is possible.',
   },
   {
     code: 'history.held',

@@ -168,7 +168,7 @@ test('an older copy that was put back is named, with what it knew', () => {
       severity: 'notice',
       since: putBack.since,
       sentence: 'An older copy of the replica was put in its place; it knew the origin until 2026-11-01T08:00:00Z',
-      hint: 'Nothing for rows: pulls read them anew. Look at edits that the copy had before you let them through (rowsync plan).',
+      hint: 'The rows need nothing: pulls read them anew. Look at edits that the copy had before you let them through (rowsync plan).',
     },
   ]);
 });
