@@ -59,13 +59,13 @@ export function mistakesIn(query: URLSearchParams, table: BrowsedTable): readonl
     if (!names.has(column)) return [`No column is called “${column}”.`];
     const { op, value } = filterOf(name, text);
     if (!isOurs && value === '' && op !== 'empty' && op !== 'given')
-      return [`The filter of “${name}” needs a value behind ${text.trim()}, such as ${text.trim()}1000.`];
+      return [`The filter of “${name}” needs a value after ${text.trim()}, such as ${text.trim()}1000.`];
     if (isOurs || op === 'has' || op === 'empty' || op === 'given') return [];
     if (isNumericColumn(table, name) && numberOf(value) === null)
-      return [`“${name}” has numbers, and “${value}” is none.`];
+      return [`“${name}” has numbers, and “${value}” is not one.`];
     const found = table.columns.find((one) => one.name === name);
     const form = missedForm(found, value);
-    return form === null ? [] : [`“${name}” has ${form}, and “${value}” is none.`];
+    return form === null ? [] : [`“${name}” has ${form}, and “${value}” is not one.`];
   });
   return [...new Set(words)];
 }

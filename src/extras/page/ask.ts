@@ -317,7 +317,7 @@ export function queryAt(
     const names = (): readonly string[] => reader.tablesOf(sql);
     const tables = fresh === '' ? [] : requireFresh(reader, { names, bound: ageBound(fresh, nowMs) });
     if (at === '') return { ...reader.query(sql), asOf: oldestOf(tables) };
-    throw usageError('A question is of an earlier time, or fresh', 'Leave one of them empty.');
+    throw usageError('An earlier time and a greatest age exclude each other', 'Leave one of them empty.');
   }
   const ms = Date.parse(at);
   if (!Number.isNaN(ms)) return { ...queryPast(reader, sql, { moment: Math.floor(ms / 1000), nowMs }), asOf: null };

@@ -281,7 +281,7 @@ const FILTER_FORMS = [
   [['~part'], 'has this text in it'],
   [['>1000', '<=2026-01-31'], 'more than, at most; also >= and <'],
   [['2026-01', '2026'], 'a day of this month or year'],
-  [['2026-01-31 09:30 +02:00'], 'a time as it is shown; without an offset, one of UTC, as a day alone is'],
+  [['2026-01-31 09:30 +02:00'], 'a time as it is shown; without an offset it is in UTC, and so is a day alone'],
   [['!=Open'], 'anything else'],
   [['='], 'no value'],
   [['!='], 'any value'],
@@ -336,7 +336,7 @@ function emptyHtml({ table, wish }: TableView): Html {
     return hasTimes(table.columns.find(({ name }) => name === column)) && stampOf(`${value}Z`) !== null;
   });
   return html`<p class="nothing">
-    No rows match these filters. ${isRelative && 'A time without an offset, such as +09:00, is one of UTC. '}<a
+    No rows match these filters. ${isRelative && 'A time without an offset such as +09:00 is in UTC. '}<a
       href="/browse/${pathPart(table.name)}"
       >Show all ${countText(table.rowCount)}</a
     >

@@ -266,11 +266,11 @@ function editOf(
 function refusedWords(words: string, columns: readonly string[]): string {
   if (columns.length === 0) return words;
   const list = columns.map((column) => `“${column}”`).join(', ');
-  return `${list} cannot be saved so; the reason is beside ${columns.length === 1 ? 'it' : 'each'}`;
+  return `${list} cannot be saved like this; the reason is beside ${columns.length === 1 ? 'it' : 'each'}`;
 }
 
 function belowWords(kind: RowEdit['kind']): string {
-  return kind === 'delete' ? 'The row is below as it is now.' : 'What you typed is below.';
+  return kind === 'delete' ? 'The row is shown below as it is now.' : 'What you typed is below.';
 }
 
 /** `valueOf` is what a column has now; the form to delete a row shows that anyway. */

@@ -95,7 +95,8 @@ function putbackHtml({ table, id, putback }: RowView): Html {
     <h2 id="putback">Put back at the origin</h2>
     <pre class="sql">${putback.text}</pre>
     <p>
-      This is the plan by what is here. The command asks the origin what it has by now, and shows the plan again; with
+      This plan is made from the replica alone. The command asks the origin what it has now, and shows the plan again;
+      with
       <code>--confirm</code> it puts the rows back.
     </p>
     <pre class="sql">${command}</pre>

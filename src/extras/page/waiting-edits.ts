@@ -61,8 +61,8 @@ function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTa
   const discardable = waitingCount + parkedInDoubtCount;
   const fields = { table: encoded, seen: editVersion(reader, { table: table.name, rowId: null }) };
   return html`<p class="about">
-      ${held === null ? 'The next push sends what is not refused or in conflict.' : `When it was held: ${held}.`} What
-      you discard is kept in
+      ${held === null ? 'The next push sends what is not refused or in conflict.' : `At the time it was held: ${held}.`}
+      What you discard is kept in
       <code>sync_conflicts</code>.
     </p>
     <div class="buttons">
@@ -82,7 +82,7 @@ function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTa
         discardable !== 0 &&
         confirmForm(
           `Discard ${count === 1 ? 'it' : `all ${plural(discardable, 'edit')}`}…`,
-          'The rows here become as the origin has them. The values are kept in sync_conflicts, from which each is taken again by itself.',
+          'The rows here get the values of the origin. Your values are kept in sync_conflicts, from which each can be taken again on its own.',
           [formToken, { kind: 'discardAll', ...fields }, [`Discard ${plural(discardable, 'edit')}`, 'main']],
         )
       }

@@ -100,7 +100,7 @@ export function answerWork(desk: PageInput): AnswerChunks {
       </div>
     </section>
     ${sectionHtml('schedule', 'Schedule', scheduleHtml(state, nowMs))}
-    ${sectionHtml('done', 'Done lately', doneHtml({ runs, results, notes: work.notes, held }, nowMs))}
+    ${sectionHtml('done', 'Recent work', doneHtml({ runs, results, notes: work.notes, held }, nowMs))}
     ${sectionHtml('runs', 'Recorded runs', runsHtml(runs, nowMs))}`;
   const refreshSeconds = state.working === null ? 60 : 5;
   return framed(desk, { title: 'Work · rowsync', place: 'Work', liveSeconds: 15, refreshSeconds }, body);

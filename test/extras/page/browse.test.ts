@@ -49,14 +49,14 @@ test('a filter of no column, and a value that is no number, are said', async () 
     [...visits.page(query).matchAll(/<p class="problem">([^<]*)</g)].map(([, words = '']) => words);
 
   expect(mistakes('Colour=red')).toEqual(['No column is called “Colour”.']);
-  expect(mistakes('Cost=>many')).toEqual(['“Cost” has numbers, and “many” is none.']);
+  expect(mistakes('Cost=>many')).toEqual(['“Cost” has numbers, and “many” is not one.']);
   expect(mistakes('_id=first&_sort=-Nix&_col=Nix')).toEqual([
-    '“_id” has numbers, and “first” is none.',
+    '“_id” has numbers, and “first” is not one.',
     'No column is called “Nix”.',
   ]);
   expect(mistakes('Person=>')).toEqual(['The filter of “Person” needs a value behind &gt;, such as &gt;1000.']);
-  expect(mistakes('On=>soon')).toEqual(['“On” has days such as 2026-01-31, and “soon” is none.']);
-  expect(mistakes('Starts=8:30')).toEqual(['“Starts” has times of day such as 09:30:00, and “8:30” is none.']);
+  expect(mistakes('On=>soon')).toEqual(['“On” has days such as 2026-01-31, and “soon” is not one.']);
+  expect(mistakes('Starts=8:30')).toEqual(['“Starts” has times of day such as 09:30:00, and “8:30” is not one.']);
   expect(mistakes('On=>2026-01&On=2026&Date Modified=2026-01')).toEqual([]);
   expect(mistakes('Cost=>=1.5e2&Cost=~x&Cost==&Person=many&_sort=-Cost&_col=Person&_after=3&_q=x')).toEqual([]);
 });
@@ -134,11 +134,11 @@ test('a time is found as the page shows it in any zone, and a day alone is one o
   expect([...same, day].map((text) => isFound(`>${text}`))).toEqual([false, false, false, false, false]);
   expect([...same, day].map((text) => isFound(`<=${text}`))).toEqual([true, true, true, true, true]);
   expect([day, `>=${day}`, `!=${day}`, `<${day}`].map(isFound)).toEqual([true, true, false, false]);
-  expect(visits.page('Date Modified=>soon')).toContain('“Date Modified” has times, and “soon” is none.');
+  expect(visits.page('Date Modified=>soon')).toContain('“Date Modified” has times, and “soon” is not one.');
   expect(visits.page('Date Modified=>2020')).toContain('30 rows of 30');
   expect(visits.page('Date Modified=>2020-01')).not.toContain('has times');
-  expect(visits.page(`Date Modified=${inTokyo}`)).toContain('A time without an offset, such as +09:00, is one of UTC.');
-  expect(visits.page('Date Modified=2020-01-01 09:00:00Z')).not.toContain('such as +09:00, is one of UTC');
+  expect(visits.page(`Date Modified=${inTokyo}`)).toContain('A time without an offset such as +09:00 is in UTC.');
+  expect(visits.page('Date Modified=2020-01-01 09:00:00Z')).not.toContain('such as +09:00 is in UTC');
 });
 
 test('rows that match are counted', async () => {

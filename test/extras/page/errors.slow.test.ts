@@ -137,7 +137,7 @@ test('every field that cannot be saved is marked, with its reason, also in a new
       ['Due', 'takes'],
       ['Seen', 'takes'],
     ]);
-    expect(body).toContain('“Title”, “Count”, “Due”, “Seen” cannot be saved so; the reason is beside each');
+    expect(body).toContain('“Title”, “Count”, “Due”, “Seen” cannot be saved like this; the reason is beside each');
     // Who fills in a form writes no SQL.
     expect(body).toContain('takes an instant in UTC such as 2026-11-21T17:05:00Z</small>');
     expect(body).toContain('<bdi>Seen</bdi> <small>in UTC, or with an offset such as +02:00</small>');
