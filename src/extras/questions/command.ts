@@ -220,7 +220,7 @@ async function put<Asked extends Server>(
     if (thrown instanceof RowsyncError) throw thrown;
     if (thrown instanceof Unasked) return outcome('not asked', thrown.message);
     // What it could not read may have values, so it is not repeated.
-    return outcome('not asked', 'the answer was none of those that are known');
+    return outcome('not asked', 'the answer is not one of the known ones');
   }
 }
 

@@ -272,7 +272,7 @@ function listPath(origin: Server, method: 'updated' | 'deleted', fromMs: number,
 export async function jsonOf<T>(origin: Pick<Server, 'call'>, path: string): Promise<T> {
   const { status, text: body } = await origin.call(path);
   if (status !== 200) {
-    const text = { message: `refused (${status})`, hint: 'The origin takes no such request.' };
+    const text = { message: `refused (${status})`, hint: 'The origin does not accept this request.' };
     throw new RowsyncError('originRefused', 'origin.refused', text);
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what follows looks at it as a stranger's

@@ -142,7 +142,7 @@ export function findRunFile(path: string, database: string): RunFile | null {
   }
   const read = <T>(shape: z.ZodType<T>, line: unknown, number: number): T => {
     const { data } = shape.safeParse(line);
-    if (data === undefined) throw unbelieved(path, `line ${number} is none that a run writes`);
+    if (data === undefined) throw unbelieved(path, `line ${number} is not one that a run writes`);
     return data;
   };
   const head = read(runFileHead, first, 1);
@@ -162,7 +162,9 @@ function readOwnLines(path: string): readonly unknown[] {
       const { uid, mode, size } = fstatSync(file);
       const permissions = mode & 0o7777;
       if (uid !== (process.geteuid?.() ?? uid) || permissions !== FILE_MODE || size > FILE_BYTES_MAX)
-        throw new Error(`it is of the user ${uid}, and has the mode ${permissions.toString(8)} and ${size} bytes`);
+        throw new Error(
+          `it belongs to the user ${uid}, has the mode ${permissions.toString(8)} and is ${size} bytes long`,
+        );
       const text = readFileSync(file, 'utf8');
       const whole = text.slice(0, text.lastIndexOf('\n') + 1);
       ftruncateSync(file, Buffer.byteLength(whole));
@@ -204,10 +206,7 @@ function writeSynced(path: string, line: RunFileHead | RunFileLine, flags = 0): 
     }
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw usageError(
-      `The run file cannot be written, so no further row is made: ${reason}`,
-      `Make it possible to write ${path}`,
-    );
+    throw usageError(`The run file cannot be written, so no further row is made: ${reason}`, `Make ${path} writable.`);
   }
 }
 
@@ -234,7 +233,7 @@ export async function cleanUp(runFile: RunFile, origin: Pick<Server, 'call'>, no
   const readRows = async (): Promise<readonly RowFields[]> => {
     const rows = await jsonOf<readonly RowFields[]>(origin, path);
     if (rows.length >= TOP_MAX)
-      throw usageError(`The table has ${TOP_MAX} rows or more`, 'Delete what is not of this run.');
+      throw usageError(`The table has ${TOP_MAX} rows or more`, 'Delete the rows that this run did not make.');
     if (!rows.every((row) => isRowId(row['@row.id']))) throw new Error('A row has no id');
     return rows;
   };
@@ -280,7 +279,8 @@ export function cleanUpText(
     waitMs > 0 &&
       'A request that left less than two minutes ago was not answered, and the origin or a proxy may still carry it out: ' +
         `run ${CLEAN_UP} in ${durationText(waitMs)}.`,
-    isLeft && `Delete by hand what is of this run, and run ${CLEAN_UP}. If nothing of it is left, remove ${path}.`,
+    isLeft &&
+      `Delete by hand the rows that this run made, and run ${CLEAN_UP}. If none of them is left, remove ${path}.`,
   ];
   return [sentences.filter(Boolean).join(' '), isLeft ? EXIT.needsPerson : EXIT.tryLater];
 }
@@ -290,7 +290,7 @@ export function failedText(
   { path, head: { tableName, column, marker } }: Pick<RunFile, 'path' | 'head'>,
 ): readonly [line: string, exitCode: number] {
   const isKnown = thrown instanceof RowsyncError;
-  const reason = isKnown ? `${thrown.message}). ${thrown.hint}` : 'the answer was none of those that are known).';
+  const reason = isKnown ? `${thrown.message}). ${thrown.hint}` : 'the answer is not one of the known ones).';
   return [
     `The rows that were made may be left (${reason} Run ${CLEAN_UP} again; or delete by hand the rows of the table "${tableName}" ` +
       `whose column "${column}" begins with "${marker}", and remove ${path}.`,

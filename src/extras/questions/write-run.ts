@@ -75,7 +75,8 @@ export async function askByWriting(run: WriteRun, server: Server): Promise<Write
   }
   const head = { database: databaseOf(config), table: alias, tableName: recordName, column: plan.mark.name, marker };
   const runFile = beginRunFile(runFilePath(config), head);
-  const sayStop = (): void => void stderr.write(`Deleting the rows that were made. Else ${CLEAN_UP} deletes them.\n`);
+  const sayStop = (): void =>
+    void stderr.write(`Deleting the rows that were made. If this does not finish, ${CLEAN_UP} deletes them.\n`);
   signal.addEventListener('abort', sayStop);
   let exitCode: number = EXIT.failed;
   try {
@@ -97,7 +98,7 @@ export async function finishCleanUp(invocation: Invocation): Promise<number> {
   const runFile = findRunFile(runFilePath(config), databaseOf(config));
   const said =
     runFile === null
-      ? await say(invocation, 'No row is left: no run file is there', EXIT.done)
+      ? await say(invocation, 'No rows are left: there is no run file', EXIT.done)
       : await withOrigin(invocation, config, ({ log }) => clean({ invocation, config, log }, runFile));
   await printResult(invocation, said, []);
   return said.exitCode;
@@ -142,12 +143,13 @@ function announcement(
 ): string {
   const names = unfilled.map(({ name, type }) => `"${name}" (${type})`).join(', ');
   const lines = [
-    `In "${table}", which has no row now, up to ${ROWS_MAX} rows are made, changed and deleted again, past the recycle bin. ` +
+    `In "${table}", which has no row now, up to ${ROWS_MAX} rows are made, changed and deleted again, bypassing the recycle bin. ` +
       `Each has the text ${marker} in the column "${mark.name}". Nothing else is written to.`,
     'What cannot be taken back: numbers of an Autonumber are used up, rules of the table run and may send messages, ' +
       'and an origin that does not purge keeps the rows in its recycle bin.',
     `Each request that may make a row is noted first in ${path}. If rowsync is killed, ${CLEAN_UP} deletes the rows that are left.`,
-    names && `No row can be made, since there is no value for the Required ${names}: what needs one is not asked.`,
+    names &&
+      `No row can be made, since there is no value for the Required ${names}: questions that need a row are not asked.`,
   ];
   return lines.map((line) => line && `${printable(line)}\n`).join('');
 }

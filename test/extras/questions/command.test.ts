@@ -267,7 +267,7 @@ test('an answer that cannot be read is not repeated', async () => {
 
   const { stdout, stderr } = await world.run([]);
 
-  expect(stdout).toContain('the answer was none of those that are known');
+  expect(stdout).toContain('the answer is not one of the known ones');
   expect(`${stdout}${stderr}`).not.toContain(CANARY);
 });
 

@@ -127,7 +127,7 @@ test('a run whose file is gone makes no further row, and leaves none', async () 
 
   expect(exitCode).toBe(2);
   expect(stderr).toContain('The run file cannot be written, so no further row is made: ENOENT');
-  expect(stderr).toContain(`Make it possible to write ${world.runFile}`);
+  expect(stderr).toContain(`Make ${world.runFile} writable.`);
   expect(await world.left()).toEqual(NOTHING);
 });
 
@@ -188,7 +188,7 @@ test('a row that was made and is never shown keeps the run file, and is named wi
   expect([exitCode, isThere]).toEqual([3, true]);
   expect(line).toBe(
     '1 row deleted. The origin said that it made rows with these ids in the table "Contract Test", but does not show them: 5. ' +
-      `Delete by hand what is of this run, and run rowsync contract --clean-up. If nothing of it is left, remove ${path}.`,
+      `Delete by hand the rows that this run made, and run rowsync contract --clean-up. If none of them is left, remove ${path}.`,
   );
 });
 
@@ -226,7 +226,7 @@ test('a row of somebody else whose id the origin named is not deleted, and the r
 
   expect(exitCode).toBe(3);
   expect(paths.filter((each) => each.includes('delete'))).toEqual([]);
-  expect(line).toContain(`If nothing of it is left, remove ${path}.`);
+  expect(line).toContain(`If none of them is left, remove ${path}.`);
 });
 
 test('an unanswered request keeps the run file for two minutes, whatever rows are there meanwhile', async () => {
@@ -264,7 +264,7 @@ test('a run file that cannot be removed is said, and that no row is left', async
 test.for<readonly [what: string, status: number, rows: unknown, exitCode: number, said: string]>([
   ['500 rows', 200, Array.from({ length: 500 }, (_, id) => row(id + 1)), 3, 'The table has 500 rows or more). Delete'],
   ['a column that was renamed', 400, {}, 3, 'refused (400)). '],
-  ['rows without an id', 200, [{}], 75, 'none of those that are known). '],
+  ['rows without an id', 200, [{}], 75, 'not one of the known ones). '],
 ])('a clean-up that fails because of %s says what to do by hand', async ([, status, rows, exitCode, said]) => {
   const { path } = startCleanUp(() => undefined);
   const runFile = must(findRunFile(path, 'd'), 'the run file is there');

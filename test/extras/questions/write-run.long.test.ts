@@ -32,7 +32,9 @@ test('Ctrl-C at any request deletes the rows before it ends', async () => {
     const { exitCode, stderr } = await world.write(['--confirm'], { signal: stopping.signal });
 
     expect([nth, exitCode, await world.left()]).toEqual([nth, 75, NOTHING]);
-    expect(stderr).toContain('Deleting the rows that were made. Else rowsync contract --clean-up deletes them.\n');
+    expect(stderr).toContain(
+      'Deleting the rows that were made. If this does not finish, rowsync contract --clean-up deletes them.\n',
+    );
   }
 });
 

@@ -128,7 +128,9 @@ test('a Required column that cannot be filled leaves the questions that need no 
   const { exitCode, stdout, stderr } = await world.write();
 
   expect(exitCode).toBe(0);
-  expect(stderr).toContain('there is no value for the Required "Canary agent" (User): what needs one is not asked');
+  expect(stderr).toContain(
+    'there is no value for the Required "Canary agent" (User): questions that need a row are not asked',
+  );
   expect(stdout).toContain('not asked   How is a new row answered? a Required column cannot be filled (');
   expect(stdout).toContain(
     'not asked   How is an update that changes nothing answered? no row could be made that is found again (',
@@ -205,7 +207,7 @@ test('options that exclude each other are refused, and there may be nothing to c
 
   expect([both.exitCode, report.exitCode]).toEqual([2, 2]);
   expect(report.stderr).toContain('--clean-up asks nothing that --report could write');
-  expect([nothing.exitCode, nothing.stderr]).toEqual([0, 'No row is left: no run file is there\n']);
+  expect([nothing.exitCode, nothing.stderr]).toEqual([0, 'No rows are left: there is no run file\n']);
 });
 
 test('a program gets one JSON document of every end', async () => {
@@ -224,7 +226,7 @@ test('a program gets one JSON document of every end', async () => {
     { exitCode: 3, answers: [], report: null },
     { exitCode: 75, answers: [], report: null },
     { exitCode: 0, message: '1 row deleted, none left' },
-    { exitCode: 0, message: 'No row is left: no run file is there' },
+    { exitCode: 0, message: 'No rows are left: there is no run file' },
   ]);
   expect([unasked, stopped, cleaned, nothing].map(({ exitCode }) => exitCode)).toEqual([3, 75, 0, 0]);
 });
@@ -237,7 +239,9 @@ test('Ctrl-C deletes the rows before it ends', async () => {
   const { exitCode, stderr } = await world.write(['--confirm', '--report', 'answers.txt'], { signal: stopping.signal });
 
   expect(exitCode).toBe(75);
-  expect(stderr).toContain('Deleting the rows that were made. Else rowsync contract --clean-up deletes them.\n');
+  expect(stderr).toContain(
+    'Deleting the rows that were made. If this does not finish, rowsync contract --clean-up deletes them.\n',
+  );
   expect(stderr).toMatch(/\nStopped after \d+ of \d+ questions, and no report was written\.\n$/);
   expect(await world.left()).toEqual(NOTHING);
 });
