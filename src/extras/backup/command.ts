@@ -33,7 +33,7 @@ Examples:
   rowsync backup --drill`;
 
 const RESTORE_HELP = `
-The replica that is there is moved aside, not deleted. Stop the daemon first. No ETag of the backup is trusted: the next pull reads
+The present replica is moved aside, not deleted. Stop the daemon first. No ETag of the backup is trusted: the next pull reads
 every page again, and brings what has changed since. New rows that the backup still wants to create, and that have no value in a
 match column, wait for a person: they may have been created since. Attached files come back from FILE.files; those that are not there are
 fetched by the next pull.

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { stampFromMs } from '../../base/clock.ts';
 import { ident, sql } from '../../base/sql.ts';
-import { countText, plural } from '../../base/text.ts';
+import { plural } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import type { DaemonPart } from '../../daemon/context.ts';
 import { gauge, type Metric } from '../shared/linked-extra.ts';
@@ -190,8 +190,8 @@ export function drillText({ at, path, problem, ...counts }: Drill): string {
   const { tableCount, rowCount, tracedCount, fileCount, readFileCount, notHereCount = 0 } = counts;
   const { newRowCount = 0, deletedRowCount = 0 } = counts;
   const edits = [
-    ...(newRowCount === 0 ? [] : [`with ${countText(newRowCount)} new here`]),
-    ...(deletedRowCount === 0 ? [] : [`without ${countText(deletedRowCount)} deleted here`]),
+    ...(newRowCount === 0 ? [] : [`including ${plural(newRowCount, 'row')} added here`]),
+    ...(deletedRowCount === 0 ? [] : [`without ${plural(deletedRowCount, 'row')} deleted here`]),
   ];
   const unsent = edits.length === 0 ? '' : ` (${edits.join(' and ')}, not pushed yet)`;
   const traced = tracedCount === 0 ? '' : ` (${plural(tracedCount, 'table')} checked against the history since)`;

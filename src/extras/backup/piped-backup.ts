@@ -287,7 +287,7 @@ function parsed(text: Uint8Array): unknown {
 
 function damaged(): RowsyncError {
   return new RowsyncError('replica', 'backup.damaged', {
-    message: `A backup ended before all of it had come`,
+    message: `A backup broke off before all of it had arrived`,
     hint: 'Nothing was kept. The other process of the command says why.',
   });
 }

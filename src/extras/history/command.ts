@@ -77,15 +77,15 @@ function* lifeText({ table, since }: KnownTable, rowId: number, entries: readonl
 
 const FORGET_EXAMPLES = `
 Removes the values from the history, sync_deleted, decided conflicts and applied proposals, and the files of the row if it is deleted. An entry
-"forgotten" stays, with the _id. The row itself is not touched: delete it at the origin, or here, first. Stop the daemon before.
+"forgotten" stays, with the _id. The row itself is not touched: delete it at the origin, or here, first. Stop the daemon as well.
 
 Examples:
   rowsync history forget Customer 42
   rowsync history forget Customer 42 --column Email`;
 
 const RESTART_EXAMPLES = `
-For a history that contradicts itself (verify.history), as after another program wrote to the file. Its entries stay, with one that says where it ended; it
-begins anew with the next pull. Questions about the time before get no answer. Stop the daemon before.
+For a history that contradicts itself (verify.history), for example because another program wrote to the file. Its entries stay, with one
+that says where it ended, and it begins anew with the next pull. Questions about the time before get no answer. Stop the daemon first.
 
 Examples:
   rowsync history restart Customer && rowsync pull Customer`;

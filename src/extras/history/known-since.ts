@@ -60,7 +60,7 @@ export function findKnownTable(known: readonly KnownTable[], name: string): Know
     `No history is kept of a table "${name}"${guessText(name, names)}`,
     known.length === 0
       ? 'No table has history yet. Set `history: true` in the configuration, and pull; rowsync status lists the tables.'
-      : `There is one of: ${names.join(', ')}. For others, set \`history: true\`, and pull.`,
+      : `History is kept of: ${names.join(', ')}. For other tables, set \`history: true\`, and pull.`,
   );
 }
 
@@ -97,7 +97,7 @@ export function checkKnown(
   if (gap === undefined) return;
   const [knownUntil, at] = gap;
   const message = `What ${table} was at ${stamp} is not known, since an older copy was restored at ${at}`;
-  throw unknown(message, `Take a time up to ${knownUntil}, or from ${at} on.`);
+  throw unknown(message, `Choose a time up to ${knownUntil}, or from ${at} on.`);
 }
 
 /** What nothing is known of. */

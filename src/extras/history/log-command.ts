@@ -60,8 +60,8 @@ export function addLogCommand(program: Command, runner: Runner): void {
   program
     .command('log')
     .description('list what changed, run by run')
-    .option('--since <time>', 'changes that came here at this time or later')
-    .option('--until <time>', 'changes that came here at this time or earlier')
+    .option('--since <time>', 'changes that arrived here at this time or later')
+    .option('--until <time>', 'changes that arrived here at this time or earlier')
     .option('--table <table>', 'changes of this table, row by row')
     .option('--run <id>', 'changes of this run, row by row', runNumber)
     .addHelpText('after', EXAMPLES)

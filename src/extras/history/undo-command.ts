@@ -153,7 +153,7 @@ function unseenText(tables: readonly string[]): string {
 
 /** Where the edits are that a push sent. */
 function ofPushText(editsSince: string): string {
-  return `What a push sent was edited before its run: rowsync undo --since ${editsSince} --dry-run shows these edits, with all changes since.`;
+  return `The edits that a push sent are older than its run: rowsync undo --since ${editsSince} --dry-run shows these edits, with all changes since.`;
 }
 
 /** Whose changes at the origin are taken back with those made here. */

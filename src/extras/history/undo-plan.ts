@@ -127,8 +127,8 @@ function inverseOfInsert({ rowId, cells }: NetChange, { columns, today }: Invers
 }
 
 function inverseOfDelete({ rowId, cells }: NetChange, { columns, today, isForgotten, twinId }: InverseFacts): Inverse {
-  if (today !== null) return refused(rowId, 'the row is there again');
-  if (isForgotten) return refused(rowId, 'values of it were forgotten');
+  if (today !== null) return refused(rowId, 'the row exists again');
+  if (isForgotten) return refused(rowId, 'some of its values were forgotten');
   if (twinId !== null) return { edit: null, refusals: [] };
   const was = new Map(cells.map(({ index, before }) => [index, before]));
   const made: InverseCell[] = [];

@@ -20,7 +20,7 @@ import { FILE_FORMATS, readRows, type FileFormat } from './read-file.ts';
 
 const EXAMPLES = `
 Without --confirm nothing is written. The rows become edits as of any SQL client: rowsync plan shows them, rowsync push carries them under
-all its guards, and until then rowsync discard takes them back. One cell that cannot be read, and nothing is done at all; each is listed.
+all its guards, and until then rowsync discard takes them back. If one cell cannot be read, nothing is done at all; all such cells are listed.
 
 --match tells which rows are here already: they are updated where the file says otherwise, the others are new. Without it, rows are matched by
 _id if the file has it, else by the match column of the configuration, else by an autonumber column; in a file that has none of these, each
@@ -133,7 +133,7 @@ function reportText(report: ImportReport, isDone: boolean): string {
   const text = linesText(lines);
   if (problems.length > 0) return text + problemsText(problems);
   const counts = [
-    [equalCount, 'already as the file has it'],
+    [equalCount, 'already as in the file'],
     [leftOutCount, 'left out: not here'],
   ] as const;
   const rest = counts.flatMap(([count, words]) => (count === 0 ? [] : [`${plural(count, 'row')} ${words}\n`])).join('');

@@ -148,7 +148,7 @@ function findMatch(
   if (found === undefined)
     throw usageError(`The file has no column ${wished.name}`, 'Name a column of the file with --match.');
   if (wished.mask !== null)
-    throw usageError(`"${wished.name}" is masked, and tells no rows apart`, 'Name another column.');
+    throw usageError(`"${wished.name}" is masked, so it cannot tell rows apart`, 'Name another column.');
   const { index, reason } = found;
   return {
     name: wished.name,

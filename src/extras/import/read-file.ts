@@ -68,14 +68,14 @@ function formatOf(name: string): FileFormat {
 function textOf(name: string, bytes: Buffer): string {
   if (bytes.subarray(0, 4).toString('latin1') === 'PK\u0003\u0004') {
     throw usageError(
-      `${name} is a spreadsheet or an archive, and no text`,
+      `${name} is a spreadsheet or an archive, not text`,
       'Save the sheet as "CSV UTF-8", and import that.',
     );
   }
   const isUtf16 = /^(?:\u00FF\u00FE|\u00FE\u00FF)/.test(bytes.subarray(0, 2).toString('latin1'));
   if (isUtf16 || bytes.includes(0)) {
     throw usageError(
-      `${name} is in UTF-16, or no text`,
+      `${name} is in UTF-16, or not text`,
       `Save it as UTF-8 ("CSV UTF-8" in Excel), or: iconv -f UTF-16 -t UTF-8 ${name} > new.csv`,
     );
   }

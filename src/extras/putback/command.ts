@@ -61,9 +61,9 @@ export function addPutbackCommand(program: Command, runner: Runner): void {
     .option('--with <tables>', 'tables whose rows come along if they refer to one of the rows; separated by commas')
     .option('--from <source>', 'deleted, or the file of a backup', 'deleted')
     .option('--into <config>', 'put whole tables, or all of them, into the database of another configuration')
-    .option('--at <time>', 'take rows and values as they stood then, from the history')
-    .option('--deleted-since <time>', 'only rows that left since then')
-    .option('--run <number>', 'only rows that left in this run')
+    .option('--at <time>', 'take rows and values as they were then, from the history')
+    .option('--deleted-since <time>', 'only rows that were lost since then')
+    .option('--run <number>', 'only rows that were lost in this run')
     .option('--revisions', 'attach older revisions of files, too, the oldest first, where they are here')
     .option(
       '--workflow <run|suppress>',

@@ -79,12 +79,12 @@ export class LostRows {
     if (this.unread.some(isMeant)) {
       throw usageError(
         `${name}: the table was not read yet, so what was lost from it is not known`,
-        'rowsync pull reads it; rowsync status says what keeps it from that.',
+        'Run rowsync pull, which reads it; if it does not, rowsync status says why.',
       );
     }
     throw usageError(
       `No table here is called "${name}"`,
-      `There are: ${this.tables.map(({ localName }) => localName).join(', ')}.`,
+      `The tables here are: ${this.tables.map(({ localName }) => localName).join(', ')}.`,
     );
   }
 

@@ -42,7 +42,7 @@ export function putbackPlanText(plan: PutbackPlan, place: PutbackPlace | null): 
       `guessed: ${nameOf(tableId)}."${column.localName}" refers to ${nameOf(toId)} (set tables.${nameOf(tableId)}.references to say so)`,
     );
   }
-  if (missing.length > 0) lines.push('not there, and not made:', ...missing.map((what) => `  ${what}`));
+  if (missing.length > 0) lines.push('missing there, and not created:', ...missing.map((what) => `  ${what}`));
   for (const [table, names] of unwritable) lines.push(`left to the origin in ${table}: ${names.join(', ')}`);
   if (created.length > 0) {
     const rules = place === null ? '' : `workflow rules ${place.workflow === 'run' ? 'run' : 'are suppressed'}`;

@@ -68,7 +68,7 @@ test('a good backup is whole, has the rows of its record and of the history sinc
   const { exitCode, stdout } = await place.drill();
 
   expect(stdout).toMatch(
-    /copy\.db is whole: 2 tables, 5 rows \(with 1 new here and without 1 deleted here, not pushed yet\) \(1 table checked against the history since\), 3 of 3 files read\n$/,
+    /copy\.db is whole: 2 tables, 5 rows \(including 1 row added here and without 1 row deleted here, not pushed yet\) \(1 table checked against the history since\), 3 of 3 files read\n$/,
   );
   expect(exitCode).toBe(0);
   expect(readFileSync(join(place.folder, 'copy.db')).equals(before)).toBe(true);

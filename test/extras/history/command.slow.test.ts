@@ -355,13 +355,13 @@ test.each([
     says: 'begins at 2026-11-25T08:00:00Z',
   },
   { args: ['diff', '--from', '2026-11-25T07:59:59Z'], code: 'history.unknown', says: 'begins at 2026-11-25T08:00:00Z' },
-  { args: ['diff', '--from', '1h', 'Nope'], code: 'history.unknown', says: 'There is one of: Note' },
+  { args: ['diff', '--from', '1h', 'Nope'], code: 'history.unknown', says: 'History is kept of: Note' },
   { args: ['diff', '--from', '5m', '--to', '2027-01-01'], code: 'history.unknown', says: 'It is 2026-11-25T08:40:00Z' },
   { args: ['diff', '--from', '5m', '--to', '10m'], code: 'usage.invalid', says: 'the earlier time with --from' },
   { args: ['diff', '--from', 'soon'], code: 'usage.invalid', says: '2026-11-01' },
   { args: ['history', 'Note', 'x'], code: 'usage.invalid', says: '_id' },
-  { args: ['history', 'Nope', '1'], code: 'history.unknown', says: 'There is one of: Note' },
-  { args: ['log', '--table', 'Nope'], code: 'history.unknown', says: 'There is one of: Note' },
+  { args: ['history', 'Nope', '1'], code: 'history.unknown', says: 'History is kept of: Note' },
+  { args: ['log', '--table', 'Nope'], code: 'history.unknown', says: 'History is kept of: Note' },
   { args: ['changes', '--after', '9999'], code: 'history.unknown', says: '--after 0' },
 ])('$args is refused, with what is known', async ({ args, code, says }) => {
   await using history = await startHistory();

@@ -283,7 +283,7 @@ test.each([[['push']], [['pull', 'push']]])(
     const undone = await world.undo('--since', since);
 
     expect(exitCode).toBe(0);
-    expect(stdout).toContain('Nothing to take back\nWhat a push sent was edited before its run: ');
+    expect(stdout).toContain('Nothing to take back\nThe edits that a push sent are older than its run: ');
     expect(undone.tables[0]?.rows.map(({ kind }) => kind)).toEqual(['delete', 'update']);
     expect(await world.cells()).toBe(before);
   },
