@@ -80,7 +80,10 @@ async function hold(
   const [holdReader] = invocation.extras.flatMap((extra) => extra.hold ?? []);
   const { at, fresh, moment } = options;
   if (at !== undefined && (fresh !== undefined || moment === true)) {
-    throw usageError('A query is of an earlier time (--at), or of now (--fresh, --moment)', 'Give one of them.');
+    throw usageError(
+      '--at, for an earlier time, excludes --fresh and --moment, which are about now',
+      'Give one of them.',
+    );
   }
   return (await holdReader?.(invocation, config, { reader, reads: () => reader.tablesOf(text), options })) ?? null;
 }

@@ -321,7 +321,8 @@ function checkWritable({ recordName, columns, allowAdd }: TableDescriptor): read
 function checkMatch(descriptor: TableDescriptor, { options, pattern }: TableRule): readonly CheckResult[] {
   const wished = options.match ?? null;
   const { problem, usable } = judgeMatch(descriptor, wished);
-  const others = usable.length === 0 ? 'none of its columns is unique and writable' : `possible are ${someOf(usable)}`;
+  const others =
+    usable.length === 0 ? 'none of its columns is unique and writable' : `these columns can be used: ${someOf(usable)}`;
   const name = descriptor.recordName;
   if (problem !== null) {
     return [

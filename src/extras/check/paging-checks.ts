@@ -90,14 +90,14 @@ async function checkFirstPages(
       warn(
         'etags',
         `rows come without an ETag: ${some}`,
-        'Every pull reads these tables whole. A proxy that strips the header is likely.',
+        'Every pull reads these tables whole. The likely cause is a proxy that strips the header.',
       ),
     ),
     ...ofSome(ignored, (some) =>
       warn(
         'etags',
         `rows come again although their ETag was sent: ${some}`,
-        'Every pull reads these tables whole. A column whose formula depends on the time is likely, or a proxy.',
+        'Every pull reads these tables whole. The likely cause is a column whose formula depends on the time, or a proxy.',
       ),
     ),
   ];
@@ -143,7 +143,7 @@ async function checkStoredPages(
     fail(
       'honesty',
       `the origin says "not modified" of pages whose rows differ from the replica: ${someOf(names)}`,
-      `Run rowsync resync ${names.map(shellWord).join(' ')} and rowsync pull, then rowsync verify; look for a cache between.`,
+      `Run rowsync resync ${names.map(shellWord).join(' ')} and rowsync pull, then rowsync verify; look for a cache between here and the origin.`,
     ),
   ];
 }

@@ -210,7 +210,7 @@ export function checkNames(
     ['references', 'names what does not come here', unreferenced],
     ['sort', 'names columns that do not exist', planSelection(descriptor, options.sort ?? null).unknownSort],
     ['columnNames', 'names columns that do not exist', unknown],
-    ['columnNames', 'leaves columns with one name', alike],
+    ['columnNames', 'gives several columns the same name', alike],
   ] as const;
   return findings.flatMap(([option, problem, names]) =>
     ofSome(names, (some) =>

@@ -43,8 +43,8 @@ export function changesSince(
       ...other.map(({ words: one }) => one),
       ...(left.length === 0 ? [] : [`its answer has no column ${someOf(left)} any more, but ${someOf(now)}`]),
     ];
-    const hint = 'Look whether the query still says what you mean. This goes away after seven days.';
-    const message = `${name} answers otherwise: ${someOf(words)}`;
+    const hint = 'Check that the query still says what you mean. This notice ends after seven days.';
+    const message = `${name} answers differently: ${someOf(words)}`;
     return words.length === 0 ? [] : [{ name, code: 'contract.changed', message, hint, since }];
   });
 }
@@ -60,7 +60,8 @@ function movedColumns(
     const former = formerByKey.get(keyOf(tableId, column));
     if (former === undefined || (former.seq === seq && former.type === type)) return [];
     const table = after.tables.get(tableId)?.localName ?? '';
-    const what = former.type === type ? 'is another column now' : `was of type ${former.type}, and is of type ${type}`;
+    const what =
+      former.type === type ? 'is a different column now' : `was of type ${former.type}, and is of type ${type}`;
     return [{ table, column, words: `${table}.${column} ${what}` }];
   });
 }

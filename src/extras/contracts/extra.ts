@@ -45,7 +45,7 @@ export const CONTRACTS: Extra = {
     {
       code: 'contract.changed',
       severity: 'notice',
-      why: 'In the last seven days a column that a registered query reads was exchanged for another one, or the columns of its answer got other names.',
+      why: 'In the last seven days a column that a registered query reads was replaced by another one, or the columns of its answer got other names.',
       before: 'work.failed',
       stored: storedAs('contract.changed'),
     },

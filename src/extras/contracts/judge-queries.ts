@@ -133,7 +133,7 @@ function judgeOne(
 }
 
 const DEAD_HINT =
-  'Its values stay as they were. Take it out of the query, or give the calling user its right to it again, if that was lost.';
+  'Its values stay as they were. Take it out of the query, or give the calling user the right to it again, if that was lost.';
 
 function oldNameText({ table, name, now, until }: OldName): string {
   return `the old name ${table === null ? name : `${table}.${name}`} of ${now}, which ends on ${until}`;

@@ -107,7 +107,7 @@ function readAll(
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     const message = `The folder of registered queries cannot be read: ${reason}`;
-    const hint = 'Make it, or correct contracts.folder in the configuration.';
+    const hint = 'Create it, or correct contracts.folder in the configuration.';
     const problem = { name: settings.folder ?? '', code: 'contract.breaks', message, hint, since: stampFromMs(nowMs) };
     return { contracts: readContracts(from, { ...settings, folder: null }), problem: [problem] };
   }

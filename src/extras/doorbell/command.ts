@@ -87,7 +87,7 @@ ${list}
 The secret in these addresses is in ${printable(file)}. Whoever has it can make the daemon read a table
 earlier, at most once a second, and nothing else. rowsync doorbell renew makes another one.
 ${address === null ? '' : reachText(address)}
-rowsync doorbell test rings once from here; with --at, by the way that the origin takes.
+rowsync doorbell test rings once from here; with --at, through the same address as the origin.
 `;
 }
 

@@ -83,8 +83,8 @@ function noMoment(
     return failure('no table shows when its rows changed', 'Let the role of the user see Date Modified.');
   return judged.kind === 'moved'
     ? failure(
-        `${names} changed while every table was asked, each time`,
-        'Try when fewer people work, as by night (schedule.moment), or name fewer tables in the configuration.',
+        `${names} changed each time while the tables were asked`,
+        'Try when fewer people work, for example at night (schedule.moment), or name fewer tables in the configuration.',
       )
     : failure(`${names} could not be asked (${judged.why})`, 'rowsync status says what is wrong with the table.');
 }

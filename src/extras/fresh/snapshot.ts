@@ -35,7 +35,7 @@ export async function hold(
   { reader, reads, options: { fresh, moment = false } }: HeldQuestion,
 ): Promise<object | null> {
   if (fresh !== undefined && moment) {
-    throw usageError('An answer is of a moment (--moment), or young enough (--fresh)', 'Give one of them.');
+    throw usageError('--moment and --fresh exclude each other', 'Give one of them.');
   }
   if (moment) {
     reader.prepare(sql`BEGIN`).run();

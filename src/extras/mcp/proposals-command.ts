@@ -25,7 +25,7 @@ import type { Inverse, InverseCell, InverseEdit, UndoRefusal } from '../history/
 import { reasonNotEdited, reasonNotWritten, writableOf } from './check-edits.ts';
 
 const EXAMPLES = `
-An agent (rowsync mcp) changes nothing: what it proposes waits here. "show" says what would be edited today; nothing is. It shows every cell
+An agent (rowsync mcp) changes nothing: what it proposes waits here. "show" says what would be edited today, and edits nothing. It shows every cell
 whole; on a terminal, $PAGER pages through it. "apply" says how many rows it edits and deletes, asks on a terminal, and makes the
 edits, all of them or none: where a cell or a row changed since, it says which, and the exit code is 3. They are ordinary edits then: rowsync
 plan shows them, rowsync push carries them under all its guards, and a daemon pushes them by itself.

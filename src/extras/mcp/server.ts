@@ -168,7 +168,9 @@ function failed(error: string, more: object = {}): ToolAnswer {
 
 function failureWords({ reason }: ChildFailure): string {
   if (reason === 'late') return `It took longer than ${ANSWER_MS_MAX / 1000} s and was ended: ask for less`;
-  return reason === 'unwanted' ? 'It was ended as asked' : 'It ended early, as for want of memory: ask for less';
+  return reason === 'unwanted'
+    ? 'It was stopped on request'
+    : 'It ended early, perhaps for lack of memory: ask for less';
 }
 
 /** Rows of an answer: by default, and at most. */
@@ -205,9 +207,9 @@ const QUERY = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'How old a table may be that is read, such as 30s or 10m: older ones are read from the origin first; if that fails, there is no answer.',
+      'How old the tables of the query may be, such as 30s or 10m. Older ones are read from the origin first; if that fails, there is no answer.',
     ),
-  max_rows: z.int().min(1).max(ROWS_MAX).default(ROWS_DEFAULT).describe('Rows that are answered at most.'),
+  max_rows: z.int().min(1).max(ROWS_MAX).default(ROWS_DEFAULT).describe('The answer has at most so many rows.'),
 });
 const PROPOSE = z.strictObject({
   name: proposalName.describe('A short name by which a person finds the proposal: small letters, digits and hyphens.'),

@@ -116,7 +116,7 @@ class NoticeChannel {
     if (this.#blocked === null || this.#senderNow() === null) return null;
     const { reason, since } = this.#blocked;
     const waiting = plural(this.#waiting.length, 'notice');
-    const message = `Notices do not get through by notify.${this.#name}: ${reason}; ${waiting} waiting`;
+    const message = `Notices by notify.${this.#name} do not get through: ${reason}; ${waiting} waiting`;
     const hint =
       'Correct notify in the configuration, or what it names; then systemctl reload, or SIGHUP to the daemon.';
     return { about: 'notices.failed', subject: null, code: 'notices.failed', message, hint, since };

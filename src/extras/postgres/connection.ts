@@ -143,7 +143,7 @@ function read(path: string): Buffer {
   } catch (cause) {
     throw new RowsyncError('config', 'sink.tls', {
       message: `The certificate or key ${path} cannot be read`,
-      hint: 'Check the paths behind sslrootcert, sslcert and sslkey in the address of the sink.',
+      hint: 'Check the paths in sslrootcert, sslcert and sslkey in the address of the sink.',
       cause,
     });
   }
@@ -171,7 +171,7 @@ async function open(address: PgAddress, ssl: ConnectionOptions | false): Promise
     const [settings] = rows;
     if (settings === undefined || settings.version < VERSION_MIN) {
       throw new RowsyncError('config', 'sink.version', {
-        message: `The PostgreSQL server is of version ${settings?.words ?? '?'}; a sink needs 14 or newer`,
+        message: `The PostgreSQL server has version ${settings?.words ?? '?'}; a sink needs 14 or newer`,
         hint: 'Upgrade the server, or name another one.',
       });
     }

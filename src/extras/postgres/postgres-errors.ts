@@ -52,7 +52,7 @@ const EXPLANATIONS: readonly (PgExplanation & { readonly pattern: RegExp })[] = 
     pattern: /^22P05/,
     kind: 'originRefused',
     code: 'sink.refused',
-    hint: "Name a database that is in UTF8: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0. rowsync sink check looks.",
+    hint: "Name a database that is in UTF8: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0. rowsync sink check tests that.",
     words: 'the encoding of the database has no such character',
   },
   {
@@ -83,7 +83,7 @@ const EXPLANATIONS: readonly (PgExplanation & { readonly pattern: RegExp })[] = 
   },
 ];
 
-const OTHER: PgExplanation = { kind: 'originRefused', code: 'sink.refused', hint: 'Look into the log of the server.' };
+const OTHER: PgExplanation = { kind: 'originRefused', code: 'sink.refused', hint: 'Look at the log of the server.' };
 
 export function pgError(thrown: unknown): RowsyncError {
   if (thrown instanceof RowsyncError) return thrown;

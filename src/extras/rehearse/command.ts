@@ -25,8 +25,8 @@ import { backUp } from '../backup/replica-copy.ts';
 import { limitsText, startSandbox, titledText, type RunningSandbox } from '../shared/sandbox.ts';
 
 const EXAMPLES = `
-The sandbox knows of your database what the replica knows, and lists what it does not. Rows that a colleague changed since the
-last pull are not in it.
+The sandbox knows your database as the replica knows it, and lists what it does not know. What colleagues changed since the last
+pull is not in it.
 
 Examples:
   rowsync rehearse              every table with push: true

@@ -80,6 +80,6 @@ export function databasesText(
     ];
   });
   const titles = ['service', 'tables', 'rows', 'as of', 'edits', 'state'];
-  const next = width === null ? '' : `Of one of them: rowsync status --service ${databases[0]?.name ?? ''}\n`;
+  const next = width === null ? '' : `For one of them: rowsync status --service ${databases[0]?.name ?? ''}\n`;
   return listTable(titles, lines, width) + next;
 }

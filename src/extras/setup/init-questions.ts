@@ -258,7 +258,7 @@ async function requirePushed(
     if (match !== null && one.match !== null && match !== one.match) {
       throw usageError(
         `--push: "${table}" has two match columns, "${match}" and "${one.match}"`,
-        'Nothing was written. A table has one: the column that identifies its rows.',
+        'Nothing was written. A table has only one match column: the one that identifies its rows.',
       );
     }
     pushed.set(table, { ...one, table, match: one.match ?? match });
@@ -316,7 +316,7 @@ async function askPurge(prompter: Prompter, pushed: readonly PushedTable[]): Pro
   if (pushed.length === 0) return pushed;
   const answer = await prompter.ask(
     "Rows that you delete go to the origin's recycle bin (bin), or can never come back (purge)",
-    { preset: 'bin', complain: (text) => (/^(?:bin|purge)$/.test(text) ? null : 'Possible are bin and purge.') },
+    { preset: 'bin', complain: (text) => (/^(?:bin|purge)$/.test(text) ? null : 'Answer bin or purge.') },
   );
   return pushed.map((table) => ({ ...table, purges: answer === 'purge' }));
 }
@@ -333,7 +333,8 @@ async function askMatch(prompter: Prompter, table: string, usable: readonly stri
   const find = (name: string): string | undefined => usable.find((known) => known.toLowerCase() === name.toLowerCase());
   const answer = await prompter.ask(`Column that identifies rows of ${table} (${usable.join(', ')}, or - for none)`, {
     preset: first,
-    complain: (name) => (name === '-' || find(name) !== undefined ? null : `Possible are ${usable.join(', ')} and -.`),
+    complain: (name) =>
+      name === '-' || find(name) !== undefined ? null : `Answer with one of them: ${usable.join(', ')}, or -.`,
   });
   if (answer === '-') await goOn(prompter);
   return answer === '-' ? null : (find(answer) ?? null);
@@ -343,7 +344,7 @@ async function askMatch(prompter: Prompter, table: string, usable: readonly stri
 async function goOn(prompter: Prompter): Promise<void> {
   const answer = await prompter.ask('Go on without a match column (yes or no)', {
     preset: 'yes',
-    complain: (text) => (/^(?:yes|no)$/.test(text) ? null : 'Possible are yes and no.'),
+    complain: (text) => (/^(?:yes|no)$/.test(text) ? null : 'Answer yes or no.'),
   });
   if (answer === 'yes') return;
   throw usageError(

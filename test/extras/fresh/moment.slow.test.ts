@@ -238,6 +238,6 @@ test('says which table could not be asked, or was too busy', async () => {
   const busy = await world.run('pull', '--moment');
 
   expect(busy.exitCode).toBe(75);
-  expect(busy.stderr).toContain('No moment: Small changed while every table was asked, each time');
+  expect(busy.stderr).toContain('No moment: Small changed each time while the tables were asked');
   expect(busy.stdout).toContain('Small');
 });

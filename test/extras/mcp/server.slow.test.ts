@@ -222,7 +222,7 @@ describe('answers', () => {
     const next = await agent.call('query', { sql: 'SELECT 1' });
 
     expect(large).toMatchObject({ isError: true });
-    expect(large.text).toMatch(/for want of memory: ask for less/);
+    expect(large.text).toMatch(/perhaps for lack of memory: ask for less/);
     expect(next.value).toMatchObject({ rows: [[1]] });
   });
 });

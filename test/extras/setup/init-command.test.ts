@@ -96,8 +96,8 @@ test('asks again what cannot be, and uses a token file that is there', async () 
     'Not a web address',
     'has digits only',
     'no table Nope',
-    'Possible are External Id, Code and -.',
-    'Possible are bin and purge.',
+    'Answer with one of them: External Id, Code, or -.',
+    'Answer bin or purge.',
   ]) {
     expect(stderr).toContain(said);
   }
