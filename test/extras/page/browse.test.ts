@@ -54,7 +54,7 @@ test('a filter of no column, and a value that is no number, are said', async () 
     '“_id” has numbers, and “first” is not one.',
     'No column is called “Nix”.',
   ]);
-  expect(mistakes('Person=>')).toEqual(['The filter of “Person” needs a value behind &gt;, such as &gt;1000.']);
+  expect(mistakes('Person=>')).toEqual(['The filter of “Person” needs a value after &gt;, such as &gt;1000.']);
   expect(mistakes('On=>soon')).toEqual(['“On” has days such as 2026-01-31, and “soon” is not one.']);
   expect(mistakes('Starts=8:30')).toEqual(['“Starts” has times of day such as 09:30:00, and “8:30” is not one.']);
   expect(mistakes('On=>2026-01&On=2026&Date Modified=2026-01')).toEqual([]);
