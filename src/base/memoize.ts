@@ -1,5 +1,5 @@
 /**
- * Keeps what is made of something: of an object with it, for as long as the object lives, or of a key as long as the function. Pure.
+ * Caches what a function makes: for an object, as long as that lives; for a key, as long as the function lives. Pure.
  */
 
 export function onceFor<T extends object, R extends object | string>(make: (of: T) => R): (of: T) => R {

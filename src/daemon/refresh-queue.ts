@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { TableOutcome } from './work-kinds.ts';
 
-/** How long somebody waits for them; a large table that has to be swept takes longer, and is there the next time. */
+/** How long a caller waits for them. A large table that has to be swept takes longer, and is ready for the next call. */
 const WAIT_MS_MAX = 45_000;
 
 export class RefreshQueue {

@@ -10,7 +10,7 @@ import type { Origin } from './client.ts';
 /** The number of tables that fail so, without any that succeeds, after which the origin counts as down, even if it answers about the user. */
 const FAILED_TABLES_MAX = 3;
 
-/** Whether an error may be that of one table: the origin was reached, and failed at what it was asked for. 429 refuses whatever is asked. */
+/** Whether an error may concern one table alone: the origin was reached, and failed at this request. A 429 refuses every request. */
 export function mayBeOfOneTable({ kind, code, refusal }: Pick<RowsyncError, 'kind' | 'code' | 'refusal'>): boolean {
   if (kind !== 'originDown' || refusal?.status === 429) return false;
   return code === 'origin.busy' || code === 'origin.timeout' || code === 'origin.unknownOutcome';

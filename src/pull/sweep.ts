@@ -2,10 +2,10 @@
  * A sweep: a conditional read of every page of one table, applied page by page as answers arrive. An unfinished sweep is
  * resumed, because every applied page carries the number of its sweep (I10, I13). Loops that send requests, and their bounds:
  *
- *    pages of one pass        the cursor stops behind the end of each window, or at REPEATED_PAGES_MAX that are the one before
- *    passes over torn pages   REPAIR_ROUNDS_MAX a window
- *    proof of the end         one request, once per small table and identity
- *    suspects                 suspected-deletes.ts, one request per batch
+ *    pages of one pass           the cursor stops behind the end of each window, or at REPEATED_PAGES_MAX that are the one before
+ *    passes over shifted pages   REPAIR_ROUNDS_MAX a window
+ *    proof of the end            one request, once per small table and identity
+ *    suspects                    suspected-deletes.ts, one request per batch
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';

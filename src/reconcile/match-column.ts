@@ -1,7 +1,7 @@
 /**
- * The match column of a table, by whose values new rows are found at the origin. Which column may be it: it must be there, allow each value once, and
- * be writable by the calling user. How rows are looked up by its values: a filter compares some exactly, within the length that the origin
- * accepts. Others may be one and the same at the origin although they differ here. What becomes of a new row whose match value another row has. Pure.
+ * The match column of a table, by whose values new rows are found at the origin. It must exist, allow each value once, and be writable by the calling
+ * user. A filter looks rows up by its values: it compares some exactly, within the length that the origin accepts. Others may be equal at the origin
+ * although they differ here. Also what becomes of a new row whose match value another row has. Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { printable } from '../base/text.ts';

@@ -1,6 +1,6 @@
 /**
- * Who root becomes before it works on a replica. It is decided from the folders that lead to the file. A file in a shared folder can be exchanged
- * by everyone who may write there, the folder itself only by its owner. Pure.
+ * Who root becomes before it works on a replica. It is decided from the folders that lead to the file. A file in a shared folder can be replaced by
+ * everyone who may write there, the folder itself only by its owner. Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Values of rows as the history keeps them: JSON texts from which SQLite makes exactly the same value again, also of texts that are no UTF-8. Also
+ * Values of rows as the history keeps them: JSON texts from which SQLite makes exactly the same value again, even for texts that are not UTF-8. Also
  * what differs between two states of a row. Pure.
  */
 

@@ -1,9 +1,9 @@
 /**
- * Whether SQLite finds the file whole (`PRAGMA quick_check`), asked on a fresh connection, so that the disk is read and no cache. The error says what
- * is damaged. A million rows take a quarter of a second.
+ * Runs `PRAGMA quick_check` on a fresh connection, so that it reads the disk and not the cache. The error says what is damaged. A million rows take a
+ * quarter of a second.
  *
- * It matters most before a two-way table is compared with its base: rows that a damaged page has lost would look like deletes,
- * and be pushed (I5). A file that lacks what tells of edits, since another program dropped it, is damaged as much as one with a damaged page.
+ * It matters most before a two-way table is compared with its base: rows that a damaged page has lost would look like deletes, and be pushed (I5). A
+ * file from which another program dropped what tells of edits counts as damaged, too.
  */
 import { statSync, utimesSync } from 'node:fs';
 import { stat } from 'node:fs/promises';

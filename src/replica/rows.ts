@@ -1,6 +1,6 @@
 /**
- * Rows in and out of user tables. Values become what SQLite stores and back; writing is one upsert statement for many
- * rows that leaves unchanged rows alone (I9), deleting keeps the last values as evidence.
+ * Rows in and out of user tables. Converts values to what SQLite stores and back; writing is one upsert statement for many rows that leaves unchanged
+ * rows alone (I9), deleting keeps the last values as evidence.
  */
 import { must } from '../base/assert.ts';
 import { onceFor } from '../base/memoize.ts';
@@ -130,7 +130,7 @@ function isNoted(from: Connection, { id, localName }: RowTarget): boolean {
   return areRowsNoted(from, id) && (localName === baseName(id) || !hasBase(from, id));
 }
 
-/** Runs statements that write or delete rows, of which each returns how many, and notes for sinks which; returns how many altogether. */
+/** Runs statements that each write or delete rows and return their number, and notes these rows for sinks. Returns the sum. */
 function runNoted(
   tx: Tx,
   target: RowTarget,

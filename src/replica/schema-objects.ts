@@ -1,6 +1,6 @@
 /**
- * Tables, views and triggers of the file. SQLite finds one in `sqlite_schema` by reading all of it, a tenth of a millisecond with hundreds of two-way
- * tables. So what is asked for each table and row is kept until the schema changes.
+ * Tables, views and triggers of the file. To find one, SQLite reads all of `sqlite_schema`, which takes a tenth of a millisecond with hundreds of
+ * two-way tables. So what is looked up for each table or row is kept until the schema changes.
  */
 import type { Connection, Tx } from './connection.ts';
 import { foldIdent, sql, type Sql } from '../base/sql.ts';

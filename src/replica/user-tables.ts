@@ -188,7 +188,7 @@ function copyTable(tx: Tx, { id, from, to }: { id: number; from: string; to: str
 /** Our own column beside `_id`, which no client can drop. */
 export const ALLOW_COLUMN: Pick<ColumnRecord, 'localName' | 'type'> = { localName: '_allow', type: 'Text' };
 
-/** Where the colors of rows are kept: a column of ours that the bookkeeping does not have, and nobody may edit. */
+/** The column that keeps the colors of rows. It is ours: the bookkeeping does not list it, and no client may edit it. */
 export const COLOR_COLUMN = { seq: 0, localName: '_color', type: 'Text', mask: null } as const;
 
 const OUR_COLUMNS: ReadonlySet<string> = new Set(['_id', ALLOW_COLUMN.localName, COLOR_COLUMN.localName]);

@@ -1,7 +1,7 @@
 /**
- * Header values with parameters (RFC 9110, 5.6.6) and file names in Content-Disposition (RFC 6266, RFC 8187). Of HTTP messages
- * and of the parts of a multipart body, in both directions. Tolerant where clients are known to differ: unquoted values with any
- * character but `;`, any case, spaces around.
+ * Header values with parameters (RFC 9110, 5.6.6) and file names in Content-Disposition (RFC 6266, RFC 8187). For HTTP messages and for the parts of
+ * a multipart body, in both directions. Tolerant where clients are known to differ: unquoted values with any character but `;`, any case, spaces
+ * around.
  */
 
 /** A header such as `multipart/related; boundary=x`. */

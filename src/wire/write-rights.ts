@@ -4,7 +4,7 @@
  */
 import { columnType, type ColumnDescriptor, type ColumnType, type TableDescriptor } from './schema.ts';
 
-/** The kind of a column while nobody can say what it is: the table had no row that shows what `*` means. */
+/** The kind of a column while it is unknown, because the table had no row that shows what `*` means. */
 export const UNKNOWN_KIND = 'Unknown';
 
 /** What an earlier answer said of a column. */

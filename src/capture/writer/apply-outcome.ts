@@ -1,6 +1,6 @@
 /**
- * Carries out what was decided of rows of a two-way table (reconcile/row-outcome.ts): user table, base, states, conflicts, refusals, evidence
- * and suspects. All of it is in the transaction of the caller, and nothing is decided here. docs/design/row.md has the picture.
+ * Carries out what was decided about rows of a two-way table (reconcile/row-outcome.ts): user table, base, states, conflicts, refusals, evidence and
+ * suspects. All of it is in the transaction of the caller, and nothing is decided here. docs/design/row.md has the picture.
  */
 import { assert } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * `rowsync resync`: the way out when an ETag is suspected to lie. Forgets what is known of the pages, so that the next
- * pull reads them whole; no row is touched, and the origin is not asked.
+ * `rowsync resync`: helps where an ETag seems to be wrong. Forgets what is known of the pages, so that the next pull reads them whole. Changes no
+ * row, and does not ask the origin.
  */
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';

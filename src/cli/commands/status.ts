@@ -201,7 +201,7 @@ function byText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
 
-/** What was edited here and is not at the origin, with the age of the oldest edit; nothing where there is none. */
+/** Edits that are not at the origin yet, with the age of the oldest one; empty if there are none. */
 function editsText(tables: readonly TableStatus[], nowMs: number): string {
   const [oldest] = tables.flatMap(({ oldestChangeAt }) => oldestChangeAt ?? []).toSorted();
   if (oldest === undefined) return '';

@@ -1,5 +1,5 @@
 /**
- * How V8 keeps the memory of this process small. Called before anything is loaded, and by benchmarks that measure what a process of rowsync
+ * How V8 keeps the memory of this process small. Called before anything is loaded, and by benchmarks that measure how much a process of rowsync
  * takes.
  */
 import { setFlagsFromString } from 'node:v8';

@@ -1,6 +1,6 @@
 /**
  * Backups in folders of root, where rowsync's user cannot go. A child becomes rowsync's user and does all that happens beside the replica, and root
- * only reads or writes the backup. So there is nothing of root's that people who share the replica could exchange.
+ * only reads or writes the backup. So people who share the replica cannot replace anything that is root's.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

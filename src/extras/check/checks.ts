@@ -1,6 +1,6 @@
 /**
- * What `rowsync check` looks at, in the order in which things can go wrong. These are the way to the origin, the credentials, the database
- * and its tables, clocks and zones, the folder and the file of the replica. Reads only; nothing is stored.
+ * What `rowsync check` looks at, in the order in which things can go wrong. These are the connection to the origin, the credentials, the database and
+ * its tables, clocks and zones, the folder and the file of the replica. Reads only; nothing is stored.
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * A look at the way to the origin, without its credentials: name, proxy, connection, certificate, clock. One HEAD request for the root of the host.
- * Any answer proves that a server is there, and its Date header has the server's time.
+ * Checks the connection to the origin, without its credentials: name, proxy, connection, certificate, clock. One HEAD request for the root of the
+ * host. Any answer proves that a server is there, and its Date header has the server's time.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';

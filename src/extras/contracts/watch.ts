@@ -1,6 +1,6 @@
 /**
- * Watches the names in an open replica: keeps old ones, and stores what a change of the schema breaks. That happens in the transaction of the
- * change, so a broken query is named before anyone meets it. After each pull it runs the checks and ends what has had its time.
+ * Watches the names in an open replica: keeps old ones, and stores what a change of the schema breaks. That happens in the transaction of the change,
+ * so a broken query is named before anyone meets it. After each pull it runs the checks, and ends old names whose time is over.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * The whole story in one command: it shows what other extras do too, so that it goes with them.
+ * `rowsync demo`, the whole story in one command. It also shows what other extras do, so it is removed together with them.
  */
 import type { Extra } from '../../extra.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Proves that all tables are here as they were at one moment: after a pull, every table is asked again what moved since. What did is read, and all are
- * asked once more. No request but those of pulls is sent.
+ * Proves that all tables are here as they were at one moment: after a pull, every table is asked again what moved since. Tables that moved are read,
+ * and all are asked once more. It sends only requests that pulls send, too.
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { RowsyncError } from '../../base/errors.ts';

@@ -236,7 +236,7 @@ interface ForgetReport {
   readonly contents: readonly string[];
 }
 
-/** A row by the name of its table, which may be pruned or known from deleted rows only; null if there is none. */
+/** A table by its name, which may be pruned, or known only from deleted rows; null if there is none. */
 function findForgettable(from: Connection, name: string): { readonly id: number; readonly table: string } | null {
   const names = sql`SELECT id, local_name AS name FROM _rowsync_tables
       UNION SELECT table_id, name FROM _rowsync_history_names WHERE column_seq = 0

@@ -12,7 +12,7 @@ export interface ExactEntry {
   readonly kind: 'insert' | 'update' | 'delete' | 'forgotten';
   /** The `_id` that a new row had before; null for none. */
   readonly wasId: number | null;
-  /** Whom the origin names as the author of a change that was read there, `''` for nobody; null for a change made here. */
+  /** The author that the origin names for a change that was read there, `''` for none; null for a change made here. */
   readonly by: string | null;
   /** Of an entry `forgotten`, both values are null: what they were is not known any more. */
   readonly cells: readonly CellChange[];

@@ -1,6 +1,6 @@
 /**
- * Reads times as people write them: `2026-11-01 08:00`, `2026-11-01T08:00:00Z`, `yesterday`, `2h` (ago). Without a
- * zone, a time is one of this machine's.
+ * Reads times as people write them: `2026-11-01 08:00`, `2026-11-01T08:00:00Z`, `yesterday`, `2h` (ago). A time without a zone is local to this
+ * machine.
  */
 import { usageError } from '../../base/errors.ts';
 import { processEnvironment } from '../../config/secrets.ts';

@@ -1,5 +1,5 @@
 /**
- * What commands ask of a running daemon, over its server: how it is, to carry out a decision, to do work.
+ * What commands ask of a running daemon, over its server: to say how it is, to carry out a decision, or to do work.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { durationText, printable } from '../../base/text.ts';

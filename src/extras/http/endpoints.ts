@@ -1,6 +1,6 @@
 /**
- * Connects the HTTP server with a running daemon. What `/status` and `/metrics` show is read when the request
- * comes, since a reload exchanges the parts of a daemon. The connection is one of its own, which never waits for a writer.
+ * Connects the HTTP server with a running daemon. What `/status` and `/metrics` show is read when the request comes, since a reload replaces the
+ * parts of a daemon. The connection is one of its own, which never waits for a writer.
  */
 import { LoopDelay } from './loop-delay.ts';
 import { readReplicaMeasures } from './replica-measures.ts';

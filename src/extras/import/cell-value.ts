@@ -1,6 +1,6 @@
 /**
- * Reads the cells of a file as values of their columns. What can be read in two ways, such as 1,5 or 03/04/2026, is read only where somebody said
- * how it is written. Pure.
+ * Reads the cells of a file as values of their columns. What can be read in two ways, such as 1,5 or 03/04/2026, is read only if an option says how
+ * it is written. Pure.
  */
 import { usageError } from '../../base/errors.ts';
 import { numericFromText } from '../../wire/decimal.ts';

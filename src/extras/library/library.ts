@@ -1,7 +1,7 @@
 /**
- * The client as a library: what `import … from 'rowsync/client'` gives. The one file that hands on what others define, because a package needs a
- * door; nothing in here imports it. All names here are public: changing one is a change for users. Clock and log have defaults, so that a caller
- * needs to know of neither.
+ * The client as a library: what `import … from 'rowsync/client'` gives. The one file that exports what others define, because a package needs an
+ * entry point. Nothing in src imports it. All names here are public: changing one is a change for users. Clock and log have defaults, so that a
+ * caller needs to know of neither.
  */
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { silentLogger, type Logger } from '../../base/log.ts';

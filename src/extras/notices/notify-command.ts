@@ -1,5 +1,5 @@
 /**
- * Whether the program that tells a person (`notify.command`) can be run. It is not run, since it would tell somebody.
+ * Whether the program that tells a person (`notify.command`) can be run. It is not run, since that would tell somebody.
  */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Rows into a table of the target. COPY brings them into a temporary table; from there, only rows that differ are
- * written. A needless update would cost standbys and logical replication as much as a real one.
+ * Writes rows into a table of the target. COPY brings them into a temporary table; from there, only rows that differ are written. A needless update
+ * would cost standbys and logical replication as much as a real one.
  */
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { PgType } from '../shared/column-shape.ts';

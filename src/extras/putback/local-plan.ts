@@ -1,5 +1,5 @@
 /**
- * Plans how one deleted row comes back with all lost rows that refer to it, from what is here alone. The origin is not asked, and nothing is written.
+ * Plans how one deleted row comes back with all lost rows that refer to it, from the replica alone. The origin is not asked, and nothing is written.
  */
 import { twoWayColumn } from '../../capture/two-way-table.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';

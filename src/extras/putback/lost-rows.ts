@@ -1,5 +1,5 @@
 /**
- * Rows that are no longer here, with their last values: from `sync_deleted`, from a backup, or as they stood at a moment of the history. Values go by
+ * Rows that are no longer here, with their last values: from `sync_deleted`, from a backup, or as they were at a moment of the history. Values go by
  * the origin's ids of their columns, which survive a rename.
  */
 import type { LostRow } from '../shared/linked-extra.ts';

@@ -332,7 +332,7 @@ function openCells(
   });
 }
 
-/** Closes the links that were filled in, or that somebody filled meanwhile; a cell that the origin did not take is tried again by a later run. */
+/** Closes the links that were filled in, here or by somebody else. A later run tries a cell again that the origin did not take. */
 async function noteCells(
   place: PutbackPlace,
   open: readonly PutbackRecord[],

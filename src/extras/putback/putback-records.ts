@@ -1,6 +1,6 @@
 /**
- * `sync_putback`, in the file of what is put back: each row that was lost, the row that came of it, and how far it is. A row keeps the id that it has
- * in this file until the push gives it the origin's. The history of the file tells that one, also after a crash.
+ * `sync_putback`, in the file of what is put back: each row that was lost, the row that it became, and how far that is. A row keeps the id that it
+ * has in this file until the push gives it the origin's. The history of the file tells that one, also after a crash.
  */
 import { sql } from '../../base/sql.ts';
 import type { ForgottenRow } from '../shared/linked-extra.ts';

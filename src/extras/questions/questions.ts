@@ -308,7 +308,7 @@ async function refusalOf(origin: Server, path: string): Promise<string> {
   return `${status}, code ${/"code":\s*(\d+)/.exec(text)?.[1] ?? 'none'}`;
 }
 
-/** The row that was created last among those that never changed, and what the list of updated rows has of it; null where there is none. */
+/** The newest row that was never changed, as the list of updated rows has it; null if there is no such row. */
 async function newestUnchanged(origin: Server): Promise<{ readonly listed: RowFields | undefined } | null> {
   const [created, modified] = [columnOf(origin, 'DateCreated'), columnOf(origin, 'DateModified')];
   if (created === undefined || modified === undefined) return null;

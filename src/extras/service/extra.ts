@@ -1,5 +1,5 @@
 /**
- * The systemd service: installs it, finds out how it is, and tells systemd how the daemon is.
+ * The systemd service: installs it, finds out its state, and tells systemd the state of the daemon.
  */
 import type { LinkedExtra } from '../shared/linked-extra.ts';
 

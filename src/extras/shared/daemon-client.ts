@@ -106,7 +106,7 @@ export async function hearDaemon(
   const answer = daemonAnswer.safeParse(said).data ?? wordOfStranger(said);
   const added = problemsOf(extras);
   if (answer !== null) return { answer, facts: { keeper: 'daemon', complaints: answer.complaints ?? [], added } };
-  // A daemon that listens makes the key when it starts: without one, none ever ran here, and whoever works by hand misses none.
+  // A daemon that listens makes the key when it starts. Without a key, none ever ran here, so none is missing.
   const services = await Promise.all(extras.flatMap(({ findService }: LinkedExtra) => findService?.(config) ?? []));
   const [isWanted, isUp] = [services.some((found) => found?.isWanted), services.some((found) => found?.isUp)];
   const keeper = isUp

@@ -1,5 +1,5 @@
 /**
- * Describes a table for an extra that asks the origin itself, with what may be written of it (wire/write-rights.ts).
+ * Requests the description of a table with its writable columns (wire/write-rights.ts), for extras that ask the origin themselves.
  */
 import type { Address } from '../../origin/address.ts';
 import type { Origin } from '../../origin/client.ts';

@@ -1,5 +1,5 @@
 /**
- * In what the replica still differs from the shape that the origin describes.
+ * How the replica still differs from the shape that the origin describes.
  */
 import { sql } from '../../base/sql.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';

@@ -82,7 +82,7 @@ export class FolderNames {
   }
 }
 
-/** The names in a folder; none in one that is missing or cannot be read, of which whoever makes a file there is told. */
+/** The names in a folder. None if it is missing or cannot be read; making a file there will say so. */
 export function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);

@@ -1,6 +1,6 @@
 /**
- * Refuses to answer from tables that are older than a question allows; for whoever answers questions. Also reads the
- * moments at which all tables were as they are here.
+ * Refuses to answer from tables that are older than a question allows; for every extra that answers questions. Also reads the moments at which all
+ * tables were as they are here.
  */
 import { RowsyncError, usageError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';

@@ -337,7 +337,7 @@ export function hasTimes(column: BrowsedColumn | undefined): boolean {
   return column?.type === 'Timestamp' && column.mask === null;
 }
 
-/** What a column of days or times has, for a text that is none of it; null where it is, and for other columns. */
+/** The form of the values of a column of days or times, if the text does not have it; null if it does, and for other columns. */
 export function missedForm(column: BrowsedColumn | undefined, text: string): string | null {
   if (column === undefined || column.mask !== null || isPeriodOf(column, text)) return null;
   if (column.type === 'Timestamp') return stampOf(text) === null ? 'times' : null;

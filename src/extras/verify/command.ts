@@ -1,6 +1,6 @@
 /**
- * `rowsync verify`: pulls, then compares every cell with the origin without trusting any ETag. What an interrupted push left behind
- * is finished before, as it is before every pull.
+ * `rowsync verify`: pulls, then compares every cell with the origin without trusting any ETag. Like every pull, it first finishes what an interrupted
+ * push left behind.
  */
 import type { Command } from 'commander';
 import type { RowsyncError } from '../../base/errors.ts';

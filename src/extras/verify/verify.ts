@@ -1,8 +1,8 @@
 /**
  * Compares the replica with the origin, cell by cell, without trusting any ETag. People work meanwhile, so rows that differ are checked again: the
  * table is pulled, and the rows are requested by id. A row that still differs although the origin reports no change is a mismatch. For a two-way
- * table the base is compared, so a waiting edit is no mismatch. Nor are rows whose delete a guard holds; they are reported as such. Nothing is
- * repaired here; `resync` does that. Rows that cannot be read are listed apart: they cannot be equal.
+ * table the base is compared, so a pending edit does not count as a mismatch. Nor does a row whose delete a guard holds; such rows are reported as
+ * held. Nothing is repaired here; `resync` does that. Rows that cannot be read are listed apart: they cannot be equal.
  */
 import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';

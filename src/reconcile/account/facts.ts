@@ -84,7 +84,7 @@ export interface StatusFacts {
 export interface TableFacts extends StatusFacts {
   /** The first row that cannot be read, in words: id, column and reason, without the value; null for none. */
   readonly firstUnreadable: { readonly words: string; readonly since: string } | null;
-  /** Edits of the last days that lost to the origin and that nobody has seen yet, with the time of the first; null for none. */
+  /** Edits of the last days that lost to the origin and were not marked as seen, with the time of the first; null for none. */
   readonly lost: { readonly count: number; readonly since: string } | null;
   /** Files that the origin has and that are not here; null for none. */
   readonly filesNotHere: FilesNotHere | null;
@@ -136,7 +136,7 @@ export interface AccountFacts {
   readonly remade: readonly RemadePart[];
   /** The newest of the last days; null for none. */
   readonly putBack: PutBack | null;
-  /** Who keeps the tables up to date. It is a daemon that answers, a process that holds the lock or that systemd says is up, one of them that should be there, or nobody. */
+  /** Who keeps the tables up to date. 'daemon': one that answers. 'service': a process that holds the lock, or that systemd says is up. 'silent': one of them should be running. */
   readonly keeper: 'daemon' | 'service' | 'silent' | 'nobody';
   /** When the last run that is recorded ended; null for none. */
   readonly lastRunAt: string | null;

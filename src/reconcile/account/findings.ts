@@ -73,7 +73,7 @@ export function ofAll(...kinds: readonly Kind[]): Find {
       .map((it) => saidOfRun(it, facts));
 }
 
-/** Whether a push failed of what passes by itself, a later run did not, and no edit waits for another push. */
+/** Whether a push failed for a reason that passes by itself, a later run succeeded, and no edit waits for another push. */
 function isOver(complaint: FoundComplaint, { tables }: AccountFacts): boolean {
   return (
     complaint.about === 'push' &&

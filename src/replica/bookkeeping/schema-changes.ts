@@ -1,6 +1,6 @@
 /**
  * What changed in the tables and columns of the origin, as each pull saw it, and what another program took away here. Written in the transaction that
- * follows the change, so that each change is there once.
+ * follows the change, so that each change is recorded once.
  */
 import { sql } from '../../base/sql.ts';
 import type { RemadePart } from '../../reconcile/account/facts.ts';

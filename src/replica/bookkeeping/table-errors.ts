@@ -20,8 +20,8 @@ export function storeProblem(tx: Tx, tableId: number, of: 'problem' | 'push', pr
 }
 
 /**
- * Ends what holds the edits of a table, once none of them is left: the hold of its push with the consent, and that they are of an older copy. Vanished
- * columns hold the table itself.
+ * Ends what holds the edits of a table once none of them is left: the hold of its push, the confirmation of it, and the mark that they are of an
+ * older copy. Vanished columns hold the table itself.
  */
 export function endHolds(tx: Tx, tableId: number): void {
   const edits = sql`SELECT state FROM _rowsync_rows WHERE table_id = @tableId`;

@@ -384,7 +384,7 @@ test('diff refuses the gap before a restore', async () => {
   const inside = await history.run(['diff', '--from', '2026-11-25T08:33:00Z']);
   const before = await history.run(['diff', '--from', '2026-11-25T08:30:00Z']);
 
-  expect(inside.stderr).toContain('Take a time up to 2026-11-25T08:30:00Z, or from 2026-11-25T08:38:00Z on.');
+  expect(inside.stderr).toContain('Choose a time up to 2026-11-25T08:30:00Z, or from 2026-11-25T08:38:00Z on.');
   expect(before.exitCode).toBe(0);
 });
 
