@@ -103,8 +103,7 @@ export const ERROR_CODES = {
     'The calling user, its role or its time zone changed since the last pull; nothing is pushed before the next one.',
   'push.shape':
     'Columns of a table changed at the origin, or in the configuration, since the last pull; nothing is pushed before the next one.',
-  'push.unanswered':
-    'Too many requests of one table ended without an answer about their rows; the next push continues.',
+  'push.unanswered': 'Too many requests of one table ended without an answer about rows; the next push continues.',
   'push.workflow': 'Suppressing workflow rules needs a permission that the calling user does not have.',
   'verify.notModified':
     'Something between here and the origin answers "not modified" whatever it is asked; rows are older here.',

@@ -7,8 +7,7 @@ export const LOG_EVENTS = {
   'daemon.started': 'The daemon has opened the replica.',
   'daemon.stopped': 'The daemon has ended on request, with everything closed.',
   'daemon.abandoned': 'The daemon ends although work is still under way, because it did not stop in time.',
-  'replica.upgraded':
-    'An earlier version of rowsync had written the replica. It was upgraded; the file as it was before is at `path`.',
+  'replica.upgraded': 'A replica of an earlier version was brought to this version; the former file is at `path`.',
   'schedule.armed': 'A job is scheduled; `nextAt` is its first tick.',
   'config.reloaded': 'A changed configuration is in force.',
   'config.refused': 'A changed configuration has a problem (one line each); the present one stays in force.',

@@ -56,8 +56,7 @@ export function newMaskKey(): string {
 function readKey(path: string): { readonly key: string | null; readonly complaint: string } {
   const sources = new SecretSources('/', processEnvironment());
   const secret = readNamedSecret(['replica', 'maskKeyFile'], path, sources);
-  const complaint =
-    sources.problems[0]?.complaint ?? `names a file whose key has fewer than ${KEY_CHARS_MIN} characters`;
+  const complaint = sources.problems[0]?.complaint ?? `has a key of fewer than ${KEY_CHARS_MIN} characters`;
   return { key: secret !== null && secret.length >= KEY_CHARS_MIN ? secret : null, complaint };
 }
 

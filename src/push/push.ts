@@ -223,9 +223,7 @@ export function chooseTablesToPush(
     const guess = (name: string): string => (isKnown ? '' : guessText(name, there));
     throw usageError(
       `No table whose edits are pushed is called ${others.map((name) => `"${name}"${guess(name)}`).join(', ')}`,
-      isKnown
-        ? MIRROR_HINT
-        : `Tables whose edits are pushed: ${there.join(', ') || 'none; set push: true for a table'}.`,
+      isKnown ? MIRROR_HINT : `Pushed tables: ${there.join(', ') || 'none; set push: true for a table'}.`,
     );
   }
   const meant = new Set(tablesNamed(tables, names).map(({ id }) => id));

@@ -3,8 +3,7 @@
  * the sandbox has the other side of both (sandbox/wire/value-forms.ts).
  *
  * The text of an XML element is null for a null element, which has `i:nil="true"` in output and nothing in input. So XML cannot express an empty text
- * on input, nor more than six decimals in output. A replica that reads through XML is exact only within the origin's own precision (origin facts
- * 2.1).
+ * on input, nor more than six decimals in output. A replica that reads through XML is exact only to the origin's own precision (origin facts 2.1).
  */
 import { TYPE_RULES, type ValueReader } from './column-types.ts';
 import { maskedReader } from './mask.ts';

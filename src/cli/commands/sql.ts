@@ -80,10 +80,7 @@ async function hold(
   const [holdReader] = invocation.extras.flatMap((extra) => extra.hold ?? []);
   const { at, fresh, moment } = options;
   if (at !== undefined && (fresh !== undefined || moment === true)) {
-    throw usageError(
-      '--at, for an earlier time, excludes --fresh and --moment, which are about now',
-      'Give one of them.',
-    );
+    throw usageError('--at excludes --fresh and --moment, which are about now', 'Give one of them.');
   }
   return (await holdReader?.(invocation, config, { reader, reads: () => reader.tablesOf(text), options })) ?? null;
 }
