@@ -142,12 +142,12 @@ function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: str
     if (known.name !== name || known.alias !== alias) storeFacts(tx, id, { name, alias });
     return false;
   }
+  const deletes = readWaitingDeletes(tx, id);
+  const now = String(countUnsent(tx, id) - deletes.length);
+  if (known !== null) storeSchemaChanges(tx, [{ ...changeOf('tableRemade', name), now }], at);
   if (known?.push === 'on' && hasBase(tx, id)) {
     // A missing table is no delete of its rows: the base has what the origin last confirmed. Waiting deletes are listed, and continue waiting.
     storeFacts(tx, id, { name, alias, local_name: localName });
-    const deletes = readWaitingDeletes(tx, id);
-    const now = String(countUnsent(tx, id) - deletes.length);
-    storeSchemaChanges(tx, [{ ...changeOf('tableRemade', name), now }], at);
     restoreTable(tx, { id, localName });
     const twoWay = findTwoWayTable(tx, id);
     if (twoWay !== null) {

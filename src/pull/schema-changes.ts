@@ -65,7 +65,7 @@ const WORDS: Readonly<Record<SchemaChange['kind'], (now: string, former: string)
   columnGone: () => 'the column is no longer shown',
   columnBack: () => 'the column is shown again',
   columnType: (now, former) => `the column was of type ${former}, and is of type ${now}`,
-  tableRemade: (now) => `the table was dropped or renamed in this file, and made again without its ${now} edits`,
+  tableRemade: (now) => `the table was dropped or renamed here, and made again; edits that went with it: ${now}`,
   guardsRemade: () => 'the guards of the table were removed in this file, and made again',
   columnRemade: () => 'the column was dropped or renamed in this file, and made again',
 };

@@ -83,6 +83,24 @@ test('guards of a mirror that were removed are said by the pull that makes them 
   expect(problems.map(({ code, table }) => [code, table])).toEqual([['guards.remade', 'Note']]);
 });
 
+test('a mirror that was dropped is said by the pull that makes it again, and for days after', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using workspace = makeWorkspace(sandbox, 'tables: { "*": {} }\n');
+  await runCli(['pull'], workspace);
+  execute(workspace, 'DROP TABLE "Note"');
+  const pulled = await runCli(['pull'], workspace);
+  const after = await runCli(['status', '--json'], workspace);
+  const { stdout: logged } = await runCli(['log'], workspace);
+
+  expect(pulled.stdout).toContain('Note: was dropped or renamed in this file, and was made again; it had no edits');
+  const { problems } = JSON.parse(after.stdout) as { problems: readonly { code: string; table: string }[] };
+  expect(problems.map(({ code, table }) => [code, table])).toEqual([['table.remade', 'Note']]);
+  // The origin had no part in it.
+  expect(logged).toContain(
+    '  Note: the table was dropped or renamed here, and made again; edits that went with it: 0\n',
+  );
+});
+
 test('a trigger with RAISE(IGNORE) is said, and an edit beside it is sent once the trigger is gone', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   using workspace = makeWorkspace(sandbox, CONFIG);

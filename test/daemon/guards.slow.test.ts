@@ -53,7 +53,7 @@ test('a mass delete by accident is held with its count, told once, and goes when
   expect(told).toBe(1);
   expect(agreed).toMatchObject({
     exitCode: 75,
-    stderr: expect.stringMatching(/not done this yet; Note: .*with 8 edited rows at most\n/) as string,
+    stderr: expect.stringMatching(/your confirmation is kept for it; Note: .*with 8 edited rows at most\n/) as string,
   });
   expect([rowsThere(sandbox), problemOf(daemon)]).toEqual([2, { state: 'steady', problem: null }]);
 });
@@ -144,7 +144,7 @@ test('rows that vanish in masses at the origin stay until a person at another te
   await daemon.elapse(6);
 
   expect(before).toEqual([{ n: 10 }]);
-  const words = 'not done this yet; Note: the next pull may continue, with 7 missing rows at most';
+  const words = 'your confirmation is kept for it; Note: the next pull may continue, with 7 missing rows at most';
   expect(JSON.parse(agreed.stderr)).toMatchObject({ error: { message: expect.stringContaining(words) as string } });
   expect(daemon.rows('SELECT count(*) AS n FROM "Note"')).toEqual([{ n: 3 }]);
 });
@@ -200,7 +200,7 @@ test('a misspelt key that holds the first pull is let through at another termina
 
   expect(held).toEqual([{ error_code: 'guard.keys', tables: 0 }]);
   expect(agreed.exitCode).toBe(75);
-  expect(agreed.stderr).toContain('and it has not done this yet; the next pull may continue\n');
+  expect(agreed.stderr).toContain(', and your confirmation is kept for it; the next pull may continue\n');
   expect(daemon.rows('SELECT count(*) AS n FROM "Note"')).toEqual([{ n: 10 }]);
 });
 
@@ -217,7 +217,7 @@ test('tables that vanish in masses are let through at another terminal, as they 
   const agreed = await runRowsync(['pull', '--confirm', '--json'], daemon);
   await daemon.elapse(30);
 
-  const words = 'not done this yet; the next pull may continue';
+  const words = 'your confirmation is kept for it; the next pull may continue';
   expect(JSON.parse(agreed.stderr)).toMatchObject({ error: { message: expect.stringContaining(words) as string } });
   expect(before).toEqual({ states: expect.not.stringContaining('gone') as string });
   expect(states()).toEqual({ states: 'gone gone gone steady' });

@@ -26,8 +26,8 @@ export async function orLeaveConfirmation(
     if (error.code === 'config.secret' && !isInUse(replica.path)) throw thrown;
     const kinds = asked.works.filter((kind) => kind === 'pull' || kind === 'push');
     const consents = asked.confirm ? confirmHeld(replica.path, kinds, asked.tables) : [];
-    const message = `${inUseText(replica.path)}, and it has not done this yet; ${consents.map(confirmationText).join('; ')}`;
-    const hint = 'A daemon does it when it is due, and at once on SIGUSR1.';
+    const message = `${inUseText(replica.path)}, and your confirmation is kept for it; ${consents.map(confirmationText).join('; ')}`;
+    const hint = 'A daemon uses it when it works next, and at once on SIGUSR1; rowsync status shows that.';
     const cause = consents.length === 0 ? error : new RowsyncError('replica', 'replica.inUse', { message, hint });
     return (await daemonClient(invocation)).handOver(invocation, cause, asked, consents);
   }

@@ -120,7 +120,7 @@ async function readNow(
       hint:
         listen === null
           ? 'Set http.listen, so that the daemon can be asked.'
-          : 'Wait for it to end; a daemon answers everyone who may read the replica.',
+          : 'A command ends by itself: try again then. A daemon answers those who may read the key of its page, beside the replica.',
     });
   }
   try {

@@ -52,8 +52,8 @@ interface LoggedRun extends Pick<RunCount, 'runId' | 'work' | 'from' | 'to'> {
     /** The origin took edits, which are listed where they were made. */
     readonly isAnswer: boolean;
   })[];
-  /** What changed in the tables and columns of the origin: a sentence each. */
-  readonly schemaChanges: readonly string[];
+  /** What changed in the tables and columns of the origin, and what was made again here. */
+  readonly schemaChanges: readonly SeenSchemaChange[];
 }
 
 export function addLogCommand(program: Command, runner: Runner): void {
@@ -132,7 +132,7 @@ function runsOf(counts: readonly RunCount[], schema: readonly SeenSchemaChange[]
         isAnswer: isAnswer === 1,
         count,
       })),
-      schemaChanges: seen.map(schemaChangeText),
+      schemaChanges: seen,
     };
   });
   // Runs that only saw the schema change take their place among the others.
@@ -158,9 +158,10 @@ function* logJson(
   const entriesOf = function* (run: LoggedRun): Iterable<Iterable<string>> {
     for (const entry of readRunEntries(from, run, filter)) yield [printableJson(entryJson(entry))];
   };
-  const items = runs.map((run) =>
-    withRows ? listJson(run, 'entries', entriesOf(run)) : [printableJson(JSON.stringify(run))],
-  );
+  const items = runs.map((run) => {
+    const listed = { ...run, schemaChanges: run.schemaChanges.map(schemaChangeText) };
+    return withRows ? listJson(listed, 'entries', entriesOf(run)) : [printableJson(JSON.stringify(listed))];
+  });
   yield* listJson({}, 'runs', items);
   yield '\n';
 }
@@ -174,7 +175,10 @@ function* logText(
   for (const [index, run] of runs.entries()) {
     const span = run.from === run.to ? run.to : `${run.from} to ${run.to}`;
     yield `${index === 0 ? '' : '\n'}${headOf(run)}  ${span}\n`;
-    for (const change of run.schemaChanges) yield `  at the origin: ${change}\n`;
+    for (const change of run.schemaChanges) {
+      // What was made again was dropped here: the origin had no part in it.
+      yield `  ${change.kind.endsWith('Remade') ? '' : 'at the origin: '}${schemaChangeText(change)}\n`;
+    }
     for (const change of run.changes.toReversed()) {
       yield `  ${printable(change.table ?? 'all tables')}: ${countedText(change)}\n`;
     }

@@ -24,7 +24,10 @@ export const DAEMON_CLIENT: DaemonClient = {
       throw withHint(cause, 'Set http.listen, so that the daemon can be asked, or stop it meanwhile.');
     const answer = await askDaemonTo(config, decision);
     if (answer === null)
-      throw withHint(cause, 'Wait for it to end; a daemon answers everyone who may read the replica.');
+      throw withHint(
+        cause,
+        'A command ends by itself: try again then. A daemon answers those who may read the key of its page, beside the replica.',
+      );
     return answer;
   },
   handOver,

@@ -34,7 +34,9 @@ export async function handOver(
   const isInVain = confirm && consents.length === 0;
   const held = tables.length === 0 ? 'nothing is held' : `nothing of ${tables.map(printable).join(', ')} is held`;
   const ask = { invocation, config, cause, news: isInVain ? `, and ${held} that could be confirmed` : '' };
-  if (httpOf(config).listen === null) throw inUse(ask, 'set http.listen in the configuration, so that it can be asked');
+  if (httpOf(config).listen === null) {
+    throw inUse(ask, consents.length > 0 ? null : 'set http.listen in the configuration, so that it can be asked');
+  }
   // To read more than was asked for does no harm; to push more would.
   const isReading = works.every((work) => work === 'pull' || work === 'verify');
   const asks = [...(isReading ? [] : tables), ...flags, ...(isInVain ? ['--confirm'] : [])];
@@ -42,6 +44,7 @@ export async function handOver(
     const away = `leave ${asks.join(', ')} away`;
     const heard = await Promise.all(works.map((work) => hearDaemonWork(config, work)));
     const unscheduled = works.filter((_, index) => heard[index]?.isScheduled === false).join(' and ');
+    if (unscheduled === '' && consents.length > 0) throw inUse(ask, null);
     throw inUse(
       ask,
       unscheduled === ''
@@ -102,13 +105,15 @@ function agesOf({ replica }: Config): readonly object[] {
 interface Asking {
   readonly invocation: Invocation;
   readonly config: Config;
-  /** Why this process may not do the work itself. */
+  /** Why this process may not do the work itself, and what was left for the other one. */
   readonly cause: RowsyncError;
   /** What is said beside it. */
   readonly news: string;
 }
 
-function inUse({ config, cause, news }: Asking, what: string): RowsyncError {
+/** `what` makes a daemon do the work now; null where a confirmation is kept for it, which it uses by itself. */
+function inUse({ config, cause, news }: Asking, what: string | null): RowsyncError {
+  if (what === null) return cause;
   const pid = holderOf(config.replica.path);
   const [stop, cycle] = pid === null ? ['', ''] : [` (kill ${pid})`, `; kill -USR1 ${pid} starts a cycle`];
   // A daemon does not end by itself, so to wait for it would not help.

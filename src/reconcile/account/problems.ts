@@ -238,12 +238,12 @@ export const CATALOGUE = [
   {
     code: 'table.remade',
     severity: 'notice',
-    why: 'In the last seven days another program dropped or renamed a two-way table in the file. It was made again as the origin last confirmed it; nothing was deleted there.',
+    why: 'In the last seven days another program dropped or renamed a table in the file. It was made again as the origin last confirmed it; nothing was deleted there.',
     find: ofRemade(
       'tableRemade',
       ({ editCount: count }) =>
         `was dropped or renamed in this file, and was made again; ${count === 0 ? 'it had no edits' : `${plural(count, 'edit')} not pushed before went with it`}`,
-      'Make the edits again. If the table was renamed, they are in the one under its other name, which is never pushed.',
+      'Make edits that it had again. If the table was renamed, they are in the one under its other name, which is never pushed.',
     ),
   },
   {

@@ -111,9 +111,13 @@ test('push --confirm beside a daemon ends with 0 only once the edits were sent',
   // It can be asked to push all tables only, which is more than this.
   expect([named.exitCode, titles()]).toEqual([75, sent]);
   expect(named.stderr).toContain(
-    'and it has not done this yet; Note: the next push may continue, with 6 edited rows at most\n',
+    ', and your confirmation is kept for it; Note: the next push may continue, with 6 edited rows at most\n',
   );
-  expect(named.stderr).toContain('leave Note away, so that it does the work for all tables');
+  // Nothing more is to be done, so nobody is told to stop the daemon or to leave the table away.
+  expect(named.stderr).toContain(
+    'what to do: A daemon uses it when it works next, and at once on SIGUSR1; rowsync status shows that.',
+  );
+  expect(named.stderr).not.toContain('away');
 });
 
 test('pull beside a daemon also reads a table that has no schedule', async () => {
