@@ -178,12 +178,15 @@ export async function exportTables(
   }
 }
 
-/** A table whose first pull has not ended has only some of its rows. @throws RowsyncError `fresh.stale`. */
+/** A table whose first pull has not ended has only some of its rows, and a replica without tables was not pulled. @throws RowsyncError `fresh.stale`. */
 function requireRead(sources: ReturnType<typeof readSources>): void {
   const unread = sources.filter(({ table }) => table.state === 'loading').map(({ table }) => table.localName);
-  if (unread.length === 0) return;
+  const isEmpty = sources.length === 0;
+  if (unread.length === 0 && !isEmpty) return;
   throw new RowsyncError('originDown', 'fresh.stale', {
-    message: `Not read to the end yet, so nothing was exported: ${unread.join(', ')}`,
+    message: isEmpty
+      ? 'The replica has no table yet, so nothing was exported'
+      : `Not read to the end yet, so nothing was exported: ${unread.join(', ')}`,
     hint: 'Let rowsync pull end first (rowsync status says what is in its way), or name the tables to export.',
   });
 }

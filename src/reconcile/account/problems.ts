@@ -200,7 +200,7 @@ export const CATALOGUE = [
     severity: 'notice',
     untold: 'Nothing is wrong, and the log has the change of the schema.',
     why: 'A table, or a column that is left out, was renamed at the origin, and the configuration has its former name. What it says there still applies.',
-    find: misnamed('renamed', 'Change the name in the configuration.'),
+    find: misnamed('renamed', 'Write the new name as the key under tables, or under columns.exclude.'),
   },
   {
     code: 'config.stray',

@@ -111,6 +111,22 @@ test('exports no table that was not read to its end, and says how old the others
   expect(fixture.rows('SELECT "table" FROM sync_status WHERE fresh_since IS NULL')).toEqual([{ table: 'Other' }]);
 });
 
+test('a replica without tables takes no file of a former export away', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  await fixture.pull();
+  const options = { folder: join(fixture.folder, 'lake'), format: 'csv' as const, tables: [] };
+  await exportTables(fixture.path, { ...options, at: '2026-11-21T12:00:00Z' });
+  fixture.execute('DELETE FROM _rowsync_tables'); // as after a rebuild, while no pull succeeds
+
+  const again = exportTables(fixture.path, { ...options, at: '2026-11-22T12:00:00Z' });
+
+  await expect(again).rejects.toMatchObject({
+    code: 'fresh.stale',
+    message: 'The replica has no table yet, so nothing was exported',
+  });
+  expect(readdirSync(options.folder).toSorted()).toEqual(['Note.csv', 'manifest.json']);
+});
+
 test('keeps the names of files, replaces none that is not its own, and says while it replaces them', async () => {
   await using fixture = await startFixture({ tables: [NOTE] });
   await fixture.pull();
