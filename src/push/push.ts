@@ -192,7 +192,7 @@ interface BrokenTable {
 
 /** Those that are not pushed for that reason, narrowed to the names if there are any. */
 export function brokenAmong(from: Connection, names: readonly string[]): readonly BrokenTable[] {
-  const tables = tablesNamed(readTables(from), names);
+  const tables = tablesNamed(readTables(from), names).filter(({ push: mode }) => mode === 'on');
   const dropped = readDropped(from);
   return tables.flatMap(({ id, localName }) => {
     const found = dropped.find(({ subject }) => subject === localName);

@@ -196,8 +196,7 @@ export class ReplicaReader implements Connection {
     // Where the column is there, it is the alias that is wrong.
     if (names.includes(name)) return '';
     const noted = sql`SELECT 1 FROM _rowsync_tables WHERE local_name = ? COLLATE NOCASE`;
-    if (kind === 'table' && queryAny(this, noted, [name]))
-      return ' (it was not read from the origin yet: rowsync status says why)';
+    if (kind === 'table' && queryAny(this, noted, [name])) return ' (it is not in this file: rowsync status says why)';
     const renames = sql`SELECT now FROM _rowsync_schema_changes WHERE kind = ? AND former = ? COLLATE NOCASE ORDER BY seq DESC LIMIT 1`;
     const [now] = this.isOlder() ? [] : queryTexts(this, renames, [`${kind}Renamed`, name]);
     return now !== undefined && names.includes(now) ? ` (the origin renamed it to ${now})` : guessText(name, names);

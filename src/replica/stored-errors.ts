@@ -40,10 +40,10 @@ function ofTables(from: Connection): readonly FoundComplaint[] {
   return rows.map((row) => ({ ...row, about: 'table' }));
 }
 
-/** Two-way tables that another program dropped or renamed, and columns of such tables; the next pull makes them again. */
+/** Tables that another program dropped or renamed, and columns of two-way tables; the next pull makes them again. */
 export function readDropped(from: Connection): readonly FoundComplaint[] {
   const text = sql`SELECT t.local_name AS subject, NULL AS "column", (SELECT count(*) FROM _rowsync_rows r WHERE r.table_id = t.id) AS editCount
-          FROM _rowsync_tables t WHERE t.push = 'on' AND t.state <> 'gone'
+          FROM _rowsync_tables t WHERE t.state <> 'gone' AND t.id IN (SELECT table_id FROM _rowsync_columns)
             AND lower(t.local_name) NOT IN (SELECT lower(name) FROM sqlite_schema WHERE type = 'table')
           UNION ALL SELECT subject, "column", 0 FROM (
             SELECT t.local_name AS subject, c.local_name COLLATE NOCASE AS "column"

@@ -83,15 +83,22 @@ test('guards of a mirror that were removed are said by the pull that makes them 
   expect(problems.map(({ code, table }) => [code, table])).toEqual([['guards.remade', 'Note']]);
 });
 
-test('a mirror that was dropped is said by the pull that makes it again, and for days after', async () => {
-  await using sandbox = await startTestSandbox({ tables: [NOTE] });
-  using workspace = makeWorkspace(sandbox, 'tables: { "*": {} }\n');
+test('a mirror that was dropped is said until it is made again, and for days after', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE, { ...NOTE, name: 'Other' }] });
+  using workspace = makeWorkspace(sandbox, 'tables: { "*": {}, Other: { push: true, match: Code } }\n');
   await runCli(['pull'], workspace);
   execute(workspace, 'DROP TABLE "Note"');
+  const { stdout: before } = await runCli(['status'], workspace);
+  const asked = await runCli(['sql', 'SELECT * FROM "Note"'], workspace);
+  const { exitCode: pushed } = await runCli(['push'], workspace);
   const pulled = await runCli(['pull'], workspace);
   const after = await runCli(['status', '--json'], workspace);
   const { stdout: logged } = await runCli(['log'], workspace);
 
+  expect(before).toContain('Note: the table was dropped or renamed in this file');
+  expect(asked.stderr).toContain('no such table: Note (it is not in this file: rowsync status says why)');
+  // No edit of another table waits for it.
+  expect(pushed).toBe(0);
   expect(pulled.stdout).toContain('Note: was dropped or renamed in this file, and was made again; it had no edits');
   const { problems } = JSON.parse(after.stdout) as { problems: readonly { code: string; table: string }[] };
   expect(problems.map(({ code, table }) => [code, table])).toEqual([['table.remade', 'Note']]);
