@@ -23,6 +23,7 @@ import {
 } from '../runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { orLeaveConfirmation } from '../runtime/hand-over.ts';
+import { leaveOutLastCompiler } from '../runtime/memory.ts';
 import { lostText, planJson, planText, pushExitCode, pushJson, pushText } from '../report/push-report.ts';
 import { writePaged } from '../terminal/pager.ts';
 import { reviewText } from '../report/edit-review.ts';
@@ -119,6 +120,7 @@ async function openToRehearse(invocation: Invocation, config: Config): Promise<R
 }
 
 async function pushAndPrint(invocation: Invocation, options: PushOptions, isStrict: boolean): Promise<number> {
+  leaveOutLastCompiler();
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   const { lost, ...report } = await runPush(invocation, config, options);
   const { stdout } = invocation.session;
