@@ -26,24 +26,25 @@ const VALUE_CHARS_MAX = 60;
 /** Options whose value is never shown in a problem. */
 const SECRET_KEY = /token|password|secret|credential|webhook|proxy/i;
 
-/** The problems that validation found, each key that is not an option as one of its own. */
-export function problemsFromIssues(issues: readonly z.core.$ZodIssue[]): readonly ConfigProblem[] {
-  return issues.flatMap((issue) => problemsFromIssue(issue, []));
-}
-
-function problemsFromIssue(issue: z.core.$ZodIssue, parent: OptionPath): readonly ConfigProblem[] {
-  const path = [...parent, ...issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))];
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: [...path, key], complaint: issue.message, showValue: false }));
-  }
-  if (issue.code === 'invalid_union') {
-    // The alternative that got as far as looking into the value is the one that was meant.
-    const meant = issue.errors.find((inner) =>
-      inner.some((it) => it.path.length > 0 || it.code === 'unrecognized_keys'),
-    );
-    if (meant !== undefined) return meant.flatMap((it) => problemsFromIssue(it, path));
-  }
-  return [{ path, complaint: issue.message, showValue: true }];
+/** The problems that validation found below an option, each key that is not an option as one of its own. */
+export function problemsFromIssues(
+  issues: readonly z.core.$ZodIssue[],
+  parent: OptionPath = [],
+): readonly ConfigProblem[] {
+  return issues.flatMap((issue) => {
+    const path = [...parent, ...issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))];
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ path: [...path, key], complaint: issue.message, showValue: false }));
+    }
+    if (issue.code === 'invalid_union') {
+      // The alternative that got as far as looking into the value is the one that was meant.
+      const meant = issue.errors.find((inner) =>
+        inner.some((it) => it.path.length > 0 || it.code === 'unrecognized_keys'),
+      );
+      if (meant !== undefined) return problemsFromIssues(meant, path);
+    }
+    return [{ path, complaint: issue.message, showValue: true }];
+  });
 }
 
 /** The lines of an error message, one per problem, in the order in which they are in the file. */

@@ -123,8 +123,9 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
   const problems = [...otherProblems, ...sources.problems];
   if (!parsed.success || problems.length > 0) {
     const described = describeProblems(problems, { document, lines });
+    const count = described.length === 1 ? 'a problem' : `${described.length} problems`;
     throw new RowsyncError('config', otherProblems.length === 0 ? 'config.secret' : 'config.invalid', {
-      message: [`${file} has ${countProblems(described.length)}:`, ...described].join('\n  '),
+      message: [`${file} has ${count}:`, ...described].join('\n  '),
       hint: `Correct ${file} and run the same command again; nothing was done.`,
     });
   }
@@ -137,10 +138,6 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
     extras: Object.fromEntries(read.map(({ key, settings }) => [key, settings])),
   });
   return { config, warnings: [...sources.warnings, ...addressWarnings(config)] };
-}
-
-function countProblems(count: number): string {
-  return count === 1 ? 'a problem' : `${count} problems`;
 }
 
 function readConfigFile(file: string): string {

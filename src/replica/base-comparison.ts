@@ -77,16 +77,11 @@ export function readDifferingIds(from: Connection, target: RowTarget, ids: reado
 }
 
 /** Selects the ids of all rows that differ from their base or are in only one of the two tables. */
-function allDiffering(target: RowTarget): Sql {
+export function allDiffering(target: RowTarget): Sql {
   const local = ident(target.localName);
   const base = ident(baseName(target.id));
   return sql`SELECT b._id AS id FROM ${base} b LEFT JOIN ${local} l ON l._id = b._id WHERE l._id IS NULL OR ${differs(target)}
       UNION ALL SELECT l._id FROM ${local} l WHERE NOT EXISTS (SELECT 1 FROM ${base} b WHERE b._id = l._id)`;
-}
-
-/** Those ids, ignoring marks; in order. */
-export function readAllDifferingIds(from: Connection, target: RowTarget): readonly number[] {
-  return queryNumbers(from, sql`${allDiffering(target)} ORDER BY id`, []);
 }
 
 /** Marks every row that differs from its base and has no mark yet; returns how many were found. */

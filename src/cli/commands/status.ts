@@ -11,7 +11,7 @@ import { boundTo } from '../../config/settings.ts';
 import { problemsAt, type DaemonFacts } from '../../daemon/account-facts.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
 import { freshnessTexts } from '../../daemon/freshness-text.ts';
-import type { Extra, Invocation, Runner } from '../../extra.ts';
+import type { Invocation, Runner } from '../../extra.ts';
 import { troubledTables, type Problem } from '../../reconcile/account/account.ts';
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
 import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
@@ -99,17 +99,14 @@ export async function gather(
   const heard = await (await daemonClient(invocation)).hear(config, { extras, nowMs });
   const problems = problemsAt(config, { ...heard, nowMs });
   const read = readStatus(config);
-  const added = [heard, ...(read.error === null ? await statusOf(extras, config) : [])];
+  const others = read.error === null ? extras.flatMap(({ status }) => status?.(config) ?? []) : [];
+  const added = [heard, ...(await Promise.all(others))];
   const status = { ...read.status, problems, keeper: heard.keeper };
   return {
     status: { ...status, moreLines: added.flatMap(({ lines }) => lines) },
     json: added.reduce<object>((all, { json }) => ({ ...all, ...json }), status),
     error: read.error,
   };
-}
-
-function statusOf(extras: readonly Extra[], config: Config) {
-  return Promise.all(extras.flatMap(({ status }) => status?.(config) ?? []));
 }
 
 type ReplicaPart = Pick<Status, 'replica' | 'identity' | 'tables' | 'runs'>;

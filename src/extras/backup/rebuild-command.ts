@@ -21,7 +21,7 @@ import { PARTIAL, takeName, withFile } from '../../replica/copy-file.ts';
 import { takeLock } from '../../replica/lock.ts';
 import { replicaError } from '../../replica/sqlite-errors.ts';
 import type { RowState } from '../../reconcile/row-state.ts';
-import { readAllDifferingIds } from '../../replica/base-comparison.ts';
+import { allDiffering } from '../../replica/base-comparison.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { blocks, queryNumbers, queryTexts, readRawText } from '../../replica/query.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
@@ -240,7 +240,8 @@ function* statementsOfAll(from: Connection, table: TwoWayTable, isCopy: boolean)
   const isDoubtDue = isCopy || readTable(from, table.id).olderCopy === 'creates';
   // A row may equal its base again, while the sent values are at the origin.
   const marked = queryNumbers(from, MARKED, [table.id]);
-  const ids = [...new Set([...readAllDifferingIds(from, table), ...marked])].toSorted((a, b) => a - b);
+  const differing = queryNumbers(from, allDiffering(table), []);
+  const ids = [...new Set([...differing, ...marked])].toSorted((a, b) => a - b);
   for (const block of blocks(ids)) {
     for (const change of diffRows(from, table, block)) {
       const lines = statementsOf(from, table, change);
