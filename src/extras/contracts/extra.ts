@@ -2,7 +2,6 @@
  * Contracts: registered queries, which are compiled whenever the schema changes; checks among them; and old names that stay readable for a while.
  */
 import { asRowsyncError } from '../../base/errors.ts';
-import { errorFacts } from '../../base/log.ts';
 import { literal, sql } from '../../base/sql.ts';
 import type { Extra } from '../../extra.ts';
 import { workBeside } from '../shared/work-beside.ts';
@@ -72,7 +71,10 @@ export const CONTRACTS: Extra = {
     };
   },
   join: async (view) => {
-    const { watchContracts } = await import('./watch.ts');
+    const [{ watchContracts }, { errorFacts }] = await Promise.all([
+      import('./watch.ts'),
+      import('../../base/log.ts'), // pino, which no command needs to know what extras there are
+    ]);
     return workBeside(view, async ({ config, replica, log }) => {
       try {
         return { stop: await watchContracts(replica, config.extras.contracts, view.clock) };
