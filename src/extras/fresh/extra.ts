@@ -13,7 +13,7 @@ export const FRESH: Extra = {
       jobs: { moment: { doc: 'When the daemon pulls, and proves that all tables are as they were at one moment.' } },
     }),
   jobs: { moment: async (context) => (await import('./moment.ts')).proveOnSchedule(context) },
-  status: async ({ replica: { path } }) => (await import('./moment.ts')).momentStatus(path),
+  status: async ({ replica: { path } }) => (await import('./moment-status.ts')).momentStatus(path),
   hold: async (...asked) => (await import('./snapshot.ts')).hold(...asked),
   proveMoment: async (...pulled) => (await import('./moment.ts')).proveMoment(...pulled),
 };

@@ -16,8 +16,6 @@ import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { readRefiltered } from '../shared/fresh-tables.ts';
 import { type ProvenMoment, storeMoment } from '../../replica/bookkeeping/changed-rows.ts';
-import { readLastMoment } from '../shared/fresh-tables.ts';
-import { openReader } from '../../replica/reader.ts';
 
 /** Asks after a pull until nothing moved, and stores the moment. @throws RowsyncError `fresh.moved` for tables that are too busy. */
 export async function proveMoment(around: PullContext, before: PullReport): Promise<ProvenMoment> {
@@ -112,22 +110,4 @@ function coverageOf({ replica, settings }: PullContext): {
       isStamped ? unstamped.map((name) => `${table.localName}.${name}`) : [table.localName],
     ),
   };
-}
-
-/** A line where there was a moment, and the same as JSON. */
-export function momentStatus(path: string): { readonly lines: readonly string[]; readonly json: object } {
-  const lastMoment = readMoment(path);
-  if (lastMoment === null) return { lines: [], json: { lastMoment } };
-  const { at, holds } = lastMoment;
-  return { lines: [`moment    ${at}, ${holds ? 'unchanged since' : 'rows have changed since'}`], json: { lastMoment } };
-}
-
-/** Null for none; what keeps the replica from being read is said beside it. */
-function readMoment(path: string): (ProvenMoment & { readonly holds: boolean }) | null {
-  try {
-    using reader = openReader(path);
-    return reader.isOlder() ? null : readLastMoment(reader);
-  } catch {
-    return null;
-  }
 }

@@ -24,7 +24,6 @@ import { baseName, hasBase } from '../../replica/user-tables.ts';
 import { loadNamedConfig, withResources } from '../../cli/runtime/invocation.ts';
 import { askDaemonToRead, failureOf, hearDaemonWork } from '../shared/daemon-client.ts';
 import { isInUse } from '../../replica/lock.ts';
-import { readTablesNow } from './moment.ts';
 import { boundTo } from '../../config/settings.ts';
 import { httpOf } from '../shared/http-settings.ts';
 
@@ -128,6 +127,7 @@ async function readNow(
     const full = hasCredentials ? config : await loadNamedConfig(invocation, { needsCredentials: true });
     await invocation.session.stderr.write(printable(`asking ${full.origin.url} for ${someOf(here)}`) + '\n');
     const retry = { ...REQUEST_RETRIES, totalMs: Math.min(REQUEST_RETRIES.totalMs, withinMs) };
+    const { readTablesNow } = await import('./moment.ts'); // pulls and pushes, which few questions need
     return await withResources(invocation, full, (contexts) => readTablesNow(contexts, here), { retry });
   } catch (thrown) {
     return asRowsyncError(thrown);
