@@ -174,11 +174,28 @@ test('status loads nothing that takes long to load', async () => {
     'fs/promises',
     'http',
     'tls',
+    'worker_threads',
     'zlib',
     'readline',
     'internal/deps/undici/undici',
   ];
   expect((JSON.parse(stderr) as string[]).filter((name) => heavy.includes(name))).toEqual([]);
+});
+
+test.for([['status'], ['sql', 'SELECT 1']])('%s loads no code that pulls, pushes or logs', async (args) => {
+  const hook = join(folder, 'hook.cjs');
+  const note = 'load: (url, context, next) => (urls.push(url), next(url, context))';
+  const say = "process.once('exit', () => require('node:fs').writeSync(2, JSON.stringify(urls)))";
+  await writeFile(hook, `const urls = []; require('node:module').registerHooks({ ${note} }); ${say};`);
+  const program = join(TOP, 'src', 'cli', 'main.ts');
+
+  const { stderr } = await runFile(process.execPath, ['--require', hook, program, ...args], { cwd: folder, env });
+
+  const loaded = JSON.parse(stderr) as string[];
+  expect(loaded.some((url) => url.endsWith('/src/replica/reader.ts'))).toBe(true);
+  expect(
+    loaded.filter((url) => /\/src\/(?:pull|push)\/|\/node_modules\/(?:pino|undici|p-queue|mime)\//.test(url)),
+  ).toEqual([]);
 });
 
 test('serves an agent from the replica that was pulled', { timeout: 2 * RUN_MS_MAX }, async () => {

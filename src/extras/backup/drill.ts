@@ -1,9 +1,7 @@
 /**
  * Proves that a backup can be used, without touching it. SQLite reads it whole, its rows are counted against its own record and against the history
- * since, and some of its files are hashed. The last result is a small file beside the backups, so a restart of the daemon does not forget a bad one.
+ * since, and some of its files are hashed.
  */
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { basename } from 'node:path';
 import { stampFromMs } from '../../base/clock.ts';
 import { ident, sql } from '../../base/sql.ts';
 import { plural } from '../../base/text.ts';
@@ -22,31 +20,11 @@ import { queryNumber, queryRows, queryText } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
 import { earlierBackups } from './backup.ts';
-import { datedBackups } from './replica-copy.ts';
+import { lastDrill, storeDrill, type Drill } from './drill-result.ts';
 
 /** Files that are read, and their bytes: some seconds of a slow disk. */
 const FILES_MAX = 200;
 const FILE_BYTES_MAX = 1024 ** 3;
-
-export interface Drill {
-  readonly at: string;
-  readonly path: string;
-  readonly tableCount: number;
-  /** As `rowsync backup` counts: with new rows, without those deleted here. */
-  readonly rowCount: number;
-  /** New rows among them that the origin did not have. Results of earlier versions do not say. */
-  readonly newRowCount?: number;
-  /** Rows deleted here that the origin still had, so that they are not among them. */
-  readonly deletedRowCount?: number;
-  /** Tables whose rows checked against the history since; the others have no whole history since the backup, or edits under way. */
-  readonly tracedCount: number;
-  readonly fileCount: number;
-  readonly readFileCount: number;
-  /** Files that the replica should have had, and had not, when the backup was made. Results of earlier versions do not say. */
-  readonly notHereCount?: number;
-  /** What is wrong; null if nothing is. */
-  readonly problem: string | null;
-}
 
 /** Examines a backup. `main` is the replica that it is of; null if there is none. */
 export async function drillBackup(
@@ -157,51 +135,6 @@ export const drillOnSchedule: ExtraWork = async ({ config, nowMs, onAdvance, pul
   storeDrill(config, drill);
   return { own: null, facts: { path, rowCount: drill.rowCount, fileCount: drill.fileCount, reason: drill.problem } };
 };
-
-/** The file of the last result; null without a folder of backups. */
-function resultPath({ replica, origin, extras }: Config): string | null {
-  const folder = extras.backup?.folder ?? null;
-  if (folder === null) return null;
-  const { path } = datedBackups(replica.path, { folder, database: origin.database, nowMs: 0 });
-  return path.replace(/\d{8}T\d{6}Z\.db$/, 'drill.json');
-}
-
-export function storeDrill(config: Config, drill: Drill): void {
-  const path = resultPath(config);
-  if (path === null) return;
-  writeFileSync(`${path}.partial`, `${JSON.stringify(drill, null, 2)}\n`, { mode: 0o600 });
-  renameSync(`${path}.partial`, path);
-}
-
-export function lastDrill(config: Config): Drill | null {
-  const path = resultPath(config);
-  if (path === null || !existsSync(path)) return null;
-  try {
-    const drill: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody else writes this file
-    return typeof drill === 'object' && drill !== null && 'problem' in drill ? (drill as Drill) : null;
-  } catch {
-    return null; // a file that cannot be read is no result; the next drill writes it anew
-  }
-}
-
-export function drillText({ at, path, problem, ...counts }: Drill): string {
-  if (problem !== null) return `${at} failed: ${basename(path)}: ${problem}`;
-  const { tableCount, rowCount, tracedCount, fileCount, readFileCount, notHereCount = 0 } = counts;
-  const { newRowCount = 0, deletedRowCount = 0 } = counts;
-  const edits = [
-    ...(newRowCount === 0 ? [] : [`including ${plural(newRowCount, 'row')} added here`]),
-    ...(deletedRowCount === 0 ? [] : [`without ${plural(deletedRowCount, 'row')} deleted here`]),
-  ];
-  const unsent = edits.length === 0 ? '' : ` (${edits.join(' and ')}, not pushed yet)`;
-  const traced = tracedCount === 0 ? '' : ` (${plural(tracedCount, 'table')} checked against the history since)`;
-  const files = fileCount === 0 ? 'no files' : `${readFileCount} of ${plural(fileCount, 'file')} read`;
-  const notHere =
-    notHereCount === 0
-      ? ''
-      : `, ${plural(notHereCount, 'file')} ${notHereCount === 1 ? 'was' : 'were'} not here when it was made`;
-  return `${at} ${basename(path)} is whole: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}${unsent}${traced}, ${files}${notHere}`;
-}
 
 /** Tells of a backup that failed its last drill. */
 export function watchDrill(configNow: () => Config): DaemonPart {

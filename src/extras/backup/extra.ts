@@ -25,14 +25,15 @@ export const BACKUP: LinkedExtra = {
   },
   check: async (config) => (await import('./backup.ts')).checkBackupFolder(config),
   status: async (config) => {
-    const { drillText, lastDrill } = await import('./drill.ts');
+    const { drillText, lastDrill } = await import('./drill-result.ts');
     const drill = lastDrill(config);
     return { lines: drill === null ? [] : [`drill     ${drillText(drill)}`], json: { lastDrill: drill } };
   },
   join: async (view) => {
-    const [{ lastBackupMs }, { drillMetrics, lastDrill, watchDrill }] = await Promise.all([
+    const [{ lastBackupMs }, { drillMetrics, watchDrill }, { lastDrill }] = await Promise.all([
       import('./backup.ts'),
       import('./drill.ts'),
+      import('./drill-result.ts'),
     ]);
     return {
       ...watchDrill(() => view.resources().config),
