@@ -19,7 +19,7 @@ import type { TableSummary } from '../../wire/schema.ts';
 import { checkNewFile, writeNewFile } from '../shared/new-file.ts';
 import { isAgreed } from '../shared/prompts.ts';
 import { answerOf, type OriginQuestion, QUESTIONS, REQUESTS_MAX, Unasked } from './questions.ts';
-import { openServer, type Server, type TableFields } from './server.ts';
+import type { Server, TableFields } from './server.ts';
 import {
   askByWriting,
   finishCleanUp,
@@ -107,6 +107,7 @@ async function askAll(
         // The client says in a sentence what is wrong with the credentials, the database or the table.
         await origin.user({ signal });
         const { value: database } = await origin.describeDatabase({ signal });
+        const { openServer } = await import('./server.ts');
         await using server = openServer(config, { log, signal });
         const bounded = withBudget(server, requestsMax - origin.counters().requestCount - 1);
         const chosen = await chooseTable(bounded, database.tables, writeIn ?? tableName);

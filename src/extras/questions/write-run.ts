@@ -21,7 +21,7 @@ import {
   type RunFile,
 } from './run-file.ts';
 import { jsonOf, type OriginQuestion, tablePath } from './questions.ts';
-import { openServer, type Server } from './server.ts';
+import type { Server } from './server.ts';
 import {
   newMarker,
   openWriting,
@@ -114,6 +114,7 @@ async function clean(
   { invocation, config, log }: Pick<WriteRun, 'invocation' | 'config' | 'log'>,
   runFile: RunFile,
 ): Promise<CleanUpEnd> {
+  const { openServer } = await import('./server.ts');
   await using server = openServer(config, { log, signal: new AbortController().signal });
   const [line, exitCode] = await cleanUp(runFile, server, invocation.session.clock.nowMs()).then(
     (cleaned) => cleanUpText(cleaned, runFile),

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type InitOptions, askAnswers, checkAnswers, routeOptions, type FirstFiles } from './init-questions.ts';
+import type { InitOptions, FirstFiles } from './init-questions.ts';
 import type { Runner, Invocation } from '../../extra.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { ROWSYNC } from '../../cli/runtime/installation.ts';
@@ -55,7 +55,10 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
   requireFileName(options.tokenFile, session.folder);
   // Root reads and writes nothing of its own in the folder of another user.
   const owner = ownerOf(dirname(file));
-  if (owner !== null) become(owner);
+  if (owner !== null) {
+    await import('./init-questions.ts'); // the owner may not be able to read where rowsync is installed
+    become(owner);
+  }
   const { answers, token } =
     session.stdin.isTTY === true
       ? await askAll(invocation, options, file)
@@ -98,6 +101,7 @@ function nextText(configPath: string | undefined): string {
 }
 
 async function askAll(invocation: Invocation, options: InitOptions, file: string): Promise<FirstFiles> {
+  const { askAnswers } = await import('./init-questions.ts');
   using prompter = new Prompter(invocation.session);
   await prompter.say(`This writes ${file}; nothing is written before the last question.`);
   return await askAnswers(prompter, invocation, { ...options, file, pushed: options.push?.map(pushedTable) });
@@ -135,6 +139,7 @@ async function fromOptions(invocation: Invocation, options: InitOptions, file: s
   if (!existsSync(resolve(folder, tokenFile))) {
     throw usageError(`There is no file ${tokenFile}`, 'Put the API token into it first: (umask 077 && cat > FILE).');
   }
+  const { checkAnswers, routeOptions } = await import('./init-questions.ts');
   const pushed = (options.push ?? []).map(pushedTable);
   const replicaPath = options.replica ?? 'replica.db';
   const tables = options.table ?? ['*'];
