@@ -107,7 +107,7 @@ function requireBase(tx: Tx, { id, localName, push, state }: TableRecord): void 
 export function finishSwitch(tx: Tx, tableId: number): void {
   const record = readTable(tx, tableId);
   if (record.push !== 'waiting') return;
-  if (isTampered(tx, tableId)) distrustRows(tx, record);
+  if (isTampered(tx, tableId, null)) distrustRows(tx, record);
   else switchOn(tx, record);
   ensureCapture(tx, tableId);
 }
@@ -125,9 +125,9 @@ function areAllPagesProven(from: Connection, tableId: number): boolean {
 }
 
 function switchOn(tx: Tx, table: TableRecord): void {
-  createBase(tx, table);
   startLocalIds(tx, table.id);
   storeFacts(tx, table.id, { compare_due: 0, push: 'on' });
+  createBase(tx, table);
 }
 
 /** Refuses to forget edits, or keeps them in `sync_conflicts` and puts the rows back to base. */

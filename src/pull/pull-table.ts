@@ -117,6 +117,7 @@ async function pullRows(
         discard: options.discard,
       });
     const table = await prepare();
+    const wasWaiting = readTable(context.replica, summary.id).push === 'waiting';
     const readBefore = counts.pagesReadCount;
     let moving: unknown = null;
     let outcome: SuspectsOutcome = { deletedCount: 0, held: null };
@@ -127,7 +128,8 @@ async function pullRows(
       moving = thrown;
     }
     deletedCount += outcome.deletedCount;
-    const isUnlooked = table.twoWay === null && counts.pagesReadCount > readBefore;
+    // The columns of a table that waited were asked for before it became two-way.
+    const isUnlooked = table.twoWay === null && !wasWaiting && counts.pagesReadCount > readBefore;
     if (isUnlooked || moving !== null) described = await describeTable(context, summary, { inFull: moving !== null });
     if (isSameShape(before, described)) {
       if (moving !== null) throw moving;

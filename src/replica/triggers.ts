@@ -44,18 +44,16 @@ export function hasTriggers(from: Connection, tableId: number, wanted: readonly 
 export function ensureTriggers(tx: Tx, tableId: number, wanted: readonly Trigger[]): boolean {
   const found = readTriggers(tx, tableId);
   if (areSame(found, wanted)) return false;
-  for (const { name, text } of found) {
-    if (!isAmong(wanted, name, text)) changeSchema(tx, sql`DROP TRIGGER ${ident(name)}`);
-  }
-  for (const { name, text } of wanted) if (!isAmong(found, name, text)) changeSchema(tx, text);
+  const dropped = found.filter(({ name, text }) => !isAmong(wanted, name, text));
+  const made = wanted.filter(({ name, text }) => !isAmong(found, name, text));
+  changeSchema(tx, ...dropped.map(({ name }) => sql`DROP TRIGGER ${ident(name)}`), ...made.map(({ text }) => text));
   noteTriggers(tx, tableId, wanted);
   return true;
 }
 
 /** Drops the triggers of a table; code that changes its shape makes them again in the same transaction. */
 export function dropTriggers(tx: Tx, tableId: number): void {
-  for (const { name } of readTriggers(tx, tableId)) changeSchema(tx, sql`DROP TRIGGER ${ident(name)}`);
-  noteTriggers(tx, tableId, []);
+  ensureTriggers(tx, tableId, []);
 }
 
 /** Whether a trigger fires for people only, not for what rowsync writes. */

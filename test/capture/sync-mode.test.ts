@@ -24,6 +24,15 @@ test('a mirror becomes two-way with the next pull', async () => {
   expect(await captured(fixture)).toEqual(['update 1 Title']);
 });
 
+test('a first pull of a two-way table asks as often as one of a mirror', async () => {
+  await using mirror = await startFixture({ tables: [NOTE] });
+  await using twoWay = await startTwoWay();
+
+  const { requestCount } = await mirror.pull();
+
+  expect(twoWay.sandbox.requests.count({})).toBe(requestCount);
+});
+
 test('a mirror that was edited around its guards becomes two-way once the origin has spoken', async () => {
   await using fixture = await startFixture({ tables: [NOTE] });
   await fixture.pull();
