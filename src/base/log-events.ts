@@ -12,7 +12,7 @@ export const LOG_EVENTS = {
   'config.reloaded': 'A changed configuration is in force.',
   'config.refused': 'A changed configuration has a problem (one line each); the present one stays in force.',
   'http.listening': 'The HTTP server answers at `path`.',
-  'notify.failed': 'systemd cannot be told how the daemon is.',
+  'notify.failed': 'The state of the daemon cannot be reported to systemd.',
   'notice.sent': 'A notice was sent; `reason` is needsPerson, failing, toKnow, recovered or changed.',
   'notice.failed': 'The command or the webhook of `notify` failed; `waitMs` says when it is tried again.',
   'work.started': 'A piece of scheduled work begins.',
@@ -22,7 +22,7 @@ export const LOG_EVENTS = {
   'history.pruned':
     'Entries of the history of a table were removed because they exceed its bounds; `rowCount` says how many.',
   'file.failed': 'An attached file could not be fetched; sync_files says which, and why.',
-  'files.stopped': 'The work on attached files ended before its end.',
+  'files.stopped': 'The work on attached files stopped before it was finished.',
   'table.waits': 'A table that failed is left out for `waitMs`.',
   'table.restored': 'Another SQL client dropped a table of the replica; it was made again.',
   'table.recovered': 'A table that failed before works again.',
@@ -57,7 +57,7 @@ export const LOG_EVENTS = {
   'sink.recovered': 'A sink that failed before receives rows again.',
   'sink.tableFailed': 'One table of a sink failed and is left out for `waitMs`; other tables continue.',
   'sink.again': 'A sink is not in the state that this replica left; every table is compared as a whole.',
-  'problem.notStored': 'Why a table failed could not be written to the replica.',
+  'problem.notStored': 'The reason why a table failed could not be written to the replica.',
   'origin.retry': 'A request failed in a way that may pass, and is sent again.',
   'origin.request': 'A request was answered (level debug).',
 } as const;

@@ -93,7 +93,7 @@ export function missingColumnsError(
 ): RowsyncError {
   const names = missing.map(({ name }) => `"${name}"`).join(', ');
   return new RowsyncError('needsPerson', 'guard.columns', {
-    message: `${localName}: the origin does not show columns any more that could be written, or shows them in another type (${names}); nothing of the table was changed or sent`,
+    message: `${localName}: the origin no longer shows columns that could be written, or shows them with another type (${names}); nothing of the table was changed or sent`,
     hint: `Give the calling user's role the right to them again. If they are really gone, run rowsync schema prune --confirm: it keeps their edits in sync_conflicts.`,
   });
 }

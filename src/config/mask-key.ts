@@ -38,7 +38,7 @@ export function maskKey(path: string): string {
   if (refused !== null) {
     throw new RowsyncError('config', 'config.maskKey', {
       message: `${refused}; no row was read`,
-      hint: `Find out who put it there. Put the former key back, as a file of rowsync's user in a folder that others cannot write (replica.maskKeyFile).`,
+      hint: `Find out who put it there. Put the former key back, as a file of rowsync's user in a folder that others cannot write to (replica.maskKeyFile).`,
     });
   }
   const { key, complaint } = readKey(path);

@@ -12,7 +12,7 @@ const OF_TABLES = {
   push: cron('When the daemon pushes what was edited in tables with push: true; by default as sync.').optional(),
   follow: cronOrAuto(
     'When the daemon reads only changed rows, which costs a few requests however large a table is. ' +
-      'It notices deletes by the number of rows. From formulas over other tables, most numbers come within ten minutes, the rest with sync. ' +
+      'It notices deletes by the number of rows. Most numbers from formulas over other tables come within ten minutes, the rest with sync. ' +
       'A cron expression of five fields, false for never, or auto: every minute, for tables of 8 pages and more; every ten minutes while rings of the doorbell bring their changes.',
   ).optional(),
   files: cron(

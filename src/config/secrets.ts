@@ -165,7 +165,7 @@ function readSecretFile(option: readonly string[], path: string, sources: Secret
     if (stat.size > SECRET_BYTES_MAX) return sources.refuse(option, `names ${shown}, which is too large for a secret`);
     if ((stat.mode & OTHERS_MODE) !== 0 && !isSystemdCredential(path, sources.environment)) {
       const mode = (stat.mode & 0o777).toString(8);
-      const openness = `others than its owner may use ${path} (mode ${mode}); run: chmod 600 ${path}`;
+      const openness = `users other than its owner may use ${path} (mode ${mode}); run: chmod 600 ${path}`;
       // The owner of the file can repair it. A file that another client put here, as containers get their secrets, is only remarked on.
       if (stat.uid === process.getuid?.()) return sources.refuse(option, `is refused: ${openness}`);
       sources.warnings.push(`${option.join('.')}: ${openness}`);

@@ -87,7 +87,7 @@ function countEdits(from: Connection, { id }: TableRecord, columns: readonly Col
 function heldError({ localName }: TableRecord, columns: readonly ColumnRecord[], editCount: number): RowsyncError {
   const edits = editCount === 0 ? '' : `, among them edits of ${plural(editCount, 'row')} that were not pushed`;
   return new RowsyncError('needsPerson', 'guard.schema', {
-    message: `${localName}: the configuration leaves out columns, or masks them in another way, that hold values here (${namesOf(columns)})${edits}; nothing was read`,
+    message: `${localName}: the configuration now leaves out columns that hold values here, or masks them in another way (${namesOf(columns)})${edits}; nothing was read`,
     hint: `rowsync pull ${shellWord(localName)} --confirm removes these values, also from history, deleted rows and conflicts, and reads the table anew. To keep them, change tables.${localName} back.`,
   });
 }

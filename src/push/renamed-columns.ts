@@ -55,7 +55,7 @@ function choiceProblem(
   const chosen = selectPulledColumns(described, choosing);
   if (chosen.problems.length === 0 && overtakenColumns(known, chosen, choosing).length === 0) return null;
   return new RowsyncError('originRefused', 'push.shape', {
-    message: `${localName}: the configuration leaves out columns, or masks them in another way, than when the table was read; nothing was sent`,
+    message: `${localName}: the configuration now leaves out other columns, or masks columns in another way, than when the table was read; nothing was sent`,
     hint: `Run rowsync pull ${shellWord(localName)} first, then push again: the changes wait here.`,
   });
 }

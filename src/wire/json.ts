@@ -38,7 +38,7 @@ export interface ErrorDescriptor {
 
 /** What to do about an answer beyond the bounds; rowsync has halved the page by then. */
 export const HINT_TOO_LARGE =
-  'Rows of which two do not fit into one answer cannot be copied: make them smaller, or exclude the column. If none is that large, this is not the Records API.';
+  'A table cannot be copied if two of its rows do not fit into one answer: make them smaller, or exclude the column that is so large. If no row is that large, this is not the Records API.';
 
 /** A document that costs more than it can rightly cost (json-budget.ts, xml-tree.ts); `complaint` says why. */
 export function tooCostly(what: string, complaint: string): RowsyncError {

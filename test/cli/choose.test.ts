@@ -84,7 +84,7 @@ test('a column of files that is left out later waits, and goes with the files', 
 
   expect(before).toHaveLength(2);
   expect(held.exitCode).toBe(3);
-  expect(status.stdout).toContain('that hold values here ("Photo"); nothing was read');
+  expect(status.stdout).toContain('that hold values here, or masks them in another way ("Photo"); nothing was read');
   expect(kept).toHaveLength(2);
   expect(done.exitCode).toBe(0);
   expect(contents()).toEqual([]);

@@ -201,7 +201,7 @@ test('refuses a secret that others can read', async () => {
   const { exitCode, stderr } = await runCli(['pull'], { folder });
 
   expect(exitCode).toBe(2);
-  expect(stderr).toContain('origin.tokenFile is refused: others than its owner may use');
+  expect(stderr).toContain('origin.tokenFile is refused: users other than its owner may use');
 });
 
 test.each([

@@ -287,7 +287,7 @@ test.each([0o644, 0o640, 0o620, 0o604])('refuses a secret file of ours with mode
   const { code, message } = failure(() => load(GOOD));
 
   expect(code).toBe('config.secret');
-  expect(message).toContain(`origin.tokenFile is refused: others than its owner may use ${path}`);
+  expect(message).toContain(`origin.tokenFile is refused: users other than its owner may use ${path}`);
   expect(message).toContain(`chmod 600 ${path}`);
 });
 
@@ -302,7 +302,7 @@ test.skipIf(process.getuid?.() !== 0)('warns about an open secret file that some
   chownSync(path, 12_345, 12_345);
 
   expect(load(GOOD).warnings).toEqual([
-    `origin.tokenFile: others than its owner may use ${path} (mode 444); run: chmod 600 ${path}`,
+    `origin.tokenFile: users other than its owner may use ${path} (mode 444); run: chmod 600 ${path}`,
   ]);
 });
 

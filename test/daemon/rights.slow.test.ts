@@ -94,7 +94,7 @@ test('a role that sees half the columns stops their table, with its edits, until
   await daemon.elapse(15);
 
   expect(stopped).toMatchObject([
-    { state: 'held', problem: expect.stringContaining('does not show columns any more') as string },
+    { state: 'held', problem: expect.stringContaining('no longer shows columns') as string },
   ]);
   expect([sent[0], others]).toEqual(['title a', ['other']]);
   expect(daemon.rows(`SELECT state, pending FROM sync_status WHERE "table" = 'Note'`)).toEqual([

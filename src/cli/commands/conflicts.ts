@@ -27,7 +27,7 @@ Examples:
   rowsync conflicts --all --json               those that were decided long ago, too`;
 
 const RESOLVE_EXAMPLES = `
-VERSION is local, remote or base, NULL for no value, or a value of your own behind an equals sign.
+VERSION is local, remote or base, NULL for no value, or a value of your own after an equals sign.
 
 Examples:
   rowsync resolve 12 --take local

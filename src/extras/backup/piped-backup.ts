@@ -107,8 +107,8 @@ function requireClosed(folder: string): void {
   const { mode, gid } = statSync(folder);
   if (!mayOthersWrite({ mode, gid })) return;
   throw new RowsyncError('replica', 'replica.path', {
-    message: `${folder} belongs to root, and others may write it: root makes no backup there`,
-    hint: "Name a folder that root alone may write, or one that rowsync's user may write.",
+    message: `${folder} belongs to root, and others may write to it: root makes no backup there`,
+    hint: "Name a folder that root alone may write to, or one that rowsync's user may write to.",
   });
 }
 

@@ -402,7 +402,9 @@ function checkConfiguration({ file, replica }: Config): readonly CheckResult[] {
   const open = [file, dirname(file)].filter(isOpen);
   if (open.length === 0) return [];
   const message = `people who share the replica may also write ${open.join(' and ')}, and so decide what rowsync runs`;
-  return [warn('config', message, 'Keep the configuration and the token in a folder that its owner alone may write.')];
+  return [
+    warn('config', message, 'Keep the configuration and the token in a folder that its owner alone may write to.'),
+  ];
 }
 
 /** Root itself should not work in a folder into which others put files and links. */
@@ -410,14 +412,15 @@ function checkSharing({ replica: { path, shared } }: Config): readonly CheckResu
   const folder = dirname(path);
   const found = statSync(folder, { throwIfNoEntry: false });
   if (!shared || found?.uid !== 0 || !mayOthersWrite(found)) return [];
-  const message = `${folder} belongs to root, and others may write it: root would follow what they put there`;
+  const message = `${folder} belongs to root, and others may write to it: root would follow what they put there`;
   return [warn('owner', message, 'Give the folder to a user of its own (chown), and let rowsync run as that user.')];
 }
 
 /** Whether the key of the masks is believed, and whether people who share the replica could exchange it. */
 function checkMaskKey({ replica: { maskKeyFile }, tables }: Config): readonly CheckResult[] {
   const problem = maskKeyProblem(maskKeyFile);
-  const hint = 'Keep the key in a folder that others cannot write, and name it in replica.maskKeyFile: docs/choose.md.';
+  const hint =
+    'Keep the key in a folder that others cannot write to, and name it in replica.maskKeyFile: docs/choose.md.';
   if (problem !== null) return [fail('masks', problem, hint)];
   const hasHashes = tables.rules.some(({ options }) => Object.values(options.mask ?? {}).includes('hash'));
   const folder = statSync(dirname(maskKeyFile), { throwIfNoEntry: false });

@@ -26,7 +26,7 @@ import type { Stored } from '../../replica/connection.ts';
 
 const EXAMPLES = `
 Each file is whole and of one moment, and takes the place of the one before. manifest.json names the files of an export; its exportedAt
-is null while files are being replaced. Of two-way tables, they have what the origin confirmed.
+is null while files are being replaced. For two-way tables, they have what the origin confirmed.
 
 Examples:
   rowsync export /data/lake                      as Parquet; numbers are DECIMAL

@@ -135,7 +135,7 @@ async function readCsv(name: string, whole: string, given: string | null): Promi
   } catch (thrown) {
     if (!(thrown instanceof CsvError)) throw thrown;
     const hint = 'A cell with quotes in it has quotes around it, and its own are doubled: "say ""yes""".';
-    throw usageError(`${name}: the quotes behind line ${line} cannot be read`, hint);
+    throw usageError(`${name}: the quotes after line ${line} cannot be read`, hint);
   }
   return { headers, rows, problems };
 }

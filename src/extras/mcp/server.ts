@@ -209,7 +209,7 @@ const QUERY = z.strictObject({
     .describe(
       'How old the tables of the query may be, such as 30s or 10m. Older ones are read from the origin first; if that fails, there is no answer.',
     ),
-  max_rows: z.int().min(1).max(ROWS_MAX).default(ROWS_DEFAULT).describe('The answer has at most so many rows.'),
+  max_rows: z.int().min(1).max(ROWS_MAX).default(ROWS_DEFAULT).describe('The answer has at most this many rows.'),
 });
 const PROPOSE = z.strictObject({
   name: proposalName.describe('A short name by which a person finds the proposal: small letters, digits and hyphens.'),

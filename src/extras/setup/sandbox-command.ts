@@ -40,7 +40,7 @@ export function addSandboxCommand(program: Command, runner: Runner): void {
     .option('--mask <columns...>', 'with --replica, make up the values of these: Table.Column, * for any text')
     .option(
       '--rows <count>',
-      'with --replica, at most so many rows of each table, and the rows that they refer to',
+      'with --replica, at most this many rows of each table, and the rows that they refer to',
       integerTo(1_000_000_000),
     )
     .option('--store <path>', 'keep what is changed in this file (default: a temporary one)')

@@ -43,7 +43,7 @@ export function requireFresh(
   const reason = failure === null ? '' : ` (${failure.message})`;
   throw new RowsyncError('originDown', 'fresh.stale', {
     message: `Older than ${bound.text}, so there is no answer: ${agesText(stale, bound.askedMs)}${reason}`,
-    hint: failure?.hint ?? 'Try later, or allow more; rowsync status says what is wrong with a table.',
+    hint: failure?.hint ?? 'Try later, or allow older tables; rowsync status says what is wrong with a table.',
     cause: failure,
   });
 }

@@ -27,7 +27,7 @@ export function titledText(title: string, lines: readonly string[]): string {
 export function limitsText({ unknown, rules }: Pick<RunningSandbox, 'unknown' | 'rules'>): string {
   const always = 'defaults, formulas, validation, workflow rules, filters and order of views, rights of other users';
   return (
-    titledText('Not known here, and so not as at the origin:', [always, ...unknown]) +
+    titledText('Not known here, so it may differ from the origin:', [always, ...unknown]) +
     titledText('Refusals that were seen:', rules)
   );
 }

@@ -72,14 +72,14 @@ export const CATALOGUE = [
     code: 'run.failed',
     severity: 'person',
     stopsAll: true,
-    why: 'The last pull or push failed as a whole, for a reason that does not pass by itself. A later pull does not end that of a push, nor the other way round.',
+    why: 'The last pull or push failed as a whole, for a reason that does not pass by itself. A later pull does not clear the failure of a push, nor the other way round.',
     find: ofAll('failed'),
   },
   {
     code: 'run.late',
     severity: 'late',
     stopsAll: true,
-    why: 'The last pull or push failed as a whole, and trying again can help: the origin is down or cannot be reached. A later push does not end that of a pull. A later pull ends that of a push where no edit waits.',
+    why: 'The last pull or push failed as a whole, and trying again can help: the origin is down or cannot be reached. A later push does not clear the failure of a pull. A later pull clears that of a push if no edit waits.',
     find: ofAll('late'),
   },
   {
@@ -206,7 +206,7 @@ export const CATALOGUE = [
     code: 'config.stray',
     severity: 'notice',
     untold: 'Nothing is wrong; every pull says it.',
-    why: 'A key under tables matches no table, or a name under columns.exclude no column any more.',
+    why: 'A key under tables matches no table, or a name under columns.exclude matches no column any more.',
     find: misnamed(
       'stray',
       'Correct or remove the name: it is as at the origin; a table is singular, and case counts.',
@@ -249,7 +249,7 @@ export const CATALOGUE = [
   {
     code: 'column.remade',
     severity: 'notice',
-    why: 'In the last seven days another program dropped or renamed a column of a two-way table in the file. It was made again; a column under another name is private, and edits of it never travel.',
+    why: 'In the last seven days another program dropped or renamed a column of a two-way table in the file. It was made again; a column under another name is private, and edits of it are never pushed.',
     find: ofRemade(
       'columnRemade',
       ({ column }) =>

@@ -157,10 +157,10 @@ test('a query is named where a column got another type, and no longer after a we
   await fixture.pull();
 
   expect(before).toEqual([
-    'contract.changed: all.sql answers otherwise: Good.Price was of type Numeric, and is of type Text',
-    'contract.changed: price.sql answers otherwise: Good.Price was of type Numeric, and is of type Text',
+    'contract.changed: all.sql answers differently: Good.Price was of type Numeric, and is of type Text',
+    'contract.changed: price.sql answers differently: Good.Price was of type Numeric, and is of type Text',
     expect.stringContaining('contract.breaks: the view dear reads Good.Price (was Numeric'),
-    expect.stringContaining('contract.changed: the view dear answers otherwise: its answer has no column Price'),
+    expect.stringContaining('contract.changed: the view dear answers differently: its answer has no column Price'),
   ]);
   expect(fixture.complaints()).toEqual([expect.stringContaining('contract.breaks: the view dear reads')]);
 });
@@ -175,7 +175,7 @@ test('a query that reads another column under the same name after a swap is name
   await fixture.pull();
 
   expect(fixture.complaints()).toEqual([
-    'contract.changed: title.sql answers otherwise: Good.Title was of type Text, and is of type Numeric',
+    'contract.changed: title.sql answers differently: Good.Title was of type Text, and is of type Numeric',
   ]);
 });
 

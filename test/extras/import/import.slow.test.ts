@@ -247,7 +247,7 @@ test.each([
   ['UTF-16', Buffer.from('\uFEFFTitle,Code\na,b\n', 'utf16le'), 'a.csv is in UTF-16, or not text'],
   ['another encoding', Buffer.from('Title,Code\na,b\nä,c\n', 'latin1'), 'a.csv is not in UTF-8: line 3'],
   ['a spreadsheet', Buffer.from('PK\u0003\u0004...'), 'a.csv is a spreadsheet or an archive'],
-  ['a quote that does not end', 'Title,Code\n"a,b\n', 'a.csv: the quotes behind line'],
+  ['a quote that does not end', 'Title,Code\n"a,b\n', 'a.csv: the quotes after line'],
   ['no column of the table', 'Foo,Bar\n1,2\n', 'No column of the file is one of Note'],
   ['a column twice', 'Title,title\n1,2\n', 'Two columns of the file are'],
 ])('%s is refused with words', async (_words, content, message) => {

@@ -257,7 +257,7 @@ test('a webhook that was down gets every notice in order once it is back', async
 
   expect(blocked).toEqual([
     {
-      message: 'Notices do not get through by notify.webhook: the webhook answered 503; 2 notices waiting',
+      message: 'Notices by notify.webhook do not get through: the webhook answered 503; 2 notices waiting',
       since: '2026-01-01T00:00:00Z',
     },
   ]);
@@ -334,7 +334,7 @@ test('the account says that notices do not get through', async () => {
     {
       code: 'notices.failed',
       severity: 'person',
-      sentence: 'Notices do not get through by notify.webhook: the webhook answered 503; 2 notices waiting',
+      sentence: 'Notices by notify.webhook do not get through: the webhook answered 503; 2 notices waiting',
     },
   ]);
 });

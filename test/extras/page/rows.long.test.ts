@@ -406,7 +406,7 @@ test('a row that changed since the page was made is not deleted', async () => {
 
   expect(form.body.match(/name="w:Title"/g)).toHaveLength(2);
   expect(answer.status).toBe(409);
-  expect(answer.body).toContain('was changed meanwhile. The row is below as it is now');
+  expect(answer.body).toContain('was changed meanwhile. The row is shown below as it is now');
   expect(daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 3')).toEqual([{ Title: 'meanwhile' }]);
 });
 

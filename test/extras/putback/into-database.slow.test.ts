@@ -46,7 +46,7 @@ test('tables and columns that are not there are listed, and the rest goes', asyn
   const planned = await world.run(...INTO);
   const done = await world.run(...INTO, '--confirm');
 
-  expect(planned.stdout).toContain('not there, and not made:\n  the table Line\n  the column Customer.Region\n');
+  expect(planned.stdout).toContain('missing there, and not created:\n  the table Line\n  the column Customer.Region\n');
   expect(done.exitCode).toBe(0);
   expect(other.graph()).toEqual(
     world
@@ -71,7 +71,7 @@ test('a table that was not read here yet is listed, be it in the replica or in a
 
   for (const { stdout, stderr, exitCode } of planned) {
     expect([stderr, exitCode]).toEqual(['', 0]);
-    expect(stdout).toContain('not there, and not made:\n  the table Secret, which was not read here yet\n');
+    expect(stdout).toContain('missing there, and not created:\n  the table Secret, which was not read here yet\n');
   }
 });
 
