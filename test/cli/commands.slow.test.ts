@@ -431,7 +431,7 @@ test('check finds a replica of another database, and a file that is not ours', a
   const foreign = await runCli(['check'], elsewhere);
 
   expect(another.exitCode).toBe(1);
-  expect(another.stdout).toContain('holds database 21995, the configuration names 777');
+  expect(another.stdout).toContain('holds database 21995, but the configuration names 777');
   expect(foreign.exitCode).toBe(1);
   expect(foreign.stdout).toMatch(/^fail {2}replica /m);
 });

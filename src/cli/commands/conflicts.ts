@@ -184,7 +184,7 @@ function takeFrom(text: string): Pick<PersonDecision & { kind: 'resolve' }, 'tak
   if (text === 'NULL') return { take: 'value', value: null };
   if (text.startsWith('=')) return { take: 'value', value: text.slice(1) };
   throw usageError(
-    `--take is local, remote, base, NULL, or a value behind "=", and not ${printable(text)}`,
+    `--take is local, remote, base, NULL, or a value after "=", and not ${printable(text)}`,
     `Nothing was decided. For this text itself: --take ${shellWord(`=${text}`)}`,
   );
 }

@@ -124,7 +124,7 @@ test.each([
   { args: ['resolve', '99', '--take', 'local'], says: 'there is no conflict 99' },
   { args: ['resolve', '1', '--take', 'NULL'], says: '"Title" of Note must have a value' },
   { args: ['resolve', 'x', '--take', 'local'], says: 'a whole number' },
-  { args: ['resolve', '1', '--take', 'loacl'], says: '--take is local, remote, base, NULL, or a value behind "="' },
+  { args: ['resolve', '1', '--take', 'loacl'], says: '--take is local, remote, base, NULL, or a value after "="' },
   { args: ['resolve', '1', '--take', 'Local'], says: 'For this text itself: --take "=Local"' },
   { args: ['discard', 'Note', '2'], says: 'row 2 of Note has no edit that the origin does not have' },
   { args: ['discard', 'Nope', '2'], says: 'no two-way table is called "Nope" (did you mean Note?)' },

@@ -297,8 +297,8 @@ test('own names of columns: of one that does not exist, and one name for two', a
     (await check(folder, 'columns')).flatMap(({ outcome, message }) => (outcome === 'ok' ? [] : [message]));
 
   expect(await wrong(unknown)).toEqual(['Note: columnNames names columns that do not exist: Nope']);
-  expect(await wrong(doubled)).toEqual(['Note: columnNames leaves columns with one name: Title, Text']);
-  expect(await wrong(taken)).toEqual(['Note: columnNames leaves columns with one name: Title, Code']);
+  expect(await wrong(doubled)).toEqual(['Note: columnNames gives several columns the same name: Title, Text']);
+  expect(await wrong(taken)).toEqual(['Note: columnNames gives several columns the same name: Title, Code']);
   expect(await wrong(good)).toEqual([]);
 });
 

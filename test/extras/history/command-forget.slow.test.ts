@@ -108,7 +108,7 @@ test('what was forgotten is NULL at earlier moments, and undo does not make the 
     { _id: 1, Title: null, Body: null },
     { _id: 2, Title: 'other', Body: 'kept' },
   ]);
-  expect(undone.stdout).toContain('  Note 1: values of it were forgotten\n');
+  expect(undone.stdout).toContain('  Note 1: some of its values were forgotten\n');
   expect(life.stdout).toContain('values removed on request');
 });
 
