@@ -93,7 +93,5 @@ test('a query is told which table or column a misspelt name may mean, of the tab
   expect(reasonOf('SELECT Cell FROM "Order"')).toBe('column: Cell');
   expect(reasonOf('SELECT * FROM Buyer')).toBe('table: Buyer (the origin renamed it to Customer)');
   // The origin described it, and no pull has read it.
-  expect(reasonOf('SELECT * FROM invoice')).toBe(
-    'table: invoice (it is not in this file: rowsync status says why)',
-  );
+  expect(reasonOf('SELECT * FROM invoice')).toBe('table: invoice (it is not in this file: rowsync status says why)');
 });
