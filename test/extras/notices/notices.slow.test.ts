@@ -214,7 +214,7 @@ test.each([
     { way: 'command', attempt: 2 },
   ]);
   expect(failures()).toHaveLength(1);
-  expect(failures()[0]?.message).toMatch(/ notify\.command: .*; 1 notice waiting$/);
+  expect(failures()[0]?.message).toMatch(/ notify\.command do not get through: .*; 1 notice waiting$/);
   expect(clock.waits).toEqual([26_250]);
 });
 
