@@ -4,6 +4,7 @@
  * Text from the origin, a file or the replica may hold characters that move the cursor, recolour the screen or reorder a line. On a terminal they are
  * shown as escapes. Pure.
  */
+import { sumOf } from './sum.ts';
 
 /**
  * Characters that a terminal acts on or that cannot be seen: controls (C0, DEL, C1), formats (bidirectional, zero-width,
@@ -58,10 +59,7 @@ export function printableJson(json: string): string {
 
 /** One `\uXXXX` per UTF-16 code unit, the form that JSON has. */
 function unicodeEscapes(character: string): string {
-  return Array.from(
-    { length: character.length },
-    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
-  ).join('');
+  return character.replaceAll(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Made when the first text needs it: that takes several milliseconds. */
@@ -76,17 +74,19 @@ function graphemesOf(text: string): Intl.Segments {
 const WIDE =
   /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|\p{Emoji_Presentation}|[\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6]/u;
 
+/** Texts of ASCII, and of Latin, Greek and Cyrillic letters: each code unit is a character that takes one column. */
+const NARROW = /^[\x20-\x7E\xA0-\u02FF\u0370-\u0482]*$/;
+
 /** How many columns of a terminal a printable text takes. */
 export function displayWidth(text: string): number {
-  if (/^[\x20-\x7E]*$/.test(text)) return text.length;
-  let width = 0;
-  for (const { segment } of graphemesOf(text)) width += WIDE.test(segment) ? 2 : 1;
-  return width;
+  if (NARROW.test(text)) return text.length;
+  return sumOf([...graphemesOf(text)], ({ segment }) => (WIDE.test(segment) ? 2 : 1));
 }
 
 /** Cuts a printable text to a number of columns; what was cut ends in `…`. */
 export function truncate(text: string, widthMax: number): string {
   if (displayWidth(text) <= widthMax) return text;
+  if (NARROW.test(text)) return `${text.slice(0, Math.max(0, widthMax - 1))}…`;
   let cut = '';
   let width = 1;
   for (const { segment } of graphemesOf(text)) {

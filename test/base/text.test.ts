@@ -116,6 +116,18 @@ test('writes counts and sizes as people do', () => {
   ]);
 });
 
+test('a letter of Latin, Greek or Cyrillic is one column, and never part of the character before it', () => {
+  const range = (from: number, to: number): string =>
+    String.fromCharCode(...Array.from({ length: to - from + 1 }, (_, index) => from + index));
+  const letters = range(0xa0, 0x2ff) + range(0x370, 0x482);
+  const characters = [...new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(letters)];
+
+  expect(characters.map(({ segment }) => segment)).toEqual(letters.split(''));
+  expect(displayWidth(letters)).toBe(letters.length);
+  expect(displayWidth('e\u0301')).toBe(1);
+  expect([0, 1, 4].map((width) => truncate('Réclamation', width))).toEqual(['…', '…', 'Réc…']);
+});
+
 test('a long value is cut behind a blank where it has one, and loses nothing', () => {
   expect(wrap('Customer names Employee', 12)).toEqual(['Customer ', 'names ', 'Employee']);
   expect(wrap('abcdefgh', 3)).toEqual(['abc', 'def', 'gh']);
