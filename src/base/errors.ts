@@ -227,3 +227,19 @@ export function asRowsyncError(thrown: unknown): RowsyncError {
     cause: thrown,
   });
 }
+
+/**
+ * The exit code for several failures of work that was done in part. A guard that waits comes first, then the code that all of
+ * them share (such as "try later", if that would help with each), then plain failure. Options of a table that are wrong are a
+ * plain failure: "nothing was done" would not be true of the others.
+ */
+export function exitCodeOf(failures: readonly RowsyncError[]): number {
+  return sharedExitCode(failures.map(({ kind, exitCode }) => (kind === 'config' ? EXIT.failed : exitCode)));
+}
+
+/** The same of the codes of failures. */
+export function sharedExitCode(codes: readonly number[]): number {
+  if (codes.includes(EXIT.needsPerson)) return EXIT.needsPerson;
+  const [first = EXIT.done] = codes;
+  return codes.every((code) => code === first) ? first : EXIT.failed;
+}

@@ -2,6 +2,7 @@
  * How each kind of work ended last, and what went wrong with work that leaves no record in the replica.
  */
 import { stampFromMs } from '../base/clock.ts';
+import { EXIT, exitCodeOf } from '../base/errors.ts';
 import { errorFacts, type Logger } from '../base/log.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { EndedWork } from './context.ts';
@@ -29,9 +30,10 @@ export class Results {
     log: Logger,
   ): EndedWork {
     const { durationMs, finishedAtMs, isStopped } = end;
-    const isWhole = error === null && own === null && tables.every((table) => table.error === null);
-    const isHeld = held !== null || tables.some((table) => table.held !== null);
-    const outcome = isStopped ? 'stopped' : isWhole ? (isHeld ? 'held' : 'done') : 'failed';
+    const failures = [error, own, ...tables.map((table) => table.error)].filter((failure) => failure !== null);
+    const holds = [held, ...tables.map((table) => table.held)].filter((hold) => hold !== null);
+    const outcome = isStopped ? 'stopped' : failures.length > 0 ? 'failed' : holds.length > 0 ? 'held' : 'done';
+    const exitCode = isStopped ? EXIT.failed : exitCodeOf([...failures, ...holds]);
     log.info('work.finished', { work, outcome, durationMs: Math.round(durationMs), ...facts });
     if (own !== null) {
       const { code, hint } = own;
@@ -41,7 +43,7 @@ export class Results {
       log.error('work.failed', { work, ...errorFacts(own) });
     } else if (error === null) this.#failureByWork.delete(work);
     const endedCount = (this.lastByWork.get(work)?.endedCount ?? 0) + 1;
-    const ended = { outcome, durationMs, finishedAtMs, endedCount, account } as const;
+    const ended = { outcome, exitCode, durationMs, finishedAtMs, endedCount, account } as const;
     this.lastByWork.set(work, ended);
     if (isAsked) this.lastAskedByWork.set(work, ended);
     const counted = `${work} ${outcome}`;

@@ -15,6 +15,8 @@ export interface LastWork {
   readonly finishedAtMs: number;
   readonly outcome: string;
   readonly durationMs: number;
+  /** The one that a command ends with that did this work. */
+  readonly exitCode: number;
   /** How many of its kind have ended, however they did. */
   readonly endedCount: number;
   /** Of a push. */

@@ -3,7 +3,7 @@
  * first finish what an interrupted push left behind.
  */
 import type { Command } from 'commander';
-import { asRowsyncError, EXIT, RowsyncError } from '../../base/errors.ts';
+import { asRowsyncError, EXIT, exitCodeOf, RowsyncError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
 import { isEnd, pullFilesAfter } from '../../daemon/work-kinds.ts';
 import type { FilesReport } from '../../files/context.ts';
@@ -18,7 +18,7 @@ import { type ConflictLine, readLostSince, readLastConflictId } from '../../repl
 import { plural, printable, someOf } from '../../base/text.ts';
 import type { ProvenMoment } from '../../replica/bookkeeping/changed-rows.ts';
 import { orLeaveConfirmation } from '../runtime/hand-over.ts';
-import { writeWithAccount, exitCodeOf, loadNamedConfig, withResources } from '../runtime/invocation.ts';
+import { writeWithAccount, loadNamedConfig, withResources } from '../runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { filesText } from '../report/files-report.ts';
 import { lostText, pushExitCode, pushJson, pushText } from '../report/push-report.ts';

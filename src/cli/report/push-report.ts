@@ -1,7 +1,7 @@
 /**
  * What a push did, and what one would do, in words, as JSON and as an exit code. Pure.
  */
-import { EXIT } from '../../base/errors.ts';
+import { EXIT, exitCodeOf } from '../../base/errors.ts';
 import { sumOf } from '../../base/sum.ts';
 import {
   countText,
@@ -20,7 +20,6 @@ import { EDIT_FATES, sumOfAccounts, type EditFate, type PushAccount } from '../.
 import { CHANGE_KINDS } from '../../reconcile/push-plan.ts';
 import type { ConflictLine } from '../../replica/bookkeeping/conflicts.ts';
 import type { Value } from '../../wire/schema.ts';
-import { exitCodeOf } from '../runtime/invocation.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { failuresOf, reportProblemsText } from './pull-report.ts';
 

@@ -2,7 +2,7 @@
  * One use of a command: the session, the options that every command has, and what commands share: loading the
  * configuration, opening the origin and the replica, printing results. What only some commands need is loaded when it is asked for.
  */
-import { EXIT, type RowsyncError, usageError } from '../../base/errors.ts';
+import { usageError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { withPriorities } from '../../base/log-format.ts';
 import type { Config, loadConfig, LoadOptions } from '../../config/load.ts';
@@ -226,15 +226,3 @@ export function numberArgument(text: string, what: string, hint = 'Write a whole
   throw usageError(`"${text}" is not the ${what}, a whole number`, hint);
 }
 
-/**
- * The exit code for several failures of work that was done in part. A guard that waits comes first, then the code that all of
- * them share (such as "try later", if that would help with each), then plain failure. Options of a table that are wrong are a
- * plain failure: "nothing was done" would not be true of the others.
- */
-export function exitCodeOf(failures: readonly RowsyncError[]): number {
-  if (failures.length === 0) return EXIT.done;
-  const codes = failures.map(({ kind, exitCode }) => (kind === 'config' ? EXIT.failed : exitCode));
-  if (codes.includes(EXIT.needsPerson)) return EXIT.needsPerson;
-  const [first = EXIT.failed] = codes;
-  return codes.every((code) => code === first) ? first : EXIT.failed;
-}

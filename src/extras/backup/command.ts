@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
-import { EXIT, usageError } from '../../base/errors.ts';
+import { EXIT, exitCodeOf, usageError } from '../../base/errors.ts';
 import { resolve } from 'node:path';
 import { backUpAll, countAwaited, countLostForGood, earlierBackups, lostFilesError, restoreAll } from './backup.ts';
 import { drillText, storeDrill } from './drill-result.ts';
@@ -13,7 +13,7 @@ import type { Config } from '../../config/load.ts';
 import { existsSync, rmSync } from 'node:fs';
 import { queryNumber } from '../../replica/query.ts';
 import { openReader } from '../../replica/reader.ts';
-import { exitCodeOf, loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { become, ownerOf } from '../../cli/runtime/process-owner.ts';
 import { mayMake } from './owner-access.ts';

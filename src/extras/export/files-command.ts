@@ -4,10 +4,10 @@
  */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { RowsyncError } from '../../base/errors.ts';
+import { exitCodeOf, RowsyncError } from '../../base/errors.ts';
 import { bytesText, countText, plural, printable } from '../../base/text.ts';
 import { problemsText } from '../../cli/report/pull-report.ts';
-import { exitCodeOf, loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
 import { exportFiles, type ExportReport } from './files-export.ts';

@@ -4,7 +4,7 @@
  */
 import { Option, type Command } from 'commander';
 import { answerAsJson, answerAsTsv, plainText, type ResultTable } from '../../base/result-formats.ts';
-import { EXIT, RowsyncError } from '../../base/errors.ts';
+import { EXIT, exitCodeOf, RowsyncError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
 import { bytesText, plural } from '../../base/text.ts';
 import type { FilesReport } from '../../files/context.ts';
@@ -14,13 +14,7 @@ import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
 import { openReader, type QueryAnswer } from '../../replica/reader.ts';
 import { filesText } from '../../cli/report/files-report.ts';
 import { failuresOf } from '../../cli/report/pull-report.ts';
-import {
-  exitCodeOf,
-  loadNamedConfig,
-  openExistingReplica,
-  printResult,
-  withResources,
-} from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, openExistingReplica, printResult, withResources } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { writeAll } from '../../cli/terminal/session.ts';
 import { listTable, TABLE_ROWS_MAX } from '../../cli/terminal/table.ts';

@@ -1,7 +1,7 @@
 /**
  * `pull`, `push`, `sync` and `verify` beside a daemon that listens: it does the work at once, and this process shows its progress.
  */
-import { asRowsyncError, EXIT, RowsyncError, usageError } from '../../base/errors.ts';
+import { asRowsyncError, EXIT, RowsyncError, sharedExitCode, usageError } from '../../base/errors.ts';
 import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
 import { accountText } from '../../cli/runtime/account-text.ts';
 import { exitCodeOfAccount, fatesText } from '../../cli/report/push-report.ts';
@@ -53,21 +53,21 @@ export async function handOver(
     );
   }
   requireTables(config, tables);
-  const ended: { work: WorkKind; outcome: string; ms: number; account?: PushAccount | undefined }[] = [];
+  const ended: { work: WorkKind; outcome: string; exitCode: number; ms: number; account?: PushAccount | undefined }[] =
+    [];
   for (const work of works) {
-    const { outcome, durationMs, account } = await awaitWork(ask, work);
-    ended.push({ work, outcome, ms: durationMs, account });
+    const { outcome, durationMs, account, exitCode: code } = await awaitWork(ask, work);
+    const ofWork = code ?? (outcome === 'done' ? EXIT.done : EXIT.failed); // a daemon of an earlier version says none
+    ended.push({ work, outcome, exitCode: ofWork, ms: durationMs, account });
     // A failure of some tables holds up no others; one of all has been thrown.
     if (outcome === 'stopped') break;
   }
   const { facts } = await hearDaemon(config, invocation.extras);
   const problems = problemsAt(config, { ...facts, nowMs: invocation.session.clock.nowMs() });
   const isAsked = works.includes('push') && problems.some(({ code }) => code === 'rows.conflicts');
-  const isWhole = ended.every(({ outcome }) => outcome === 'done');
-  const isHeld = isAsked || ended.some(({ outcome }) => outcome === 'held');
   const ofEdits = ended.map(({ account }) => (account === undefined ? EXIT.done : exitCodeOfAccount(account)));
-  const done = ofEdits.find((code) => code !== EXIT.done) ?? EXIT.done;
-  const exitCode = isHeld ? EXIT.needsPerson : isWhole ? done : EXIT.failed;
+  const codes = [isAsked ? EXIT.needsPerson : EXIT.done, ...ended.map((end) => end.exitCode), ...ofEdits];
+  const exitCode = sharedExitCode(codes.filter((code) => code !== EXIT.done));
   if (invocation.isJson) {
     await printJson(invocation, { exitCode, consents, byDaemon: ended, tables: agesOf(config), problems });
     return exitCode;

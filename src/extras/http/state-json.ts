@@ -32,11 +32,12 @@ export function stateJson(state: DaemonState): Readonly<Record<string, unknown>>
 
 function lastJson(lastByWork: DaemonState['lastByWork']): object {
   return Object.fromEntries(
-    [...lastByWork].map(([work, { finishedAtMs, outcome, durationMs, account, endedCount }]) => [
+    [...lastByWork].map(([work, { finishedAtMs, outcome, exitCode, durationMs, account, endedCount }]) => [
       work,
       {
         finishedAt: stampFromMs(finishedAtMs),
         outcome,
+        exitCode,
         durationMs: Math.round(durationMs),
         account,
         endedCount,

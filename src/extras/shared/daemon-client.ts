@@ -23,6 +23,7 @@ const endedWork = z.record(
   words,
   z.looseObject({
     outcome: words,
+    exitCode: z.int().optional(),
     durationMs: z.number(),
     account: z.custom<PushAccount | undefined>().optional(),
   }),

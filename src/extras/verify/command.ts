@@ -3,11 +3,11 @@
  * push left behind.
  */
 import type { Command } from 'commander';
-import type { RowsyncError } from '../../base/errors.ts';
+import { exitCodeOf, type RowsyncError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
 import { verify, verifyFailures, type Mismatch, type TableVerifyReport, type VerifyReport } from './verify.ts';
 import { finishPushes } from '../../push/push.ts';
-import { writeWithAccount, exitCodeOf, loadNamedConfig, withResources } from '../../cli/runtime/invocation.ts';
+import { writeWithAccount, loadNamedConfig, withResources } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { orLeaveConfirmation } from '../../cli/runtime/hand-over.ts';
 import { boxTable, type TableColumn } from '../../cli/terminal/table.ts';

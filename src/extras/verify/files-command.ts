@@ -2,10 +2,10 @@
  * `rowsync files verify`: proves that every attached file is whole, and fetches again what is not.
  */
 import type { Command } from 'commander';
-import { RowsyncError } from '../../base/errors.ts';
+import { exitCodeOf, RowsyncError } from '../../base/errors.ts';
 import { bytesText, durationText, plural, printable } from '../../base/text.ts';
 import { problemsText } from '../../cli/report/pull-report.ts';
-import { exitCodeOf, loadNamedConfig, printResult, withResources } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, printResult, withResources } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { openReader } from '../../replica/reader.ts';
 import { verifyFiles, type FilesVerifyReport } from './files.ts';

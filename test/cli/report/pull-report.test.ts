@@ -2,9 +2,9 @@
  * What a pull did, in words and exit codes.
  */
 import { expect, test } from 'vitest';
-import { RowsyncError, type ErrorCode, type ErrorKind } from '../../../src/base/errors.ts';
+import { exitCodeOf, RowsyncError, type ErrorCode, type ErrorKind } from '../../../src/base/errors.ts';
 import { cycleJson } from '../../../src/cli/commands/pull.ts';
-import { exitCodeOf, printJson } from '../../../src/cli/runtime/invocation.ts';
+import { printJson } from '../../../src/cli/runtime/invocation.ts';
 import { failuresOf, problemsText, pullText, reportProblemsText } from '../../../src/cli/report/pull-report.ts';
 import type { PullReport, TablePullReport } from '../../../src/pull/report.ts';
 import { collectingOutput } from '../../support/session.ts';

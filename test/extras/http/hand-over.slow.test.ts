@@ -1,6 +1,7 @@
 /**
  * Commands beside a daemon that listens: exit code 0 means that what was asked for has happened, for every table.
  */
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
 import { startTestSandbox, type TestSandbox } from '../../support/sandbox.ts';
@@ -58,6 +59,25 @@ test('pull beside a daemon reads a table that waits after a failure', async () =
   expect(failed.map(({ exitCode }) => exitCode)).toEqual([1, 1]);
   expect(pulled).toMatchObject({ exitCode: 0 });
   expect(daemon.rows('SELECT "Title" FROM "Other" WHERE _id = 1')).toEqual([{ Title: 'there' }]);
+});
+
+test('pull beside a daemon ends with the code of a pull alone where a table may pass by itself', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE, OTHER] });
+  await using daemon = await startListening(sandbox);
+  sandbox.faults.replace({ faults: [{ fault: 'failure', method: 'select', table: 'Other' }] });
+  sandbox.store.update('Other', 1, { Title: 'there' });
+
+  const endedBefore = daemon.events('work.finished').length;
+  const pulling = runCli(['pull', '--json'], { folder: daemon.folder });
+  // The retries of the daemon wait for the clock.
+  while (daemon.events('work.finished').length === endedBefore) {
+    await setImmediate();
+    await daemon.seconds(5);
+  }
+  const { exitCode, stdout } = await pulling;
+
+  expect(exitCode).toBe(75);
+  expect(JSON.parse(stdout)).toMatchObject({ exitCode: 75, byDaemon: [{ outcome: 'failed', exitCode: 75 }] });
 });
 
 test('push beside a daemon sends edits of a table whose reading waits after a failure', async () => {
