@@ -240,7 +240,8 @@ function* statementsOfAll(from: Connection, table: TwoWayTable, isCopy: boolean)
   const isDoubtDue = isCopy || readTable(from, table.id).olderCopy === 'creates';
   // A row may equal its base again, while the sent values are at the origin.
   const marked = queryNumbers(from, MARKED, [table.id]);
-  const differing = queryNumbers(from, allDiffering(table), []);
+  // In order, SQLite walks the tables themselves: otherwise an index, which may be what is damaged.
+  const differing = queryNumbers(from, sql`${allDiffering(table)} ORDER BY id`, []);
   const ids = [...new Set([...differing, ...marked])].toSorted((a, b) => a - b);
   for (const block of blocks(ids)) {
     for (const change of diffRows(from, table, block)) {
