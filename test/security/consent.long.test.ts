@@ -46,7 +46,9 @@ test.skipIf(!isRoot)('a member who cannot read the token may confirm while a dae
   expect(held.exitCode).toBe(3);
   expect(alone).toContain('exit 2');
   expect(alone).toContain('config.secret');
-  expect(beside).toContain('not done this yet; Person: the next push may continue, with 5 edited rows at most\n');
+  expect(beside).toContain(
+    'your confirmation is kept for it; Person: the next push may continue, with 5 edited rows at most\n',
+  );
   expect(beside).toContain('exit 75');
   expect(pushed.exitCode).toBe(0);
 });
@@ -71,7 +73,9 @@ test.skipIf(!isRoot)('a member confirms deletes that a pull holds, and the daemo
   await daemon.pulled();
 
   expect(before).toBe(10);
-  expect(said).toContain('not done this yet; Person: the next pull may continue, with 7 missing rows at most\n');
+  expect(said).toContain(
+    'your confirmation is kept for it; Person: the next pull may continue, with 7 missing rows at most\n',
+  );
   expect(countRows(place.replica)).toBe(3);
 });
 
