@@ -225,4 +225,3 @@ export function numberArgument(text: string, what: string, hint = 'Write a whole
   if (number !== null) return number;
   throw usageError(`"${text}" is not the ${what}, a whole number`, hint);
 }
-
