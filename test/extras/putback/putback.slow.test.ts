@@ -391,6 +391,20 @@ test('children get the new key of a parent that could not be read back', async (
   expect(world.graph()).toEqual(before);
 });
 
+test('children wait for the new key of a parent that the origin did not show right after it took it', async () => {
+  await using world = await startWorld();
+  const before = world.graph();
+  await world.purge();
+  const headers = { 'Content-Type': 'application/json; charset=utf-8' };
+  const hide = () => world.sandbox.answerInstead(1, { status: 200, headers, body: '[]' }, { method: 'retrieve' });
+  world.sandbox.before(1, hide, { method: 'create' });
+
+  const done = await world.run(...PUT_BACK, '--confirm');
+
+  expect([done.stderr, done.exitCode]).toEqual(['', 0]);
+  expect(world.graph()).toEqual(before);
+});
+
 test('finds rows that were deleted here and pushed, in tables with history', async () => {
   await using world = await startWorld({ yaml: 'tables: { "*": { push: true, history: true } }\n' });
   const before = world.graph();

@@ -198,5 +198,5 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'etag-of-another-format': { test: 'test/files/faults.test.ts' },
   'putback-doubts-are-sent-again': { seed: 53 },
   'putback-forgets-later-parents': { seed: 77 },
-  'putback-guesses-keys': { seed: 8789 },
+  'putback-guesses-keys': { test: 'test/extras/putback/putback.slow.test.ts' },
 };
