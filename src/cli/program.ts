@@ -50,9 +50,9 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
   const usage: string[] = [];
   const given = args.map(withoutDashes);
   const program = buildProgram(session, { help, usage });
-  const runner: Runner = (work) =>
+  const runner: Runner = (work, isShort = false) =>
     async function act(...taken) {
-      optimiseCode();
+      if (!isShort) optimiseCode();
       const { service, config, json = false, verbose = false } = this.optsWithGlobals<GlobalOptions>();
       const configPath = service === undefined ? config : serviceConfig(service);
       outcome.exitCode = await work({ session, extras, configPath, isJson: json, isVerbose: verbose }, ...taken);
