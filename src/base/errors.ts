@@ -237,7 +237,7 @@ export function exitCodeOf(failures: readonly RowsyncError[]): number {
   return sharedExitCode(failures.map(({ kind, exitCode }) => (kind === 'config' ? EXIT.failed : exitCode)));
 }
 
-/** The same of the codes of failures. */
+/** The exit code for several failures, by their own codes. */
 export function sharedExitCode(codes: readonly number[]): number {
   if (codes.includes(EXIT.needsPerson)) return EXIT.needsPerson;
   const [first = EXIT.done] = codes;

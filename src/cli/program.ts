@@ -50,7 +50,7 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
   const usage: string[] = [];
   const given = args.map(withoutDashes);
   const program = buildProgram(session, { help, usage });
-  const runner: Runner = (work, isShort = false) =>
+  const runner: Runner = (work, { isShort } = { isShort: false }) =>
     async function act(...taken) {
       if (!isShort) optimiseCode();
       const { service, config, json = false, verbose = false } = this.optsWithGlobals<GlobalOptions>();

@@ -15,7 +15,7 @@ export interface LastWork {
   readonly finishedAtMs: number;
   readonly outcome: string;
   readonly durationMs: number;
-  /** The one that a command ends with that did this work. */
+  /** A command that does the same work ends with this code. */
   readonly exitCode: number;
   /** How many of its kind have ended, however they did. */
   readonly endedCount: number;

@@ -77,7 +77,7 @@ function* lifeText({ table, since }: KnownTable, rowId: number, entries: readonl
 
 const FORGET_EXAMPLES = `
 Removes the values from the history, sync_deleted, decided conflicts and applied proposals, and the files of the row if it is deleted. An entry
-"forgotten" stays, with the _id. The row itself is not touched: delete it at the origin, or here, first. Stop the daemon as well.
+"forgotten" stays, with the _id. The row itself is not touched: delete it at the origin, or here, first. Also stop the daemon before.
 
 Examples:
   rowsync history forget Customer 42

@@ -19,6 +19,12 @@ import { openReader } from '../../replica/reader.ts';
 import { askDaemonForWork, type DaemonWork, failureOf, hearDaemon, hearDaemonWork } from '../shared/daemon-client.ts';
 import { httpOf } from '../shared/http-settings.ts';
 
+/** For a daemon of an earlier version, which tells no exit code. */
+const BY_OUTCOME: ReadonlyMap<string, number> = new Map([
+  ['done', EXIT.done],
+  ['held', EXIT.needsPerson],
+]);
+
 const POLL_MS = 300;
 /** A daemon that does not answer so often in a row has ended. */
 const SILENT_MAX = 20;
@@ -57,7 +63,7 @@ export async function handOver(
     [];
   for (const work of works) {
     const { outcome, durationMs, account, exitCode: code } = await awaitWork(ask, work);
-    const ofWork = code ?? (outcome === 'done' ? EXIT.done : EXIT.failed); // a daemon of an earlier version says none
+    const ofWork = code ?? BY_OUTCOME.get(outcome) ?? EXIT.failed;
     ended.push({ work, outcome, exitCode: ofWork, ms: durationMs, account });
     // A failure of some tables holds up no others; one of all has been thrown.
     if (outcome === 'stopped') break;
