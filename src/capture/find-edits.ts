@@ -1,7 +1,7 @@
 /**
- * The edits of users, found by comparing each two-way table with its base. Marks say where to look. All rows are compared if marks may be incomplete:
- * another client dropped a trigger, wrote to the file while no process of ours was running, or removed rows unseen by REPLACE, through a unique index
- * of its own.
+ * The edits of users, found by comparing each two-way table with its base. Marks say where to look. If marks may be incomplete, all rows are compared:
+ * another client dropped a trigger, or wrote to the file while no process of ours was running. A REPLACE through a unique index of its own also removes
+ * rows unseen.
  */
 import { must } from '../base/assert.ts';
 import { editedColumns } from '../reconcile/merge.ts';

@@ -13,7 +13,7 @@ const OF_TABLES = {
   follow: cronOrAuto(
     'When the daemon reads only changed rows, which costs a few requests however large a table is. ' +
       'It notices deletes by the number of rows. Most numbers from formulas over other tables come within ten minutes, the rest with sync. ' +
-      'A cron expression of five fields, false for never, or auto: every minute, for tables of 8 pages and more; every ten minutes while rings of the doorbell bring their changes.',
+      'A cron expression of five fields, false for never, or auto: every minute, for tables of 8 pages and more. While rings of the doorbell bring their changes, it is every ten minutes.',
   ).optional(),
   files: cron(
     'When the daemon looks for attached files and downloads them, apart from the rows. Left out, they come with every pull; ' +

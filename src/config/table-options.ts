@@ -46,7 +46,7 @@ const mask = z
   .meta({
     description:
       'Columns whose values are replaced before anything is stored, by their names at the origin or patterns. The most specific name ' +
-      'decides. Masks: hash (keyed; equal values stay equal), last4 (the last four characters), year (of a date, as a number), ' +
+      'decides. Masks are hash (keyed; equal values stay equal), last4 (the last four characters), year (of a date, as a number), ' +
       'domain (of an e-mail or web address), null (nothing), { constant: text } (that text). Masked columns cannot be edited here.',
   });
 
@@ -68,8 +68,8 @@ const history = z
   .optional()
   .meta({
     description:
-      'Whether every change of a row is kept in sync_history, with old values, time and cause. true keeps 400 days and at most ' +
-      '2 GB of each table; a mapping sets other bounds. By default nothing is kept.',
+      'Whether every change of a row is kept in sync_history, with old values, time and cause. ' +
+      'With true, 400 days and at most 2 GB of each table are kept; a mapping sets other bounds. By default nothing is kept.',
   });
 
 /** A number of days as people write it, 400d; in days. */
@@ -198,8 +198,8 @@ const TABLE_OPTIONS = {
     .optional()
     .meta({
       description:
-        'Which tables columns refer to, by their names at the origin: their values are keys of that table. rowsync putback rewrites ' +
-        'them when a row gets a new key. By default it takes columns that are called like a table and hold only keys of it.',
+        'Which tables columns refer to, by their names at the origin. Their values are keys of that table, which rowsync putback rewrites ' +
+        'when a row gets a new key. By default it takes columns that are called like a table and hold only keys of it.',
     }),
   sort: textList(SORT_MUST_BE)
     .max(10, { error: SORT_MUST_BE })
@@ -257,6 +257,6 @@ export const tablesWith = (jobs: AddedJobs) =>
     .default({ '*': {} })
     .meta({
       description:
-        'Which tables to copy, and how. A key is the singular name of a table or a pattern, in which * matches any text; ' +
-        'the most specific one decides alone. false leaves a table alone, as does matching nothing.',
+        'Which tables to copy, and how. A key is the singular name of a table or a pattern, in which * matches any text. ' +
+        'The most specific one decides alone. false leaves a table alone, as does matching nothing.',
     });

@@ -1,6 +1,6 @@
 /**
- * Rows in and out of user tables. Converts values to what SQLite stores and back; writing is one upsert statement for many rows that leaves unchanged
- * rows alone (I9), deleting keeps the last values as evidence.
+ * Rows in and out of user tables, with values as SQLite stores them. One upsert statement writes many rows, and leaves unchanged rows alone (I9).
+ * A delete keeps the last values as evidence.
  */
 import { must } from '../base/assert.ts';
 import { onceFor } from '../base/memoize.ts';

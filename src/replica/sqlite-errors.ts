@@ -53,7 +53,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
     /^SQLITE_CONSTRAINT/,
     {
       code: 'replica.failed',
-      hint: "Drop the unique index, or the constraint, that another SQL client made: SELECT name, sql FROM sqlite_schema WHERE type = 'index' lists indexes; those without UNIQUE do no harm.",
+      hint: "Drop the unique index, or the constraint, that another SQL client made: SELECT name, sql FROM sqlite_schema WHERE type = 'index' lists indexes. Those without UNIQUE do no harm.",
     },
   ],
   [

@@ -183,6 +183,7 @@ const BUILDER = new XMLBuilder({
 
 /**
  * Writes the rows of a write for a user in `zone`.
+ *
  * @throws RowsyncError `origin.unsendable` where a value does not fit its type, or has characters that XML cannot carry.
  */
 export function writeXmlInputRows(rows: readonly OutgoingRow[], zone: string): string {

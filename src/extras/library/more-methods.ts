@@ -1,5 +1,6 @@
 /**
- * What rowsync itself does not use of the Records API, for callers of the library (origin facts 1.1 and 1.3): Select on a view, Updated, and rows by key.
+ * Methods of the Records API that rowsync itself does not use, for callers of the library: Select on a view, Updated, and rows by key (origin facts
+ * 1.1 and 1.3).
  * Also what Deleted says beside ids.
  */
 import { methodPath, recordBatches, segment, selectPath, type Address } from '../../origin/address.ts';

@@ -122,7 +122,7 @@ const FILES: readonly (readonly [string, string])[] = [
   ],
   [
     '/usr/share/doc/rowsync',
-    'Installed by the Debian package: documents in docs/; in config/ an example and the schema of the configuration, alarms for Prometheus, a dashboard for Grafana, and a file for Datasette.',
+    'Installed by the Debian package. In docs/ are documents; in config/ an example and the schema of the configuration, alarms for Prometheus, a dashboard for Grafana, and a file for Datasette.',
   ],
   ['REPLICA.lock', 'Beside the replica: held while a process works on it.'],
   ['REPLICA.sent', 'Beside the replica: tells an older copy that was put back. Move it together with the replica.'],

@@ -52,8 +52,9 @@ export function executeAsClient(path: string, statements: string): void {
 }
 
 /**
- * Reads and writes in one transaction. It is rolled back if `isKept` is false, or returns false for the result. @throws RowsyncError `replica.failed`
- * with the words of SQLite or of a trigger, and without any change; `replica.busy`.
+ * Reads and writes in one transaction. It is rolled back if `isKept` is false, or returns false for the result.
+ *
+ * @throws RowsyncError `replica.failed` with the words of SQLite or of a trigger, and without any change; `replica.busy`.
  */
 export function workAsClient<T>(
   path: string,

@@ -147,7 +147,7 @@ function putBackOf({ table, putBackCount }: TableVerifyReport): RowsyncError | n
   if (putBackCount === 0) return null;
   const rows = putBackCount === 1 ? '1 row was' : `${putBackCount} rows were`;
   return new RowsyncError('replica', 'verify.mismatch', {
-    message: `${table}: ${rows} restored to the values of the origin; the guards of the table were missing, so either another program had changed them here, or they changed at the origin since the last pull`,
+    message: `${table}: ${rows} restored to the values of the origin. The guards of the table were missing: either another program changed the rows here, or they changed at the origin since the last pull`,
     hint: 'Find the program that removed triggers of the table in this file, and whatever read these rows meanwhile. The guards are back; nothing else needs to be done.',
   });
 }
@@ -165,7 +165,7 @@ function mismatchOf({ table, mismatchCount, isAlwaysUnmodified }: TableVerifyRep
   }
   return new RowsyncError('replica', 'verify.mismatch', {
     message: `${table}: ${rows} from the origin although nothing changed meanwhile`,
-    hint: `To repair the table, stop the daemon if one runs, then run ${mend}. Either another program wrote to the file past its guards, or a cache between here and the origin keeps old answers; if you can rule out both, report this.`,
+    hint: `To repair the table, stop the daemon if one runs, then run ${mend}. Either another program wrote to the file past its guards, or a cache between here and the origin keeps old answers. If you can rule out both, report this.`,
   });
 }
 

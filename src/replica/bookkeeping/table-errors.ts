@@ -20,7 +20,7 @@ export function storeProblem(tx: Tx, tableId: number, of: 'problem' | 'push', pr
 }
 
 /**
- * Ends what holds the edits of a table once none of them is left: the hold of its push, the confirmation of it, and the mark that they are of an
+ * Ends what holds the edits of a table, once none of them is left. That is the hold of its push, its confirmation, and the mark that they are of an
  * older copy. Vanished columns hold the table itself.
  */
 export function endHolds(tx: Tx, tableId: number): void {

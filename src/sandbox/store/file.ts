@@ -87,6 +87,7 @@ function storeError(path: string, problem: string, hint: string, cause?: unknown
 /**
  * Opens the store at `path`, or creates it. `isNew` tells which; a new one has empty bookkeeping tables. `durable` is
  * false for a temporary file, which need not survive a power cut.
+ *
  * @throws RowsyncError `sandbox.store` when the path cannot be used or the file is not a sandbox's.
  */
 export function openStoreFile(path: string, durable: boolean): { connection: StoreConnection; isNew: boolean } {
