@@ -13,6 +13,7 @@ import { setPriority } from 'node:os';
 import { isSea } from 'node:sea';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import PQueue from 'p-queue';
 import { childFlags } from '../../base/node-flags.ts';
 import type { FromChild, ToChild } from './child-process.ts';
 
@@ -35,46 +36,60 @@ export class ChildFailure extends Error {
 }
 
 const IDLE_MS_MAX = 120_000;
+/** Events by which a process ends; one that could not be started only closes. */
+const ENDS = ['exit', 'close'];
 /** Memory for JavaScript in a process; SQLite's own is bounded in there (process.ts). */
 export const HEAP_MIB_MAX = 96;
 /** Work of the daemon goes first, and such a process is what the system ends first where memory runs out. */
 const NICENESS = 5;
 const OOM_SCORE = '1000';
 
+/** A process that was taken for one question; `release` says whether it may be asked another one. */
+interface TakenChild {
+  readonly child: ChildProcess;
+  readonly release: (isWell: boolean) => void;
+}
+
 /** Processes that are started on demand; `word` is the first word of their command line, and says which program answers. */
 export class ChildPool<Request> {
-  readonly #idle = new Set<ChildProcess>();
-  readonly #all = new Set<ChildProcess>();
-  readonly #waiting: (() => void)[] = [];
-  readonly #processesMax: number;
+  /** A question holds its place until its process ended or is free for another one. */
+  readonly #queue: PQueue;
   readonly #word: string;
-  #isClosed = false;
+  readonly #closing = new AbortController();
+  /** The process that waits for the next question, and how long it does. */
+  #idle: { readonly child: ChildProcess; readonly until: AbortSignal } | null = null;
 
   constructor(processesMax: number, word: string) {
-    this.#processesMax = processesMax;
+    this.#queue = new PQueue({ concurrency: processesMax });
     this.#word = word;
   }
 
   /** Asks; the time limit is for the whole answer. @throws ChildFailure where there is no answer; its body throws the same. */
   async ask(request: Request, options: { readonly msMax: number; readonly signal: AbortSignal }): Promise<ChildAnswer> {
     const late = AbortSignal.timeout(options.msMax);
-    const ended = AbortSignal.any([late, options.signal]);
-    const child = await this.#take(ended);
+    const ended = AbortSignal.any([late, options.signal, this.#closing.signal]);
+    const failure = (): ChildFailure => {
+      if (this.#closing.signal.aborted) return new ChildFailure('closed');
+      return new ChildFailure(options.signal.aborted ? 'unwanted' : late.aborted ? 'late' : 'ended');
+    };
+    const taken = await this.#take(ended);
+    if (taken === null) throw failure();
+    const { child } = taken;
     holdOpen(child, true);
-    const inbox = on(child, 'message', { close: ['exit'] });
+    const inbox = on(child, 'message', { close: ENDS });
     const next = async (): Promise<FromChild> => {
       const { value, done } = await inbox.next().catch(() => ({ value: undefined, done: true }));
-      if (done === true) throw failureOf(late, options.signal, this.#isClosed);
+      if (done === true) throw failure();
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own program sends nothing else
       return value?.[0] as FromChild;
     };
     const stop = (): void => void child.kill('SIGKILL');
     ended.addEventListener('abort', stop, { once: true });
-    if (ended.aborted) stop(); // while a process was waited for
+    if (ended.aborted) stop(); // just when it was taken
     const release = (isWell: boolean): void => {
       ended.removeEventListener('abort', stop);
       void inbox.return?.();
-      this.#release(child, isWell && !ended.aborted);
+      taken.release(isWell && !ended.aborted);
     };
     try {
       send(child, { kind: 'ask', request });
@@ -94,26 +109,25 @@ export class ChildPool<Request> {
   }
 
   close(): void {
-    this.#isClosed = true;
-    for (const child of this.#all) child.kill('SIGKILL');
-    for (const wake of this.#waiting.splice(0)) wake();
+    this.#closing.abort();
+    this.#idle?.child.kill('SIGKILL');
   }
 
-  async #take(ended: AbortSignal): Promise<ChildProcess> {
-    while (!this.#isClosed) {
-      if (ended.aborted) throw new ChildFailure('late');
-      const [idle] = this.#idle;
-      if (idle !== undefined) {
-        this.#idle.delete(idle);
-        return idle;
-      }
-      if (this.#all.size < this.#processesMax) return this.#start();
-      await new Promise<void>((resolve) => {
-        this.#waiting.push(resolve);
-        ended.addEventListener('abort', () => resolve(), { once: true });
-      });
-    }
-    throw new ChildFailure('closed');
+  /** A process for one question, once there is room for it; null if the question ended before. */
+  #take(ended: AbortSignal): Promise<TakenChild | null> {
+    const { promise, resolve } = Promise.withResolvers<TakenChild | null>();
+    ended.addEventListener('abort', () => resolve(null), { once: true });
+    void this.#queue.add(async () => {
+      if (ended.aborted) return resolve(null);
+      const child = this.#idle?.child ?? this.#start();
+      this.#idle = null;
+      const gone = new Promise<void>((end) => void ENDS.map((event) => child.once(event, () => end())));
+      const isFree = await new Promise<boolean>((release) => resolve({ child, release }));
+      // One process stays for the next question; others end, and so does one in the middle of an answer.
+      if (isFree && this.#idle === null && !this.#closing.signal.aborted) return this.#keep(child);
+      if (child.kill('SIGKILL')) await gone;
+    });
+    return promise;
   }
 
   #start(): ChildProcess {
@@ -122,29 +136,22 @@ export class ChildPool<Request> {
       env: { UV_THREADPOOL_SIZE: '1', ...compileCache() },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    this.#all.add(child);
-    child.on('error', () => undefined); // it ends as well
-    child.once('exit', () => {
-      this.#all.delete(child);
-      this.#idle.delete(child);
-      this.#waiting.shift()?.();
-    });
+    child.on('error', () => undefined); // it closes as well
+    const forget = (): void => {
+      if (this.#idle?.child === child) this.#idle = null;
+    };
+    for (const event of ENDS) child.once(event, forget);
     holdOpen(child, false);
     if (child.pid !== undefined) lowerPriority(child.pid);
     return child;
   }
 
-  /** One idle process stays; others end, and so does a process in the middle of an answer. */
-  #release(child: ChildProcess, isWell: boolean): void {
-    if (!isWell || this.#isClosed || this.#idle.size > 0) {
-      child.kill('SIGKILL');
-      return;
-    }
+  #keep(child: ChildProcess): void {
     holdOpen(child, false);
-    this.#idle.add(child);
-    this.#waiting.shift()?.();
-    AbortSignal.timeout(IDLE_MS_MAX).addEventListener('abort', () => {
-      if (this.#idle.has(child)) child.kill('SIGKILL');
+    const until = AbortSignal.timeout(IDLE_MS_MAX);
+    this.#idle = { child, until };
+    until.addEventListener('abort', () => {
+      if (this.#idle?.until === until) child.kill('SIGKILL');
     });
   }
 }
@@ -161,11 +168,6 @@ export function ownWords(word: string): readonly string[] {
 function compileCache(): Readonly<Record<string, string>> {
   const folder = getCompileCacheDir();
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
-}
-
-function failureOf(late: AbortSignal, signal: AbortSignal, isClosed: boolean): ChildFailure {
-  if (isClosed) return new ChildFailure('closed');
-  return new ChildFailure(signal.aborted ? 'unwanted' : late.aborted ? 'late' : 'ended');
 }
 
 /** Whether this process stays for that child: while it is asked, not while it waits for a question. */

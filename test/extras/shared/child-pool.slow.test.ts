@@ -63,6 +63,51 @@ test('more questions than processes are answered one after the other', async () 
   }
 });
 
+test('a process that cannot be started keeps no place from the next question', async () => {
+  await using fixture = await startFixture({ tables: [] });
+  const host = new ChildPool<PageRequest>(1, PAGE_PROCESS);
+  const { execPath } = process;
+  const question = requestOf(fixture.replica.path, '/browse');
+  try {
+    process.execPath = '/nowhere/node';
+    const failed = host.ask(question, { msMax: 60_000, signal: never });
+    await expect(failed).rejects.toMatchObject({ reason: 'ended' });
+    process.execPath = execPath;
+
+    const { status, body } = await host.ask(question, { msMax: 60_000, signal: never });
+    await text(body);
+
+    expect(status).toBe(200);
+  } finally {
+    process.execPath = execPath;
+    host.close();
+  }
+});
+
+test('a question that is taken back while it waits ends as unwanted, and the one behind it is answered', async () => {
+  await using fixture = await startFixture({ tables: [] });
+  const host = new ChildPool<PageRequest>(1, PAGE_PROCESS);
+  const [running, waiting] = [new AbortController(), new AbortController()];
+  const endless = requestOf(fixture.replica.path, '/ask', new URLSearchParams({ sql: ENDLESS }).toString());
+  const question = requestOf(fixture.replica.path, '/browse');
+  try {
+    const first = host.ask(endless, { msMax: 60_000, signal: running.signal });
+    const second = host.ask(question, { msMax: 60_000, signal: waiting.signal });
+    const third = host.ask(question, { msMax: 60_000, signal: never });
+    waiting.abort();
+    await expect(second).rejects.toMatchObject({ reason: 'unwanted' });
+    running.abort();
+    await expect(first).rejects.toMatchObject({ reason: 'unwanted' });
+
+    const { status, body } = await third;
+    await text(body);
+
+    expect(status).toBe(200);
+  } finally {
+    host.close();
+  }
+});
+
 test.runIf(process.platform === 'linux')(
   'a page process is what the system ends first where memory runs out, and has nothing of the environment but where compiled code is kept',
   async () => {
