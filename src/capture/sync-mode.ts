@@ -142,7 +142,7 @@ export function endCapture(
   if (changes.length > 0 && !discard) {
     throw new RowsyncError('needsPerson', 'guard.pending', {
       message: `${table.localName}: the origin does not have the edits of ${plural(changes.length, 'row')}; push stays switched on`,
-      hint: `Set push: true again and push them; or give them up: rowsync pull ${shellWord(table.localName)} --discard keeps them in sync_conflicts`,
+      hint: `Set push: true again and push them; or give them up: rowsync pull --discard ${shellWord(table.localName)} keeps them in sync_conflicts`,
     });
   }
   discardChanges(tx, table, changes, at);

@@ -208,7 +208,7 @@ function keepLockedEdits(
   }
   throw new RowsyncError('needsPerson', 'guard.pending', {
     message: `${now.localName}: ${plural(edits.length, 'edited row')} cannot be pushed: the calling user may not write the edited columns any more`,
-    hint: `Give the role of the calling user that right again; or give the edits up: rowsync pull ${shellWord(now.localName)} --discard keeps them in sync_conflicts.`,
+    hint: `Give the role of the calling user that right again; or give the edits up: rowsync pull --discard ${shellWord(now.localName)} keeps them in sync_conflicts.`,
   });
 }
 
@@ -268,7 +268,7 @@ function shapeTable(
   if (plan.kind === 'hold') {
     throw new RowsyncError('needsPerson', 'guard.schema', {
       message: `${descriptor.recordName}: ${plan.vanishedCount} of ${plan.liveCount} columns vanished at once; nothing was changed`,
-      hint: `Check the rights of the calling user; if the columns are really gone, run rowsync pull ${shellWord(table.localName)} --confirm.`,
+      hint: `Check the rights of the calling user; if the columns are really gone, run rowsync pull --confirm ${shellWord(table.localName)}.`,
     });
   }
   const onChanged = known.length > 0 && plan.actions.some(isChange) ? schemaWatch(tx)?.change(tx) : undefined;

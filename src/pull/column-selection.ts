@@ -88,7 +88,7 @@ function heldError({ localName }: TableRecord, columns: readonly ColumnRecord[],
   const edits = editCount === 0 ? '' : `, among them edits of ${plural(editCount, 'row')} that were not pushed`;
   return new RowsyncError('needsPerson', 'guard.schema', {
     message: `${localName}: the configuration now leaves out columns that hold values here, or masks them in another way (${namesOf(columns)})${edits}; nothing was read`,
-    hint: `rowsync pull ${shellWord(localName)} --confirm removes these values, also from history, deleted rows and conflicts, and reads the table anew. To keep them, change tables.${localName} back.`,
+    hint: `rowsync pull --confirm ${shellWord(localName)} removes these values, also from history, deleted rows and conflicts, and reads the table anew. To keep them, change tables.${localName} back.`,
   });
 }
 
@@ -103,7 +103,7 @@ function hasOtherKey({ id, mask }: ColumnRecord, { columns }: TableDescriptor): 
 function otherKeyError({ localName }: TableRecord): RowsyncError {
   return new RowsyncError('needsPerson', 'guard.maskKey', {
     message: `${localName}: the key of the masks is not the one that its hashes were made with; nothing was read`,
-    hint: `Put the former key file back (replica.maskKeyFile). If a new key is wanted, stop the daemon and run rowsync pull ${shellWord(localName)} --confirm: it removes all hashes, also from history, and reads the table anew.`,
+    hint: `Put the former key file back (replica.maskKeyFile). If a new key is wanted, stop the daemon and run rowsync pull --confirm ${shellWord(localName)}: it removes all hashes, also from history, and reads the table anew.`,
   });
 }
 

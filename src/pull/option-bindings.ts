@@ -110,7 +110,7 @@ function confirmedBy(
 
 function waitingError({ name, formerName, owner }: WaitingTable): RowsyncError {
   const [now, former] = [printable(name), printable(formerName ?? '')];
-  const confirm = `rowsync pull ${shellWord(name)} --confirm applies what is under ${now} as it is.`;
+  const confirm = `rowsync pull --confirm ${shellWord(name)} applies what is under ${now} as it is.`;
   if (formerName !== null) {
     return new RowsyncError('needsPerson', 'guard.names', {
       message: `${now} was called ${former}, and the configuration has both names; nothing was read`,

@@ -236,7 +236,7 @@ function holdError(
   if (hold === 'narrowed') {
     return new RowsyncError('needsPerson', 'guard.filter', {
       message: `${localName}: ${share} lie outside of the filter that the configuration now has (rows); they stay in the replica until a person confirms`,
-      hint: `If they are to leave this replica: rowsync pull ${shellWord(localName)} --confirm. At the origin nothing changes.`,
+      hint: `If they are to leave this replica: rowsync pull --confirm ${shellWord(localName)}. At the origin nothing changes.`,
     });
   }
   const what = {
@@ -246,6 +246,6 @@ function holdError(
   }[hold];
   return new RowsyncError('needsPerson', 'guard.deletes', {
     message: `${localName}: ${what}; nothing was deleted here`,
-    hint: `Check the table at the origin. If the rows are really gone: rowsync pull ${shellWord(localName)} --confirm`,
+    hint: `Check the table at the origin. If the rows are really gone: rowsync pull --confirm ${shellWord(localName)}`,
   });
 }

@@ -124,7 +124,7 @@ function mergePresent(
 function missingError({ table }: TablePush, missingCount: number, rowCount: number): RowsyncError {
   return new RowsyncError('needsPerson', 'guard.deletes', {
     message: `${table.localName}: the origin no longer returns ${missingCount} of the rows to push (the table has ${rowCount}); nothing more was sent or deleted`,
-    hint: `Check the rights of the calling user; if the rows are really gone, run rowsync push ${shellWord(table.localName)} --confirm.`,
+    hint: `Check the rights of the calling user; if the rows are really gone, run rowsync push --confirm ${shellWord(table.localName)}.`,
   });
 }
 

@@ -76,7 +76,7 @@ export function heldEdits({ localName }: { readonly localName: string }, code: E
   const name = shellWord(localName);
   return new RowsyncError('needsPerson', code, {
     message: `${localName}: ${words}`,
-    hint: `rowsync plan ${name} lists them. If they are meant, run rowsync push ${name} --confirm; if not, rowsync discard ${name} --all puts the rows back.`,
+    hint: `rowsync plan ${name} lists them. If they are meant, run rowsync push --confirm ${name}; if not, rowsync discard --all ${name} puts the rows back.`,
   });
 }
 

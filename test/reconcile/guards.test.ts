@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { judgePush } from '../../src/reconcile/guards.ts';
+import { heldEdits, judgePush } from '../../src/reconcile/guards.ts';
 
 const FACTS = {
   rowCount: 100,
@@ -22,4 +22,11 @@ test.each<[string, Partial<typeof FACTS>, ReturnType<typeof judgePush>]>([
   ['the origin is not known to have a row, and one is deleted', { rowCount: 0, changeCount: 1, deleteCount: 1 }, null],
 ])('judges the size of a push when %s', (_what, facts, verdict) => {
   expect(judgePush({ ...FACTS, ...facts })).toBe(verdict);
+});
+
+test('the commands for held edits name a table behind their options, so that its name may begin like one', () => {
+  const { hint } = heldEdits({ localName: '-Old' }, 'guard.pushRows', '150 rows would be changed');
+
+  expect(hint).toContain('rowsync push --confirm -- "-Old";');
+  expect(hint).toContain('rowsync discard --all -- "-Old" puts');
 });

@@ -90,7 +90,7 @@ function putbackHtml({ table, id, putback }: RowView): Html {
   if (putback === null)
     return html`<p><a class="button" href="/browse/${pathPart(table.name)}/${id}?_putback=1#putback">Put back…</a></p>`;
   const along = putback.along.length === 0 ? '' : ` --with ${shellWord(putback.along.join(','))}`;
-  const command = `rowsync putback ${shellWord(table.name)} ${id}${along}`;
+  const command = `rowsync putback${along} ${shellWord(table.name)} ${id}`;
   return html`<section aria-labelledby="putback">
     <h2 id="putback">Put back at the origin</h2>
     <pre class="sql">${putback.text}</pre>

@@ -169,8 +169,8 @@ test.each([
   await desk.run('push', '--confirm');
 
   expect(text.stdout).toContain(`  a push is held: ${words}`);
-  expect(text.stdout).toContain('rowsync push "Note" --confirm');
-  expect(json).toMatch(/"held": "Note: .*rowsync discard \\"Note\\" --all/);
+  expect(text.stdout).toContain('rowsync push --confirm "Note"');
+  expect(json).toMatch(/"held": "Note: .*rowsync discard --all \\"Note\\"/);
   expect((await desk.run('plan')).stdout).toBe('Nothing to push\n');
 });
 
