@@ -8,32 +8,23 @@ import { dirname } from 'node:path';
 import { asRowsyncError } from '../../base/errors.ts';
 import { withBoundNames, type TableRule } from '../../config/table-patterns.ts';
 import { bindTables, misnamedIn } from '../../reconcile/option-bindings.ts';
-import {
-  checkChoice,
-  readDescribedTables,
-  type KnownChoices,
-  checkStoredFiles,
-  checkHistory,
-  checkNames,
-  checkRows,
-} from './table-options.ts';
+import { checkChoice, checkFiles, checkHistory, checkNames, checkRows } from './table-options.ts';
 import type { Config } from '../../config/load.ts';
 import { isPushed } from '../../config/table-options.ts';
 import { FREE_BYTES_MIN } from '../../daemon/account-facts.ts';
 import { maskKeyProblem } from '../../config/mask-key.ts';
 import { systemCode } from '../../config/secrets.ts';
-import { filesSettings } from '../../config/settings.ts';
 import type { Origin } from '../../origin/client.ts';
 import { areRightsUnknown, describeWithRights } from '../shared/described-rights.ts';
 import { judgeMatch } from '../../reconcile/match-column.ts';
 import { mayOthersWrite } from '../../reconcile/process-owner.ts';
+import { readDescribed } from '../../replica/bookkeeping/described-tables.ts';
 import { checkIntegrity } from '../../replica/integrity-check.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { sql } from '../../base/sql.ts';
 import { queryTexts } from '../../replica/query.ts';
 import { sqliteVersion } from '../shared/sql-client.ts';
 import {
-  columnType,
   hasOption,
   isEditable,
   isWritable,
@@ -186,10 +177,13 @@ async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<Ch
   }
   yield ok('database', `${database.name}, ${plural(database.tables.length, 'table')}`);
   const names = database.tables.map(({ recordName }) => recordName);
-  const known = readDescribedTables(parts.config);
   const { bindings } = bindTables(
     database.tables.map(({ id, recordName: name }) => ({ id, name })),
-    { known: known.described, configured: parts.config.tables.byName, isConfirmed: () => false },
+    {
+      known: parts.reader === null ? [] : readDescribed(parts.reader),
+      configured: parts.config.tables.byName,
+      isConfirmed: () => false,
+    },
   );
   const boundNames = new Map(bindings.map(({ name, boundName }) => [name, boundName ?? name]));
   const config = withBoundNames(parts.config, (name) => boundNames.get(name) ?? name);
@@ -211,7 +205,7 @@ async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<Ch
     chosen.map((table) =>
       checkTable(
         origin,
-        { config, known: known.choices, names: chosen.map(({ recordName }) => recordName) },
+        { config, reader: parts.reader, names: chosen.map(({ recordName }) => recordName) },
         table,
         signal,
       ),
@@ -222,22 +216,9 @@ async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<Ch
   if (readable.length > 0) yield ok('columns', columnsText(readable));
   const asked = looks.flatMap(({ descriptor, isAsked }) => (isAsked && descriptor !== null ? [descriptor] : []));
   if (asked.length > 0) yield* checkRights(asked);
-  yield* checkFiles(readable, config);
+  yield* checkFiles(readable, config, parts.reader);
   yield* checkAnswers({ ...parts, config }, { tables: readable, zone });
 }
-
-function checkFiles(described: readonly TableDescriptor[], config: Config): readonly CheckResult[] {
-  const { rule } = filesSettings(config);
-  const withFiles = described.filter(({ columns }) => columns.some(({ type }) => columnType(type) === 'Attachment'));
-  const modes = withFiles.map(({ recordName }) => ({ name: recordName, mode: rule(recordName)?.mode ?? 'none' }));
-  const texts = (['latest', 'all', 'none'] as const).flatMap((mode) => {
-    const names = modes.filter((one) => one.mode === mode).map(({ name }) => name);
-    return names.length === 0 ? [] : [`${FILE_MODES[mode]} of ${someOf(names)}`];
-  });
-  return texts.length === 0 ? [] : [ok('files', texts.join('; '))];
-}
-
-const FILE_MODES = { latest: 'the latest revision', all: 'every revision', none: 'none' } as const;
 
 function columnsText(tables: readonly TableDescriptor[]): string {
   return someOf(
@@ -276,11 +257,11 @@ interface TableLook {
 
 async function checkTable(
   origin: Origin,
-  given: { readonly config: Config; readonly known: KnownChoices; readonly names: readonly string[] },
+  given: { readonly config: Config; readonly reader: ReplicaReader | null; readonly names: readonly string[] },
   table: TableSummary,
   signal: AbortSignal,
 ): Promise<TableLook> {
-  const { config, known, names } = given;
+  const { config, reader, names } = given;
   const name = table.recordName;
   try {
     const { descriptor: described, isAsked } = await describeWithRights(
@@ -289,7 +270,7 @@ async function checkTable(
       { signal },
     );
     const rule = config.tables.find(name);
-    const { descriptor, results } = checkChoice(described, { config, rule, known });
+    const { descriptor, results } = checkChoice(described, { config, rule, reader });
     const pushed =
       rule !== null && isPushed(rule.options) && !areRightsUnknown(described)
         ? [
@@ -471,7 +452,7 @@ function checkFile(config: Config): readonly CheckResult[] {
       return [ok('replica', `${path} is of an earlier version; the next pull brings it up to date`)];
     const tables = reader.status();
     const found = ok('replica', `${path} has ${plural(tables.length, 'table')}`);
-    return [found, ...checkTriggers(reader), ...checkStoredFiles(reader, config), ...checkHistory(reader, config)];
+    return [found, ...checkTriggers(reader), ...checkHistory(reader, config)];
   } catch (thrown) {
     return [failed('replica', asRowsyncError(thrown))];
   }

@@ -3,21 +3,19 @@
  * run as another user than the pull.
  */
 import { foldIdent } from '../../base/sql.ts';
-import { existsSync } from 'node:fs';
 import { asRowsyncError } from '../../base/errors.ts';
 import { plural, printable, bytesText, someOf } from '../../base/text.ts';
 import { isPushed } from '../../config/table-options.ts';
 import type { TableRule } from '../../config/table-patterns.ts';
 import type { Origin } from '../../origin/client.ts';
-import { type TableDescriptor, hasOption } from '../../wire/schema.ts';
+import { columnType, type TableDescriptor, hasOption } from '../../wire/schema.ts';
 import { fail, ok, warn, ofSome, type CheckResult } from '../shared/linked-extra.ts';
 import type { Config } from '../../config/load.ts';
 import { pullSettings, filesSettings, columnChoice } from '../../config/settings.ts';
-import { findTable, readTables } from '../../replica/bookkeeping/tables.ts';
+import { findTable } from '../../replica/bookkeeping/tables.ts';
 import { readHistories } from '../../replica/bookkeeping/history.ts';
-import { type ReplicaReader, openReader } from '../../replica/reader.ts';
+import type { ReplicaReader } from '../../replica/reader.ts';
 import { columnMode } from '../../reconcile/files.ts';
-import { readFileColumns } from '../../replica/bookkeeping/file-cells.ts';
 import { sql } from '../../base/sql.ts';
 import { queryAny } from '../../replica/query.ts';
 import { findMaskKey } from '../../config/mask-key.ts';
@@ -27,11 +25,9 @@ import {
   isMatch,
   type ColumnChoice,
   type Chosen,
-  type Choosing,
 } from '../../reconcile/column-selection.ts';
 import { type NameStyle, ownName } from '../../reconcile/naming.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
-import { readDescribed, type DescribedTable } from '../../replica/bookkeeping/described-tables.ts';
 import { maskKeyDigest } from '../../wire/mask.ts';
 
 const NAME = 'rows';
@@ -82,31 +78,36 @@ export function checkHistory(reader: ReplicaReader, config: Config): readonly Ch
   return [ok('history', `${texts.slice(0, NAMES_MAX).join('; ')}${rest}`)];
 }
 
-export function checkStoredFiles(reader: ReplicaReader, config: Config): readonly CheckResult[] {
+/** Which revisions of which columns come, and where that is less, or costs more, than the option says. */
+export function checkFiles(
+  described: readonly TableDescriptor[],
+  config: Config,
+  reader: ReplicaReader | null,
+): readonly CheckResult[] {
   const { rule } = filesSettings(config);
-  const columns = readTables(reader).flatMap(({ id, name }) => {
-    const wished = rule(name)?.mode ?? 'none';
-    return readFileColumns(reader, id).map((column) => ({
-      name: `${column.tableName}.${column.columnName}`,
+  const columns = described.flatMap((table) => {
+    const wished = rule(table.recordName)?.mode ?? 'none';
+    const attachments = table.columns.filter(({ type }) => columnType(type) === 'Attachment');
+    return attachments.map(({ id, name, dataOptions }) => ({
+      name: `${table.recordName}.${name}`,
       wished,
-      mode: columnMode(wished, column.options),
+      mode: columnMode(wished, dataOptions),
       // Values of another form, so that the origin has to be asked for their revisions.
-      isListed: queryAny(reader, LISTED_CELLS, [id, column.columnId]),
+      isListed: reader !== null && wished !== 'none' && queryAny(reader, LISTED_CELLS, [table.id, id]),
     }));
   });
-  const wanted = columns.filter(({ mode }) => mode !== 'none');
-  if (wanted.length === 0) return [];
   const named = (isMeant: (column: (typeof columns)[number]) => boolean): readonly string[] =>
-    wanted.filter(isMeant).map(({ name }) => name);
-  const [all, latest] = [named(({ mode }) => mode === 'all'), named(({ mode }) => mode === 'latest')];
-  const kinds = [
-    ...ofSome(all, (names) => `every revision of ${names}`),
-    ...ofSome(latest, (names) => `the latest of ${names}`),
-  ];
+    columns.filter(isMeant).map(({ name }) => name);
+  const kinds = (['all', 'latest', 'none'] as const).flatMap((mode) =>
+    ofSome(
+      named((column) => column.mode === mode),
+      (names) => `${FILE_MODES[mode]} of ${names}`,
+    ),
+  );
   const listed = named(({ isListed }) => isListed);
   const withoutHistory = named(({ wished, mode }) => wished === 'all' && mode === 'latest');
   return [
-    ok('files', `${kinds.join('; ')}${listed.length === 0 ? '; found by the values of their cells' : ''}`),
+    ...(kinds.length === 0 ? [] : [ok('files', kinds.join('; '))]),
     ...ofSome(listed, (names) =>
       warn(
         'files',
@@ -124,37 +125,21 @@ export function checkStoredFiles(reader: ReplicaReader, config: Config): readonl
   ];
 }
 
-export type KnownChoices = ReadonlyMap<number, Pick<Choosing, 'leftOut' | 'known'>>;
-
-/** What the replica remembers of tables; nothing without a replica, or for one of an earlier version. */
-export function readDescribedTables({ replica: { path } }: Config): {
-  readonly choices: KnownChoices;
-  readonly described: readonly DescribedTable[];
-} {
-  const none = { choices: new Map(), described: [] };
-  if (!existsSync(path)) return none;
-  try {
-    using reader = openReader(path);
-    if (reader.isOlder()) return none;
-    const tables = readTables(reader);
-    const choices = new Map(tables.map(({ id, leftOut }) => [id, { leftOut, known: readColumns(reader, id) }]));
-    return { choices, described: readDescribed(reader) };
-  } catch {
-    return none; // the check of the replica says what is wrong with it
-  }
-}
+const FILE_MODES = { all: 'every revision', latest: 'the latest revision', none: 'none' } as const;
 
 export function checkChoice(
   described: TableDescriptor,
-  { config, rule, known }: { readonly config: Config; readonly rule: TableRule | null; readonly known: KnownChoices },
+  given: { readonly config: Config; readonly rule: TableRule | null; readonly reader: ReplicaReader | null },
 ): { readonly descriptor: TableDescriptor; readonly results: readonly CheckResult[] } {
+  const { config, rule, reader } = given;
   const choice = rule === null ? null : columnChoice(rule);
   if (rule === null || choice === null) return { descriptor: described, results: [] };
   const key = config.replica.maskKey ?? findMaskKey(config.replica.maskKeyFile);
-  const before = known.get(described.id) ?? { leftOut: [], known: [] };
+  const leftOut = reader === null ? [] : (findTable(reader, described.id)?.leftOut ?? []);
   const chosen = selectPulledColumns(described, {
     choice,
-    ...before,
+    leftOut,
+    known: reader === null ? [] : readColumns(reader, described.id),
     keyDigest: () => (key === null ? '' : maskKeyDigest(key)),
   });
   const useless = chosen.problems.length > 0 ? [] : uselessPatterns(described, choice);
