@@ -107,12 +107,11 @@ async function pushTo(
   await replica.write('Pointing the copy at the sandbox', (tx) => storeIdentity(tx, caller, { changed: false }));
   const settings = pushSettings(boundTo(replica, config));
   const refusedBefore = new Set(failuresOf(path).map(({ id }) => id));
-  const before = snapshot(sandbox);
   const report = await withOrigin(invocation, config, ({ origin, log }) =>
     push({ origin, replica, clock, log, signal, settings, files: { keep: undefined } }, options),
   );
   const refused = failuresOf(path).filter(({ id }) => !refusedBefore.has(id));
-  return { push: report, refused, sideEffects: sideEffectsOf(sandbox, before, replica) };
+  return { push: report, refused, sideEffects: sideEffectsOf(report, replica) };
 }
 
 function failuresOf(path: string): readonly FailureLine[] {
@@ -120,32 +119,16 @@ function failuresOf(path: string): readonly FailureLine[] {
   return reader.failures().filter(({ kind }) => kind !== 'read');
 }
 
-/** The ids of all rows by table. */
-type Snapshot = ReadonlyMap<string, ReadonlySet<number>>;
-
-function snapshot({ store }: RunningSandbox): Snapshot {
-  return new Map(store.catalog.tables.map(({ name }) => [name, new Set(store.ids(name))]));
-}
-
-/** By the names of the replica, what new rows got that nobody gave them: their numbers, owners and stamps. Nothing else changes by itself in a sandbox of a replica. */
-function sideEffectsOf(
-  { store }: RunningSandbox,
-  before: Snapshot,
-  replica: Connection,
-): RehearsalReport['sideEffects'] {
+/** What new rows got that nobody gave them: their numbers, owners and stamps. Nothing else changes by itself in a sandbox of a replica. */
+function sideEffectsOf({ tables }: PushReport, replica: Connection): RehearsalReport['sideEffects'] {
   const tablesHere = readTables(replica);
-  return store.catalog.tables.flatMap((table) => {
-    const known = before.get(table.name);
-    const ids = store.ids(table.name).filter((id) => known?.has(id) !== true);
-    const own = table.columns.filter(({ kind, type }) => type === 'Autonumber' || OWN_KINDS.has(kind));
-    if (ids.length === 0) return [];
-    const here = tablesHere.find(({ name, state }) => name === table.name && state !== 'gone');
-    const columnsHere = here === undefined ? [] : readColumns(replica, here.id);
-    return own.map(({ name }) => ({
-      table: here?.localName ?? table.name,
-      column: columnsHere.find((column) => column.name === name && column.state === 'live')?.localName ?? name,
-      rowCount: ids.length,
-    }));
+  return tables.flatMap(({ table, insertedCount: rowCount }) => {
+    const here = tablesHere.find(({ localName }) => localName === table);
+    if (here === undefined || rowCount === 0) return [];
+    const own = readColumns(replica, here.id).filter(
+      ({ state, kind, type }) => state === 'live' && (type === 'Autonumber' || OWN_KINDS.has(kind ?? '')),
+    );
+    return own.map(({ localName: column }) => ({ table, column, rowCount }));
   });
 }
 
