@@ -4,7 +4,7 @@
 import { resolve, join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
-import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { countText, plural, someOf } from '../../base/text.ts';
 import { type WrittenColumn, writeParquet, type ParquetColumn } from './parquet.ts';
 import { loadNamedConfig, printResult } from '../../cli/runtime/invocation.ts';
@@ -16,12 +16,11 @@ import { sql } from '../../base/sql.ts';
 import { FolderNames, safeName } from '../shared/file-names.ts';
 import { pgType } from '../shared/column-shape.ts';
 import { makePrivate, takeName } from '../../replica/copy-file.ts';
-import { guessText } from '../../reconcile/option-bindings.ts';
 import { replicaError } from '../../replica/sqlite-errors.ts';
 import { queryNumbers, queryText } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readAllRows, readSources } from '../shared/confirmed-rows.ts';
-import { tableNamed, tablesNamed } from '../../replica/bookkeeping/tables.ts';
+import { chooseTables, type TableRecord } from '../../replica/bookkeeping/tables.ts';
 import type { Stored } from '../../replica/connection.ts';
 
 const EXAMPLES = `
@@ -136,7 +135,7 @@ export async function exportTables(
     choose();
     const held = (await options.hold?.(reader, () => choose().map(({ table }) => table.localName))) ?? null;
     const sources = choose();
-    requireRead(sources);
+    requireRead(chooseTables(reader, tables), sources);
     openExportFolder(folder, 0o700);
     const before = readManifest(folder);
     const names = new FolderNames();
@@ -179,8 +178,11 @@ export async function exportTables(
 }
 
 /** A table whose first pull has not ended has only some of its rows, and a replica without tables was not pulled. @throws RowsyncError `fresh.stale`. */
-function requireRead(sources: ReturnType<typeof readSources>): void {
-  const unread = sources.filter(({ table }) => table.state === 'loading').map(({ table }) => table.localName);
+function requireRead(chosen: readonly TableRecord[], sources: ReturnType<typeof readSources>): void {
+  const made = new Set(sources.map(({ table }) => table.id));
+  const unread = chosen
+    .filter(({ id, state }) => state === 'loading' || (state !== 'gone' && !made.has(id)))
+    .map(({ localName }) => localName);
   const isEmpty = sources.length === 0;
   if (unread.length === 0 && !isEmpty) return;
   throw new RowsyncError('originDown', 'fresh.stale', {
@@ -226,20 +228,10 @@ function replaceFiles(
   return removed;
 }
 
-/** Tables by their names at the origin or here, or all for none. @throws RowsyncError `usage.invalid`. */
+/** The named tables, or all for no name. @throws RowsyncError `usage.invalid`. */
 function chooseSources(reader: ReplicaReader, names: readonly string[]): ReturnType<typeof readSources> {
-  const sources = readSources(reader);
-  const tables = sources.map(({ table }) => table);
-  const unknown = names.find((name) => tableNamed(tables, name) === undefined);
-  if (unknown !== undefined) {
-    const guess = guessText(
-      unknown,
-      tables.map(({ localName }) => localName),
-    );
-    throw usageError(`There is no table ${unknown} in the replica${guess}`, 'rowsync status lists them.');
-  }
-  const meant = new Set(tablesNamed(tables, names));
-  return sources.filter(({ table }) => meant.has(table));
+  const meant = new Set(chooseTables(reader, names).map(({ id }) => id));
+  return readSources(reader).filter(({ table }) => meant.has(table.id));
 }
 
 /** Counts the rows of one pass, which may be the second. */

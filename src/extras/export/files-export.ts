@@ -58,7 +58,7 @@ export async function exportFiles(
   const tally: ExportCounts = { linkedCount: 0, copiedCount: 0, unchangedCount: 0, bytes: 0, lostCount: 0 };
   const modes = options.isShared === true ? SHARED : PRIVATE;
   openExportFolder(options.folder, modes.folder);
-  const places = new Places(from, options.folder, modes.folder);
+  const top = new Folder(options.folder, modes.folder);
   for (const file of readFilesHere(from, tableIds)) {
     if (options.latestOnly && !file.isLatest) continue;
     if (signal?.aborted === true) throw stopped();
@@ -66,7 +66,7 @@ export async function exportFiles(
     const content = await lstatOrNull(source);
     // Where a row of the replica says that the store is, there is something else.
     if (content?.isFile() !== true || content.size !== file.bytes) tally.lostCount += 1;
-    else await place({ source, content, sha256: file.sha256, mode: modes.file }, await places.pathFor(file), tally);
+    else await place({ source, content, sha256: file.sha256, mode: modes.file }, await pathFor(top, from, file), tally);
   }
   return tally;
 }
@@ -78,51 +78,36 @@ function stopped(): RowsyncError {
   });
 }
 
-/** Gives every file its path. Files come by table, row and column, so the names of one folder are given in one go. */
-class Places {
-  readonly #from: Connection;
-  readonly #tableNames = new FolderNames();
-  #table = { id: -1, path: '', keys: new FolderNames() };
-  #row = { id: Number.NaN, path: '', columns: new FolderNames() };
-  #cell = { id: Number.NaN, path: '', names: new FolderNames() };
-  readonly #folder: string;
+/** A folder of the export. Files come by table, row and column, so the names below one folder are given in one go. */
+class Folder {
+  readonly path: string;
+  readonly names = new FolderNames();
   readonly #mode: number;
+  #last: { readonly id: number; readonly folder: Folder } | null = null;
 
-  constructor(from: Connection, folder: string, mode: number) {
-    this.#from = from;
-    this.#folder = folder;
+  constructor(path: string, mode: number) {
+    this.path = path;
     this.#mode = mode;
   }
 
-  async pathFor(file: FileHere): Promise<string> {
-    if (file.tableId !== this.#table.id) {
-      const name = this.#tableNames.take(safeName(file.tableName, `table ${file.tableId}`));
-      this.#table = { id: file.tableId, path: await this.#below(this.#folder, name), keys: new FolderNames() };
-      this.#row.id = Number.NaN;
-    }
-    if (file.rowId !== this.#row.id) {
-      const fallback = `row ${file.rowId}`;
-      const key = readKeyText(this.#from, file.tableId, file.rowId) ?? fallback;
-      const name = this.#table.keys.take(safeName(key, fallback));
-      this.#row = { id: file.rowId, path: await this.#below(this.#table.path, name), columns: new FolderNames() };
-      this.#cell.id = Number.NaN;
-    }
-    if (file.columnId !== this.#cell.id) {
-      const name = this.#row.columns.take(safeName(file.columnName, `column ${file.columnId}`));
-      this.#cell = { id: file.columnId, path: await this.#below(this.#row.path, name), names: new FolderNames() };
-    }
-    const name = safeName(file.name, 'file');
-    return join(
-      this.#cell.path,
-      this.#cell.names.take(file.isLatest ? name : nameWithRemark(name, `revision ${file.revision}`)),
-    );
+  /** The folder below it of a table, a row or a column. */
+  async below(id: number, nameOf: () => string): Promise<Folder> {
+    if (this.#last?.id === id) return this.#last.folder;
+    const folder = new Folder(join(this.path, this.names.take(nameOf())), this.#mode);
+    await makeFolder(folder.path, this.#mode);
+    this.#last = { id, folder };
+    return folder;
   }
+}
 
-  async #below(folder: string, name: string): Promise<string> {
-    const path = join(folder, name);
-    await makeFolder(path, this.#mode);
-    return path;
-  }
+async function pathFor(top: Folder, from: Connection, file: FileHere): Promise<string> {
+  const { tableId, rowId, columnId, revision } = file;
+  const table = await top.below(tableId, () => safeName(file.tableName, `table ${tableId}`));
+  const fallback = `row ${rowId}`;
+  const row = await table.below(rowId, () => safeName(readKeyText(from, tableId, rowId) ?? fallback, fallback));
+  const cell = await row.below(columnId, () => safeName(file.columnName, `column ${columnId}`));
+  const name = safeName(file.name, 'file');
+  return join(cell.path, cell.names.take(file.isLatest ? name : nameWithRemark(name, `revision ${revision}`)));
 }
 
 /** Makes a folder below the named one, or finds it; a link to a folder does not count. */

@@ -10,7 +10,7 @@ import { readTableEntries } from './entries.ts';
 import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable, requireSome } from './known-since.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { openReader } from '../../replica/reader.ts';
-import { cellLines, kindText } from './history-text.ts';
+import { cellLines, kindText, listJson } from './history-text.ts';
 import { writeAll } from '../../cli/terminal/session.ts';
 import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
@@ -81,16 +81,15 @@ function* diffJson(
   tables: readonly KnownTable[],
   { times, ...span }: Span & { readonly times: { readonly from: string; readonly to: string } },
 ): Generator<string> {
-  let before = `${JSON.stringify(times).slice(0, -1)},"rows":[\n`;
-  for (const [table, { rowId, kind, cells }] of rowsOf(from, tables, span)) {
+  const items = rowsOf(from, tables, span).map(([table, { rowId, kind, cells }]) => {
     const texts = cells.map(
       (cell) => `{"column":${JSON.stringify(cell.column)},"before":${cell.before},"after":${cell.after}}`,
     );
     const head = JSON.stringify({ table, rowId, kind }).slice(0, -1);
-    yield before + printableJson(`${head},"cells":[${texts.join(',')}]}`);
-    before = ',\n';
-  }
-  yield before === ',\n' ? ']}\n' : `${before}]}\n`;
+    return [printableJson(`${head},"cells":[${texts.join(',')}]}`)];
+  });
+  yield* listJson(times, 'rows', items);
+  yield '\n';
 }
 
 function* diffText(from: Connection, tables: readonly KnownTable[], span: Span): Generator<string> {

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
-import { countText, plural, printable, printableJson, integerFromText, wrapProse } from '../../base/text.ts';
+import { countText, plural, printable, printableJson, wrapProse } from '../../base/text.ts';
 import {
   causeWords,
   entryJson,
@@ -25,7 +25,7 @@ import { openReader } from '../../replica/reader.ts';
 import { readSchemaChanges, type SeenSchemaChange } from '../../replica/bookkeeping/schema-changes.ts';
 import { cellsText, headText, kindText, listJson } from './history-text.ts';
 import { writeAll } from '../../cli/terminal/session.ts';
-import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
+import { loadNamedConfig, numberArgument } from '../../cli/runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { momentOf, MOMENT_FORMS } from './time-argument.ts';
 import { readEvents, sequenceNumber } from './events.ts';
@@ -36,6 +36,8 @@ const ROW_KINDS: ReadonlySet<string> = new Set(['insert', 'update', 'delete']);
 /** Rows of one run that are shown; JSON has all. */
 const ROWS_MAX = 1_000;
 
+const RUNS_HINT = 'rowsync log lists the runs with changes, SELECT * FROM sync_runs all.';
+
 const EXAMPLES = `
 The newest run comes first. With --table or --run, the rows are listed as well.
 Times: ${MOMENT_FORMS}.
@@ -45,7 +47,7 @@ Examples:
   rowsync log --table Order --since '2026-11-01 08:00' --until 2h
   rowsync log --run 512`;
 
-type LogOptions = Flags<'since' | 'until' | 'table'> & { readonly run?: number };
+type LogOptions = Flags<'since' | 'until' | 'table' | 'run'>;
 
 interface LoggedRun extends Pick<RunCount, 'runId' | 'work' | 'from' | 'to'> {
   readonly changes: readonly (Pick<RunCount, 'table' | 'kind' | 'cause' | 'count'> & {
@@ -63,15 +65,9 @@ export function addLogCommand(program: Command, runner: Runner): void {
     .option('--since <time>', 'changes that arrived here at this time or later')
     .option('--until <time>', 'changes that arrived here at this time or earlier')
     .option('--table <table>', 'changes of this table, row by row')
-    .option('--run <id>', 'changes of this run, row by row', runNumber)
+    .option('--run <id>', 'changes of this run, row by row')
     .addHelpText('after', EXAMPLES)
     .action(runner(showLog));
-}
-
-function runNumber(text: string): number {
-  const number = integerFromText(text);
-  if (number !== null) return number;
-  throw new InvalidArgumentError('It is the number of a run, as in sync_runs.');
 }
 
 async function showLog(invocation: Invocation, options: LogOptions): Promise<number> {
@@ -82,22 +78,21 @@ async function showLog(invocation: Invocation, options: LogOptions): Promise<num
   const [since, until] = [stamp(options.since, '--since'), stamp(options.until, '--until')];
   const now = stampFromMs(clock.nowMs());
   if (since !== null && since > now) throw usageError(`--since: ${since} lies ahead`, `It is ${now} now.`);
+  const runId = options.run === undefined ? null : numberArgument(options.run, 'number of a run', RUNS_HINT);
   using reader = openReader(config.replica.path);
   const known = readKnownTables(reader);
   const table = options.table === undefined ? null : findKnownTable(known, options.table).table;
-  const filter = { table, runId: options.run ?? null, since, until };
+  const filter = { table, runId, since, until };
   const changed = table === null ? null : originName(reader, table);
   const isMeant = ({ at, ...change }: SeenSchemaChange): boolean =>
     (since === null || at >= since) &&
     (until === null || at <= until) &&
     (changed === null || [change.table, change.former, change.now].includes(changed));
-  const schema = readSchemaChanges(reader, filter.runId).filter(isMeant);
+  const schema = readSchemaChanges(reader, runId).filter(isMeant);
   const runs = runsOf(readRunCounts(reader, filter), schema);
-  if (options.run !== undefined && runs.length === 0 && findRun(reader, options.run) === null) {
-    const hint = 'rowsync log lists the runs with changes, SELECT * FROM sync_runs all.';
-    throw usageError(`There is no run ${options.run}`, hint);
-  }
-  const withRows = table !== null || filter.runId !== null;
+  if (runId !== null && runs.length === 0 && findRun(reader, runId) === null)
+    throw usageError(`There is no run ${runId}`, RUNS_HINT);
+  const withRows = table !== null || runId !== null;
   const isKept = known.some((one) => one.since !== null && (table === null || one.table === table));
   if (runs.length === 0 && !isKept && !invocation.isJson) {
     await stdout.write(

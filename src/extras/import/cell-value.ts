@@ -164,7 +164,7 @@ function problem(words: string): ReadCell {
 function plainNumber(text: string, { number, decimal }: Forms): string | null {
   const signed = text.replace('−', '-');
   if (!number.test(signed)) return null;
-  const [whole = '', fraction = ''] = decimal === '.' ? splitAt(signed, '.') : splitAt(signed, decimal);
+  const [whole = '', fraction = ''] = splitAt(signed, decimal);
   return `${whole.replaceAll(/[^-+\de]/g, '')}${fraction === '' ? '' : `.${fraction}`}`;
 }
 

@@ -2,6 +2,7 @@
  * Reads a file of rows: CSV and TSV as spreadsheets and programs write them, JSON Lines, Parquet. Numbers keep every digit, since nothing here
  * makes doubles of them. The libraries are loaded only for their form.
  */
+import { isUtf8 } from 'node:buffer';
 import { extname } from 'node:path';
 import type { SchemaElement } from 'hyparquet';
 import { usageError } from '../../base/errors.ts';
@@ -79,30 +80,12 @@ function textOf(name: string, bytes: Buffer): string {
       `Save it as UTF-8 ("CSV UTF-8" in Excel), or: iconv -f UTF-16 -t UTF-8 ${name} > new.csv`,
     );
   }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw usageError(
-      `${name} is not in UTF-8: line ${lineOfBadByte(bytes)} is the first with other bytes`,
-      `Save it as UTF-8 ("CSV UTF-8" in Excel), or: iconv -f WINDOWS-1252 -t UTF-8 ${name} > new.csv`,
-    );
-  }
-}
-
-function lineOfBadByte(bytes: Buffer): number {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let line = 1;
-  for (let start = 0; start < bytes.length; line += 1) {
-    const end = bytes.indexOf(10, start);
-    try {
-      decoder.decode(bytes.subarray(start, end < 0 ? bytes.length : end));
-    } catch {
-      return line;
-    }
-    if (end < 0) return line;
-    start = end + 1;
-  }
-  return line;
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
+  const lines = bytes.toString('latin1').split('\n');
+  throw usageError(
+    `${name} is not in UTF-8: line ${lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1'))) + 1} is the first with other bytes`,
+    `Save it as UTF-8 ("CSV UTF-8" in Excel), or: iconv -f WINDOWS-1252 -t UTF-8 ${name} > new.csv`,
+  );
 }
 
 async function readCsv(name: string, whole: string, given: string | null): Promise<FileRows> {

@@ -271,7 +271,7 @@ test('a mirror and an unknown table are refused', async () => {
   expect(mirror.stderr).toContain('Mirror cannot be edited here');
   expect(unknown.stderr).toContain('The replica has no table called "Nothing"\n');
   expect(misspelt.stderr).toContain('The replica has no table called "Miror" (did you mean Mirror?)');
-  expect(exported.stderr).toContain('There is no table Miror in the replica (did you mean Mirror?)');
+  expect(exported.stderr).toContain('The replica has no table called "Miror" (did you mean Mirror?)');
 });
 
 test('JSON Lines keep numbers whole, and leave columns alone that a line does not have', async () => {
