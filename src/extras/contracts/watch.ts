@@ -2,15 +2,13 @@
  * Watches the names in an open replica: keeps old ones, and stores what a change of the schema breaks. That happens in the transaction of the change,
  * so a broken query is named before anyone meets it. After each pull it runs the checks, and ends old names whose time is over.
  */
-import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { stampFromMs, type Clock } from '../../base/clock.ts';
 import { plural, shellWord } from '../../base/text.ts';
-import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection, Tx } from '../../replica/connection.ts';
 import type { Replica } from '../../replica/database.ts';
 import { errorFromReading } from '../../replica/sqlite-errors.ts';
-import { readSchemaVersion, watchSchema, type SchemaWatch } from '../../replica/schema-objects.ts';
+import { watchSchema, type SchemaWatch } from '../../replica/schema-objects.ts';
 import { readContractComplaints, storeChecked, storeContractComplaints, type ContractComplaint } from './complaints.ts';
 import { changesSince, lookBefore } from './compare-queries.ts';
 import { runChecks, type CheckRows } from './check-process.ts';
@@ -114,13 +112,6 @@ function readAll(
 }
 
 function watchFor(replica: Replica, settings: ContractSettings, clock: Clock): SchemaWatch {
-  /** What was judged last: nothing that matters changed while it is the same. */
-  let judgedKey = '';
-  const keyNow = (): string => {
-    const gone = readTables(replica).flatMap(({ id, state }) => (state === 'gone' ? [id] : []));
-    const today = stampFromMs(clock.nowMs()).slice(0, 10);
-    return JSON.stringify([readSchemaVersion(replica), gone, today, folderState(settings.folder)]);
-  };
   return {
     free: freeOldNames,
     change: (tx) => {
@@ -142,30 +133,25 @@ function watchFor(replica: Replica, settings: ContractSettings, clock: Clock): S
     },
     pulled: (tables) =>
       orComplain(replica, clock, async () => {
-        const known = judgedKey;
-        // What fails is done anew after the next pull.
-        judgedKey = '';
         const { contracts } = readAll(replica, settings, 0);
         const due = dueChecks(replica, contracts, tables);
         const results = await runChecks(replica.path, due);
-        if (results.size > 0 || keyNow() !== known)
-          await replica.write('Judging registered queries', (tx) => {
-            const nowMs = clock.nowMs();
-            const today = stampFromMs(nowMs).slice(0, 10);
-            const ended = readOldNames(tx).filter(({ until }) => until <= today);
-            endOldNames(tx, ended);
-            const fresh = [...results].flatMap((result) =>
-              failureOf(result, { from: tx, nowMs, folder: settings.folder ?? '' }),
-            );
-            using model = new SchemaModel(tx);
-            store(tx, model, settings, { nowMs, fresh, answered: new Set(results.keys()) });
-            storeChecked(
-              tx,
-              due.filter(({ name }) => results.has(name)),
-              contracts,
-            );
-          });
-        judgedKey = keyNow();
+        await replica.write('Judging registered queries', (tx) => {
+          const nowMs = clock.nowMs();
+          const today = stampFromMs(nowMs).slice(0, 10);
+          const ended = readOldNames(tx).filter(({ until }) => until <= today);
+          endOldNames(tx, ended);
+          const fresh = [...results].flatMap((result) =>
+            failureOf(result, { from: tx, nowMs, folder: settings.folder ?? '' }),
+          );
+          using model = new SchemaModel(tx);
+          store(tx, model, settings, { nowMs, fresh, answered: new Set(results.keys()) });
+          storeChecked(
+            tx,
+            due.filter(({ name }) => results.has(name)),
+            contracts,
+          );
+        });
       }),
   };
 }
@@ -237,16 +223,4 @@ function endOldNames(tx: Tx, due: readonly OldName[]): void {
     tx,
     due.filter(({ table, name }) => !isRead(table ?? name, table && name)),
   );
-}
-
-/** A text that differs once a file of the folder is added, removed or changed, or the folder cannot be read. */
-function folderState(folder: string | null): string {
-  if (folder === null) return '';
-  try {
-    return readdirSync(folder)
-      .map((name) => `${name} ${statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? ''}`)
-      .join('/');
-  } catch (thrown) {
-    return String(thrown);
-  }
 }

@@ -1,24 +1,14 @@
 /**
  * What `rowsync status` says of the last proven moment. Apart from the proof, which loads pulls and pushes.
  */
-import type { ProvenMoment } from '../../replica/bookkeeping/changed-rows.ts';
 import { openReader } from '../../replica/reader.ts';
 import { readLastMoment } from '../shared/fresh-tables.ts';
 
-/** A line where there was a moment, and the same as JSON. */
+/** A line where there was a moment, and the same as JSON, of a replica that can be read. */
 export function momentStatus(path: string): { readonly lines: readonly string[]; readonly json: object } {
-  const lastMoment = readMoment(path);
+  using reader = openReader(path);
+  const lastMoment = reader.isOlder() ? null : readLastMoment(reader);
   if (lastMoment === null) return { lines: [], json: { lastMoment } };
   const { at, holds } = lastMoment;
   return { lines: [`moment    ${at}, ${holds ? 'unchanged since' : 'rows have changed since'}`], json: { lastMoment } };
-}
-
-/** Null for none; what keeps the replica from being read is said beside it. */
-function readMoment(path: string): (ProvenMoment & { readonly holds: boolean }) | null {
-  try {
-    using reader = openReader(path);
-    return reader.isOlder() ? null : readLastMoment(reader);
-  } catch {
-    return null;
-  }
 }

@@ -4,7 +4,7 @@
  */
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { exactFromText, type CellChange } from '../../replica/history-cells.ts';
+import { exactFromText, type CellChange, type Exact } from '../../replica/history-cells.ts';
 import type { Column } from '../../replica/history-writer.ts';
 
 export interface ExactEntry {
@@ -26,15 +26,11 @@ export interface EntryPlace {
 }
 
 type Line = readonly [
-  seq: bigint,
-  rowId: bigint,
+  rowId: number,
   kind: ExactEntry['kind'],
-  wasId: bigint | null,
+  wasId: number | null,
   by: string | null,
-  column: bigint | null,
-  before: string,
-  after: string,
-  note: string,
+  cells: string | null,
 ];
 
 /** Entries of a table that pass a filter over `_rowsync_history h`, in order of the rows. */
@@ -44,33 +40,33 @@ export function* readExactEntries(
   { filter, values }: { readonly filter: Sql; readonly values: Readonly<Record<string, unknown>> },
 ): Generator<ExactEntry, undefined> {
   const indexBySeq = new Map(columns.map(({ seq }, index) => [seq, index]));
+  const text = sql`SELECT h.row_id, h.kind, h.was_id, CASE WHEN h.cause IN ('pull', 'push') THEN coalesce(h.origin_by, '') END, h.cells
+      FROM _rowsync_history h WHERE h.table_id = @tableId AND h.row_id IS NOT NULL AND ${filter}
+      ORDER BY h.row_id, h.seq ${order}`;
   const lines = from
-    .prepare(
-      sql`SELECT h.seq, h.row_id, h.kind, h.was_id,
-            CASE WHEN h.cause IN ('pull', 'push') THEN coalesce(h.origin_by, '') END, c.value ->> 0, c.value -> 1, c.value -> 2, json(h.cells)
-          FROM _rowsync_history h
-          LEFT JOIN json_each(CASE h.kind WHEN 'forgotten' THEN '[]' ELSE coalesce(h.cells, '[]') END) c
-          WHERE h.table_id = @tableId AND h.row_id IS NOT NULL AND ${filter}
-          ORDER BY h.row_id, h.seq ${order}`,
-    )
-    .safeIntegers()
+    .prepare(text)
     .raw()
     .iterate({ ...values, tableId }) as IterableIterator<Line>; // the columns just listed
-  let seq: bigint | null = null;
-  let entry: (Omit<ExactEntry, 'cells'> & { readonly cells: CellChange[] }) | null = null;
-  for (const [lineSeq, rowId, kind, wasId, by, column, before, after, note] of lines) {
-    if (entry === null || seq !== lineSeq) {
-      if (entry !== null) yield entry;
-      const cells = kind === 'forgotten' ? [...forgottenCells(note, indexBySeq)] : [];
-      entry = { rowId: Number(rowId), kind, wasId: wasId === null ? null : Number(wasId), by, cells };
-      seq = lineSeq;
-    }
-    const index = column === null ? undefined : indexBySeq.get(Number(column));
-    if (index === undefined) continue;
-    entry.cells.push({ index, before: exactFromText(before), after: exactFromText(after) });
+  for (const [rowId, kind, wasId, by, json] of lines) {
+    const given = json ?? '[]';
+    const cells = kind === 'forgotten' ? forgottenCells(given, indexBySeq) : changedCells(given, indexBySeq);
+    yield { rowId, kind, wasId, by, cells };
   }
-  if (entry !== null) yield entry;
   return undefined;
+}
+
+/** The cells of an entry, a list of the number of their column, and the values before and after. */
+function changedCells(text: string, indexBySeq: ReadonlyMap<number, number>): readonly CellChange[] {
+  const cells = JSON.parse(text, exactValue) as readonly (readonly [seq: bigint, before: Exact, after: Exact])[]; // as stored
+  return cells.flatMap(([seq, before, after]) => {
+    const index = indexBySeq.get(Number(seq));
+    return index === undefined ? [] : [{ index, before, after }];
+  });
+}
+
+function exactValue(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value === 'number') return exactFromText(context?.source ?? String(value));
+  return typeof value === 'object' && value !== null && 'blob' in value ? exactFromText(JSON.stringify(value)) : value;
 }
 
 /** What a `forgotten` entry says: cells whose values are not known any more. */

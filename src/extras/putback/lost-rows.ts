@@ -8,7 +8,7 @@ import { usageError } from '../../base/errors.ts';
 import { oncePerKey } from '../../base/memoize.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
-import { findTable, readTables, type TableRecord } from '../../replica/bookkeeping/tables.ts';
+import { findTable, readTables, tableNamed, type TableRecord } from '../../replica/bookkeeping/tables.ts';
 import type { Stored } from '../../replica/connection.ts';
 import { queryNumbers, queryRows } from '../../replica/query.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
@@ -71,12 +71,9 @@ export class LostRows {
 
   /** A table by its name here or at the origin. @throws RowsyncError `usage.invalid`. */
   table(name: string): TableRecord {
-    const folded = name.toLowerCase();
-    const isMeant = (table: TableRecord): boolean =>
-      [table.localName, table.name].some((own) => own.toLowerCase() === folded);
-    const found = this.tables.find(isMeant);
+    const found = tableNamed(this.tables, name);
     if (found !== undefined) return found;
-    if (this.unread.some(isMeant)) {
+    if (tableNamed(this.unread, name) !== undefined) {
       throw usageError(
         `${name}: the table was not read yet, so what was lost from it is not known`,
         'Run rowsync pull, which reads it; if it does not, rowsync status says why.',
