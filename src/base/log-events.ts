@@ -48,7 +48,7 @@ export const LOG_EVENTS = {
   'table.reshaped': 'Columns of a table changed while its rows were read; they are read again.',
   'table.way':
     'When tables (`table`) are followed and when they are swept, in `way`, or why they are not followed; logged at the start and when it changes.',
-  'schema.changed': 'Tables or columns changed at the origin; `message` says how.',
+  'schema.changed': 'Tables or columns changed, at the origin or by the configuration; `message` says how.',
   'table.gone': 'The origin no longer shows a table; its rows stay, and its edits wait.',
   'contracts.failed':
     'Old names that the configuration no longer wants could not be ended; the next start tries again.',

@@ -63,7 +63,7 @@ export async function applySchema(
   described: TableDescriptor,
   options: TableSettings & Confirmation & { readonly discard?: boolean | undefined },
 ): Promise<PreparedTable> {
-  const descriptor = await applySelection(context, described, options);
+  const { descriptor, leftOut } = await applySelection(context, described, options);
   const { selection, unknownSort } = planSelection(descriptor, options.sort);
   requireNone(described, { sort: unknownSort, columnNames: unknownNames(described, options) });
   const rows = options.rows ?? null;
@@ -78,6 +78,7 @@ export async function applySchema(
     const before = findTwoWayTable(tx, descriptor.id);
     const shaped = shapeTable(tx, descriptor, {
       at,
+      leftOut,
       confirmed: options.confirmed,
       twoWay: before,
       columnNaming: { scope: 'column', style: readNameStyle(tx), given: (name) => options.columnNames?.get(name) },
@@ -243,6 +244,7 @@ function shapeTable(
   descriptor: TableDescriptor,
   options: {
     readonly at: string;
+    readonly leftOut: TableRecord['leftOut'];
     readonly confirmed: boolean;
     readonly twoWay: TwoWayTable | null;
     readonly columnNaming: Naming;
@@ -282,7 +284,9 @@ function shapeTable(
   storeSchemaChanges(tx, remade, options.at);
   const whole = dropped.length > 0 ? findTwoWayTable(tx, descriptor.id) : null;
   if (whole !== null) markBatchesInDoubt(tx, whole, options.at);
-  storeSchemaChanges(tx, columnChanges(descriptor.recordName, known, descriptor.columns), options.at);
+  const leftOutIds = new Set(table.leftOut.map(({ id }) => id));
+  storeSchemaChanges(tx, columnChanges(descriptor.recordName, known, descriptor.columns, leftOutIds), options.at);
+  if (!isDeepStrictEqual(options.leftOut, table.leftOut)) storeFacts(tx, table.id, { left_out: options.leftOut });
   applyActions(tx, table, descriptor, { actions: plan.actions, at: options.at });
   const isColored = addColorColumn(tx, table);
   const columns = readColumns(tx, descriptor.id);

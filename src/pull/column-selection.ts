@@ -3,7 +3,6 @@
  * or masked in another way, is removed with all its values here. A masked one is then read anew. Removal waits for a person, since it cannot be
  * undone here.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { sql } from '../base/sql.ts';
@@ -38,7 +37,7 @@ export async function applySelection(
   context: PullContext,
   described: TableDescriptor,
   { columns, confirmed, confirmedHere }: Pick<TableSettings, 'columns'> & Confirmation,
-): Promise<TableDescriptor> {
+): Promise<Pick<Chosen, 'descriptor' | 'leftOut'>> {
   const { replica, origin } = context;
   const record = findTable(replica, described.id);
   const known = record === null ? [] : readColumns(replica, described.id);
@@ -57,18 +56,13 @@ export async function applySelection(
       hint: 'Nothing of the table was read. rowsync check says which columns there are.',
     });
   }
-  if (record === null) return chosen.descriptor;
+  if (record === null) return chosen;
   const overtaken = overtakenColumns(known, chosen, choosing);
   if (confirmedHere !== true && overtaken.some((column) => hasOtherKey(column, chosen.descriptor)))
     throw otherKeyError(record);
   if (overtaken.length > 0 && !confirmed) throw heldError(record, overtaken, countEdits(replica, record, overtaken));
   if (overtaken.length > 0) await removeColumns(context, record, { chosen, overtaken });
-  else if (!isDeepStrictEqual(chosen.leftOut, leftOut)) {
-    await replica.write('Noting which columns are left out', (tx) =>
-      storeFacts(tx, record.id, { left_out: chosen.leftOut }),
-    );
-  }
-  return chosen.descriptor;
+  return chosen;
 }
 
 function namesOf(columns: readonly ColumnRecord[]): string {
@@ -126,7 +120,9 @@ async function removeColumns(
       return hashes;
     });
     onChanged?.();
-    storeFacts(tx, id, { left_out: chosen.leftOut });
+    // What comes now, or in another form, is left out until the table has its new shape.
+    const anew = overtaken.map((column) => ({ id: column.id, pattern: null }));
+    storeFacts(tx, id, { left_out: [...chosen.leftOut, ...record.leftOut, ...anew] });
     forgetEtags(tx, id);
     touchTable(tx, id);
     retryRefused(tx, id, at);

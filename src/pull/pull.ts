@@ -114,7 +114,7 @@ export async function noteFilters({ replica, settings }: Pick<PullContext, 'repl
   });
 }
 
-/** The changes in the schema of the origin that this run saw, which are logged here. Tables that are gone have an event of their own. */
+/** The changes of the schema that this run saw, which are logged here. Tables that are gone have an event of their own. */
 function tellSchemaChanges({ replica, log }: PullContext, runId: number): readonly string[] {
   const changes = readSchemaChanges(replica, runId).filter(({ kind }) => !kind.endsWith('Remade'));
   const told = changes.filter(({ kind }) => kind !== 'tableGone').map(schemaChangeText);

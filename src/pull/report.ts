@@ -95,7 +95,7 @@ export interface PullReport extends RunTotals {
   readonly tables: readonly TablePullReport[];
   /** What a person should change in the configuration: a sentence each. */
   readonly notes: readonly string[];
-  /** What changed in the tables and columns of the origin: a sentence each. */
+  /** What changed in tables and columns, at the origin or by the configuration: a sentence each. */
   readonly schemaChanges: readonly string[];
   readonly durationMs: number;
   /** Entries of the history that were removed, by age or size. */

@@ -1,5 +1,5 @@
 /**
- * Tells what changed in the tables and columns of the origin: compares two descriptions, and puts the differences into words. Pure.
+ * Tells what changed in tables and columns, and through whom: compares two descriptions, and puts the differences into words. Pure.
  */
 import { printable } from '../base/text.ts';
 import type { ColumnRecord } from '../replica/bookkeeping/columns.ts';
@@ -26,18 +26,20 @@ export function tableChanges(known: readonly SeenTable[], described: readonly Se
   return [...came, ...went.map(({ name }) => changeOf('tableGone', name))];
 }
 
-/** What became of the columns of a table; nothing for a table without any. */
+/** What became of the columns of a table, of which the configuration left some out until now; nothing for a table without any. */
 export function columnChanges(
   table: string,
   known: readonly Pick<ColumnRecord, 'id' | 'name' | 'type' | 'state'>[],
-  described: readonly Pick<ColumnDescriptor, 'id' | 'name' | 'type'>[],
+  described: readonly Pick<ColumnDescriptor, 'id' | 'name' | 'type' | 'mask'>[],
+  leftOutIds: ReadonlySet<number>,
 ): readonly SchemaChange[] {
   const knownById = new Map(known.filter(({ state }) => state !== 'aside').map((column) => [column.id, column]));
   if (knownById.size === 0) return [];
   const ids = new Set(described.map(({ id }) => id));
-  const came = described.flatMap(({ id, name, type }): readonly SchemaChange[] => {
+  const changed = described.flatMap(({ id, name, type, mask }): readonly SchemaChange[] => {
     const before = knownById.get(id);
-    if (before === undefined) return [changeOf('columnNew', table, name)];
+    const came = leftOutIds.has(id) ? 'columnIncluded' : 'columnNew';
+    if (before === undefined) return [{ ...changeOf(came, table, name), now: mask?.kind ?? null }];
     const of = (kind: SchemaChange['kind'], former: string, now: string): SchemaChange => {
       return { kind, table, column: name, former, now };
     };
@@ -48,7 +50,7 @@ export function columnChanges(
     ];
   });
   const went = [...knownById.values()].filter(({ id, state }) => state === 'live' && !ids.has(id));
-  return [...came, ...went.map(({ name }) => changeOf('columnGone', table, name))];
+  return [...changed, ...went.map(({ name }) => changeOf('columnGone', table, name))];
 }
 
 export function changeOf(kind: SchemaChange['kind'], table: string, column: string | null = null): SchemaChange {
@@ -56,15 +58,16 @@ export function changeOf(kind: SchemaChange['kind'], table: string, column: stri
 }
 
 const WORDS: Readonly<Record<SchemaChange['kind'], (now: string, former: string) => string>> = {
-  tableNew: () => 'a new table',
-  tableRenamed: (_, former) => `the table was called ${former}`,
-  tableGone: () => 'the table is no longer shown',
-  tableBack: () => 'the table is shown again',
-  columnNew: () => 'a new column',
-  columnRenamed: (_, former) => `the column was called ${former}`,
-  columnGone: () => 'the column is no longer shown',
-  columnBack: () => 'the column is shown again',
-  columnType: (now, former) => `the column was of type ${former}, and is of type ${now}`,
+  tableNew: () => 'a new table of the origin',
+  tableRenamed: (_, former) => `the origin renamed the table, which was called ${former}`,
+  tableGone: () => 'the origin no longer shows the table',
+  tableBack: () => 'the origin shows the table again',
+  columnNew: () => 'a new column of the origin',
+  columnRenamed: (_, former) => `the origin renamed the column, which was called ${former}`,
+  columnGone: () => 'the origin no longer shows the column',
+  columnBack: () => 'the origin shows the column again',
+  columnType: (now, former) => `the origin changed the type of the column from ${former} to ${now}`,
+  columnIncluded: (mask) => `the configuration now includes ${mask === '' ? 'its values' : `it, masked (${mask})`}`,
   tableRemade: (now) => `the table was dropped or renamed here, and made again; edits that went with it: ${now}`,
   guardsRemade: () => 'the guards of the table were removed in this file, and made again',
   columnRemade: () => 'the column was dropped or renamed in this file, and made again',

@@ -27,11 +27,11 @@ test('pull, status and check name the table that was renamed, and log says when;
 
   expect(pulled).toMatchObject({ exitCode: 0 });
   expect(pulled.stdout).toContain(NAMED);
-  expect(pulled.stdout).toContain('Changed at the origin: Memo: the table was called Note');
+  expect(pulled.stdout).toContain('Changed: Memo: the origin renamed the table, which was called Note');
   expect(JSON.parse(again.stdout)).toMatchObject({ notes: [NAMED], schemaChanges: [] });
   expect(status.stdout).toContain(NAMED);
   expect(check.stdout).toContain(NAMED);
-  expect(log.stdout).toContain('at the origin: Memo: the table was called Note');
+  expect(log.stdout).toContain('Memo: the origin renamed the table, which was called Note');
   expect(columns.stdout).toContain('0');
 
   const file = join(made.folder, 'rowsync.yaml');

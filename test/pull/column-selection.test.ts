@@ -341,6 +341,32 @@ test('where columns are included, a new one of the origin does not come, also be
   expect(askedFor(fixture, 'Fresh') + askedFor(fixture, 'column=*')).toBe(0);
 });
 
+test('what the configuration lets in, or unmasks, is not told as a change of the origin', async () => {
+  await using fixture = await startFixture({ tables: [CUSTOMER] });
+  const notes: Wish = { exclude: ['Notes', 'Phone'], masks: [{ pattern: 'E-Mail', kind: 'hash' }] };
+  await pullAs(fixture, notes);
+  fixture.sandbox.store.addColumn('Customer', { name: 'Fresh', type: 'Text' });
+
+  const told = await pullAs(
+    fixture,
+    { exclude: ['Phone'], masks: [{ pattern: 'E-Mail', kind: 'domain' }] },
+    { confirm: true },
+  );
+  const unmasked = await pullAs(fixture, { exclude: [] }, { confirm: true });
+  const quiet = await pullAs(fixture, { exclude: [] });
+
+  expect(told.schemaChanges.toSorted()).toEqual([
+    'Customer.E-Mail: the configuration now includes it, masked (domain)',
+    'Customer.Fresh: a new column of the origin',
+    'Customer.Notes: the configuration now includes its values',
+  ]);
+  expect(unmasked.schemaChanges.toSorted()).toEqual([
+    'Customer.E-Mail: the configuration now includes its values',
+    'Customer.Phone: the configuration now includes its values',
+  ]);
+  expect(quiet.schemaChanges).toEqual([]);
+});
+
 test('following brings changes masked, without what is left out', async () => {
   await using fixture = await startFixture({ tables: [CUSTOMER] });
   const wish: Wish = { exclude: ['Notes'], masks: [{ pattern: 'E-Mail', kind: 'domain' }] };

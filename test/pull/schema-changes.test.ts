@@ -9,13 +9,23 @@ const known = (id: number, name: string, isDescribed = true) => ({ id, name, isD
 test.each([
   { what: 'the first look', before: [], now: [known(1, 'A')], texts: [] },
   { what: 'nothing', before: [known(1, 'A')], now: [known(1, 'A')], texts: [] },
-  { what: 'a new table', before: [known(1, 'A')], now: [known(1, 'A'), known(2, 'B')], texts: ['B: a new table'] },
-  { what: 'a rename', before: [known(1, 'A')], now: [known(1, 'B')], texts: ['B: the table was called A'] },
+  {
+    what: 'a new table',
+    before: [known(1, 'A')],
+    now: [known(1, 'A'), known(2, 'B')],
+    texts: ['B: a new table of the origin'],
+  },
+  {
+    what: 'a rename',
+    before: [known(1, 'A')],
+    now: [known(1, 'B')],
+    texts: ['B: the origin renamed the table, which was called A'],
+  },
   {
     what: 'a table that is gone',
     before: [known(1, 'A'), known(2, 'B')],
     now: [known(1, 'A')],
-    texts: ['B: the table is no longer shown'],
+    texts: ['B: the origin no longer shows the table'],
   },
   {
     what: 'a table that was gone already',
@@ -27,7 +37,7 @@ test.each([
     what: 'a table that is back under another name',
     before: [known(1, 'A', false)],
     now: [known(1, 'B')],
-    texts: ['B: the table is shown again', 'B: the table was called A'],
+    texts: ['B: the origin shows the table again', 'B: the origin renamed the table, which was called A'],
   },
 ])('tables: $what', ({ before, now, texts }) => {
   expect(tableChanges(before, now).map(schemaChangeText)).toEqual(texts);
@@ -42,29 +52,39 @@ const column = (id: number, name: string, state: 'live' | 'removed' | 'aside' = 
 
 test.each([
   { what: 'a table that had none', before: [], now: [column(1, 'A')], texts: [] },
-  { what: 'a new one', before: [column(1, 'A')], now: [column(1, 'A'), column(2, 'B')], texts: ['T.B: a new column'] },
-  { what: 'a rename', before: [column(1, 'A')], now: [column(1, 'B')], texts: ['T.B: the column was called A'] },
+  {
+    what: 'a new one',
+    before: [column(1, 'A')],
+    now: [column(1, 'A'), column(2, 'B')],
+    texts: ['T.B: a new column of the origin'],
+  },
+  {
+    what: 'a rename',
+    before: [column(1, 'A')],
+    now: [column(1, 'B')],
+    texts: ['T.B: the origin renamed the column, which was called A'],
+  },
   {
     what: 'one that is gone',
     before: [column(1, 'A'), column(2, 'B')],
     now: [column(1, 'A')],
-    texts: ['T.B: the column is no longer shown'],
+    texts: ['T.B: the origin no longer shows the column'],
   },
   { what: 'one that was gone', before: [column(1, 'A'), column(2, 'B', 'removed')], now: [column(1, 'A')], texts: [] },
   {
     what: 'one that is back',
     before: [column(1, 'A', 'removed')],
     now: [column(1, 'A')],
-    texts: ['T.A: the column is shown again'],
+    texts: ['T.A: the origin shows the column again'],
   },
   {
     what: 'another type',
     before: [column(1, 'A', 'aside'), column(1, 'A')],
     now: [{ ...column(1, 'A'), type: 'Numeric' }],
-    texts: ['T.A: the column was of type Text, and is of type Numeric'],
+    texts: ['T.A: the origin changed the type of the column from Text to Numeric'],
   },
 ])('columns: $what', ({ before, now, texts }) => {
-  expect(columnChanges('T', before, now).map(schemaChangeText)).toEqual(texts);
+  expect(columnChanges('T', before, now, new Set()).map(schemaChangeText)).toEqual(texts);
 });
 
 const goods = (name: string): TableSpec => ({
@@ -91,10 +111,10 @@ test('a pull tells what it saw change, and the next one does not', async () => {
   expect([first, ...reports].map(({ schemaChanges }) => schemaChanges.toSorted())).toEqual([
     [],
     [
-      'Another: the table was called Other',
-      'Good.Name: the column was called Title',
-      'Good.Stock: a new column',
-      'Third: the table is no longer shown',
+      'Another: the origin renamed the table, which was called Other',
+      'Good.Name: the origin renamed the column, which was called Title',
+      'Good.Stock: a new column of the origin',
+      'Third: the origin no longer shows the table',
     ],
     [],
   ]);

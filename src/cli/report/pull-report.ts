@@ -45,7 +45,7 @@ export function pullText(report: PullReport, width: number | null): string {
     report.removedEntryCount === 0
       ? ''
       : `History: ${countText(report.removedEntryCount)} of its entries removed, being beyond keep or maxBytes\n`;
-  const changes = report.schemaChanges.map((change) => `Changed at the origin: ${change}\n`);
+  const changes = report.schemaChanges.map((change) => `Changed: ${change}\n`);
   const notes = [...changes, ...report.notes.map((note) => `${note}\n`)].join('');
   return `${box}${filteredText(report)}${removed}${quiet}${sumsText(report)}\n${notes}${reportProblemsText(report)}`;
 }

@@ -170,10 +170,7 @@ function* logText(
   for (const [index, run] of runs.entries()) {
     const span = run.from === run.to ? run.to : `${run.from} to ${run.to}`;
     yield `${index === 0 ? '' : '\n'}${headOf(run)}  ${span}\n`;
-    for (const change of run.schemaChanges) {
-      // What was made again was dropped here: the origin had no part in it.
-      yield `  ${change.kind.endsWith('Remade') ? '' : 'at the origin: '}${schemaChangeText(change)}\n`;
-    }
+    for (const change of run.schemaChanges) yield `  ${schemaChangeText(change)}\n`;
     for (const change of run.changes.toReversed()) {
       yield `  ${printable(change.table ?? 'all tables')}: ${countedText(change)}\n`;
     }

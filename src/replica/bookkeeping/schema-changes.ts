@@ -1,5 +1,5 @@
 /**
- * What changed in the tables and columns of the origin, as each pull saw it, and what another program took away here. Written in the transaction that
+ * What changed in the tables and columns of the origin, as each pull saw it, what the configuration lets in, and what another program took away here. Written in the transaction that
  * follows the change, so that each change is recorded once.
  */
 import { sql } from '../../base/sql.ts';
@@ -11,8 +11,8 @@ import { queryAll } from '../query.ts';
  * One row per change; the newest thousands are kept. Names are those at the origin.
  *
  *    kind           tableNew · tableRenamed · tableGone · tableBack · columnNew · columnRenamed · columnGone · columnBack · columnType ·
- *                   tableRemade, columnRemade, guardsRemade (another program dropped or renamed it in this file, and it was made again)
- *    former, now    the names before and after a rename, or the types; null for other kinds. now of tableRemade: how many edits it had
+ *                   columnIncluded (the configuration left it out before, or masked it in another way) · tableRemade, columnRemade, guardsRemade (another program dropped or renamed it in this file, and it was made again)
+ *    former, now    the names before and after a rename, or the types; null for other kinds. now of tableRemade: how many edits it had; of columnIncluded: the kind of its mask
  */
 export const SCHEMA_CHANGES = sql`
   CREATE TABLE _rowsync_schema_changes (
@@ -25,7 +25,7 @@ const CHANGES_MAX = 10_000;
 export interface SchemaChange {
   readonly kind:
     | `table${'New' | 'Renamed' | 'Gone' | 'Back' | 'Remade'}`
-    | `column${'New' | 'Renamed' | 'Gone' | 'Back' | 'Type' | 'Remade'}`
+    | `column${'New' | 'Renamed' | 'Gone' | 'Back' | 'Type' | 'Included' | 'Remade'}`
     | 'guardsRemade';
   readonly table: string;
   readonly column: string | null;

@@ -31,7 +31,7 @@ test(
     expect(before[1]?.stdout).toBe('ok  empty.check.sql\nok  titles.sql\n');
     for (const { stdout } of broken) {
       expect(stdout).toContain(
-        'titles.sql does not compile: no such column: Title; Note.Heading: the column was called Title',
+        'titles.sql does not compile: no such column: Title; Note.Heading: the origin renamed the column, which was called Title',
       );
       expect(stdout).toContain('SELECT "Heading" FROM Note');
       expect(stdout).toContain('The check empty.check.sql returned 1 row; the first have _id 1');
