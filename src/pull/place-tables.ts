@@ -31,12 +31,6 @@ import type { TableSummary } from '../wire/schema.ts';
 import type { PullContext } from './context.ts';
 import { changeOf } from './schema-changes.ts';
 
-const TABLE_RESTORED = {
-  message:
-    'Another SQL client dropped or renamed the table; it was made again as the origin last confirmed it, and nothing was deleted there',
-  hint: 'If the table was renamed, its edits that had not been pushed are in the table of that name; otherwise they are lost. Make them again.',
-} as const;
-
 interface Placing {
   readonly at: string;
   readonly names: NameRules;
@@ -58,8 +52,7 @@ export async function placeTables(context: PullContext, tables: readonly TableSu
     if (!isPlaced) for (const id of placeAll(tx, tables, placing)) ensureCapture(tx, id);
     ensureChangesView(tx);
   });
-  for (const { id } of dropped)
-    context.log.warn('table.restored', { table: readTable(replica, id).localName, ...TABLE_RESTORED });
+  for (const { id } of dropped) context.log.warn('table.restored', { table: readTable(replica, id).localName });
 }
 
 /** Places a table once more that has lost its place since, to another client or to another name. */

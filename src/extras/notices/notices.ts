@@ -108,7 +108,7 @@ export function noticeOfEvent(event: LogEvent, facts: LogFacts): Notice | null {
   if (event === 'schema.changed') {
     return { kind: 'changed', subject: 'the schema', code: event, message: text('message'), hint: '' };
   }
-  if (event !== 'identity.changed' && event !== 'table.restored') return null;
-  const subject = event === 'table.restored' ? text('table') : 'the calling user';
+  if (event !== 'identity.changed') return null;
+  const subject = 'the calling user';
   return { kind: 'needsPerson', subject, code: event, message: text('message'), hint: text('hint') };
 }

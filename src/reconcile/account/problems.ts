@@ -243,7 +243,7 @@ export const CATALOGUE = [
       'tableRemade',
       ({ editCount: count }) =>
         `was dropped or renamed in this file, and was made again; ${count === 0 ? 'it had no edits' : `${plural(count, 'edit')} not pushed before went with it`}`,
-      'If it had edits, make them again. If the table was renamed, they are in the one under its other name, which is never pushed.',
+      'Nothing was deleted at the origin. If it had edits, make them again. If the table was renamed, they are in the one under its other name, which is never pushed.',
     ),
   },
   {

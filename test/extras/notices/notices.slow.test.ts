@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { LogEvent } from '../../../src/base/log-events.ts';
 import { silentLogger, type LogFacts } from '../../../src/base/log.ts';
@@ -154,9 +155,27 @@ test('a notice has the code, the sentence and what to do of its problem', () => 
 
 test('an event that no account has is told as it happens', () => {
   expect(noticeOfEvent('identity.changed', { message: 'm', hint: 'h' })).toMatchObject({ code: 'identity.changed' });
-  expect(noticeOfEvent('table.restored', { table: 'A' })).toMatchObject({ subject: 'A' });
   expect(noticeOfEvent('schema.changed', { message: 'm' })).toMatchObject({ kind: 'changed', message: 'm' });
   expect(noticeOfEvent('work.started', { work: 'pull' })).toBeNull();
+});
+
+test('a table that another program dropped is one notice', async () => {
+  await using sandbox = await startTestSandbox({ tables: [{ name: 'Note', columns: [], rows: [{}] }] });
+  await using daemon = startDaemon(sandbox);
+  await daemon.idle();
+  const out = join(daemon.folder, 'told.jsonl');
+  const append = `fs.appendFileSync(${JSON.stringify(out)}, fs.readFileSync(0, 'utf8').trim() + '\\n')`;
+  daemon.reload(`notify: { command: ${JSON.stringify([process.execPath, '-e', append])} }\n`);
+  await daemon.idle();
+  const db = new Database(join(daemon.folder, 'replica.db'));
+  db.exec('DROP TABLE "Note"');
+  db.close();
+  await daemon.elapse(125);
+
+  await daemon.stop();
+
+  const notices = readFileSync(out, 'utf8').trim().split('\n');
+  expect(notices.map((line) => (JSON.parse(line) as { code: string }).code)).toEqual(['table.remade']);
 });
 
 test('the command gets the notice on its standard input, without the token', async () => {
@@ -190,7 +209,7 @@ function startSender(given: Partial<NotifySettings>) {
   const log = { ...silentLogger, info: note, warn: note, error: note };
   const settings = { repeatMinutes: 360, ...given };
   const sender = new NoticeSender({ clock, log: () => log, settings: () => settings });
-  const fail = (table: string) => sender.takeEvent('table.restored', { table });
+  const fail = (message: string) => sender.takeEvent('identity.changed', { message });
   const failures = () => sender.word().complaints.map(({ message, since }) => ({ message, since }));
   return { clock, sender, logged, settings, fail, failures };
 }
@@ -261,7 +280,7 @@ test('a webhook that was down gets every notice in order once it is back', async
       since: '2026-01-01T00:00:00Z',
     },
   ]);
-  expect(hook.posted).toMatchObject([{ subject: 'backup' }, { subject: 'verify' }]);
+  expect(hook.posted).toMatchObject([{ message: 'backup' }, { message: 'verify' }]);
   expect(logged.filter(({ event }) => event === 'notice.sent')).toHaveLength(2);
   expect(failures()).toEqual([]);
 });
@@ -281,7 +300,7 @@ test('a notice that comes just as the last one was sent is sent too', async () =
   await sender.close();
   await sender.close();
 
-  expect(hook.posted).toMatchObject([{ subject: 'backup' }, { subject: 'verify' }]);
+  expect(hook.posted).toMatchObject([{ message: 'backup' }, { message: 'verify' }]);
 });
 
 test('a channel that the configuration wants no more is not reported, and gets nothing', async () => {
