@@ -13,7 +13,7 @@ import { guessText } from '../reconcile/option-bindings.ts';
 import { CONFLICT_LINE, type ConflictLine } from './bookkeeping/conflicts.ts';
 import { SCHEMA_VERSION } from './bookkeeping/schema.ts';
 import type { Connection } from './connection.ts';
-import { requireFile } from './older-copy.ts';
+import { readPutBack, requireFile } from './older-copy.ts';
 import { checkOwner } from './database.ts';
 import { errorFromReading, replicaError, sqliteCode } from './sqlite-errors.ts';
 import { queryAny, queryTexts, withFlags } from './query.ts';
@@ -21,7 +21,7 @@ import { queryAny, queryTexts, withFlags } from './query.ts';
 /** No limit, as SQLite has it. */
 const ALL = -1;
 
-/** A row of `sync_status`. */
+/** A row of `sync_status`; its `state` is `restored` where that has `steady`, and the table was not read since an older copy was put back. */
 export interface TableStatus extends StatusFacts {
   readonly rowCount: number;
   readonly pageCount: number;
@@ -126,7 +126,12 @@ export class ReplicaReader implements Connection {
             conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint
           FROM sync_status LEFT JOIN (${waits}) USING ("table") ORDER BY "table" COLLATE NOCASE`,
     );
-    return tables.map((table) => withFlags(table, 'isFiltered') as TableStatus); // columns and types are ours
+    const { since = '', isUnopened = false } = readPutBack(this, '1970-01-01T00:00:00Z') ?? {};
+    return tables.map((row) => {
+      const table = withFlags(row, 'isFiltered') as TableStatus; // columns and types are ours
+      const isRestored = table.state === 'steady' && (isUnopened || (table.lastSweepAt ?? '') < since);
+      return isRestored ? { ...table, state: 'restored' } : table;
+    });
   }
 
   runs(limit: number): readonly RunRecord[] {

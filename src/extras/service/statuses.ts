@@ -4,7 +4,7 @@
 import { asRowsyncError, EXIT, type RowsyncError } from '../../base/errors.ts';
 import { sumOf } from '../../base/sum.ts';
 import { ageText, countText } from '../../base/text.ts';
-import { gather, type Status } from '../../cli/commands/status.ts';
+import { gather, type KeptTable, type Status } from '../../cli/commands/status.ts';
 import { accountExitCode } from '../../cli/runtime/account-text.ts';
 import { printResult } from '../../cli/runtime/invocation.ts';
 import { listTable } from '../../cli/terminal/table.ts';
@@ -60,6 +60,10 @@ interface DatabaseStatus {
   readonly error: RowsyncError | null;
 }
 
+function steadiness(tables: readonly Pick<KeptTable, 'state'>[]): string {
+  return tables.some(({ state }) => state === 'restored') ? 'restored' : 'steady';
+}
+
 /** A line for each database: how old its oldest table is, and the worst that is wrong. */
 export function databasesText(
   databases: readonly DatabaseStatus[],
@@ -76,7 +80,9 @@ export function databasesText(
       ageText(oldest === '' ? null : oldest, nowMs),
       countText(sumOf(tables, ({ pendingCount }) => pendingCount)),
       error?.message ??
-        (worst === undefined ? 'steady' : [worst.table, worst.sentence].filter((word) => word !== null).join(': ')),
+        (worst === undefined
+          ? steadiness(tables)
+          : [worst.table, worst.sentence].filter((word) => word !== null).join(': ')),
     ];
   });
   const titles = ['service', 'tables', 'rows', 'as of', 'edits', 'state'];

@@ -40,6 +40,36 @@ test('a backup says what is in it, and a restore what came back', async () => {
   expect(pulled).toMatchObject({ exitCode: 0 });
 });
 
+test('a restored table is not called steady before it was read anew, also by a pull that failed', async () => {
+  const sandbox = await startTestSandbox({ tables: [{ ...ALBUM, name: 'Other' }, ALBUM] });
+  using workspace = makeWorkspace(sandbox);
+  const { folder } = workspace;
+  await runCli(['pull'], { folder });
+  const db = new Database(join(folder, 'replica.db'));
+  db.exec(`UPDATE _rowsync_tables SET swept_at = '2026-01-01T00:00:00Z'`);
+  db.close();
+  await runCli(['backup', 'copy.db'], { folder });
+  const states = async (): Promise<readonly string[]> => {
+    const { stdout } = await runCli(['status', '--json'], { folder });
+    const { tables } = JSON.parse(stdout) as { tables: readonly { state: string }[] };
+    return tables.map(({ state }) => state);
+  };
+  const before = await states();
+
+  await runCli(['restore', 'copy.db'], { folder });
+  const { stdout: restored } = await runCli(['status'], { folder });
+  await runCli(['pull', 'Album'], { folder });
+  const afterOne = await states();
+  await sandbox[Symbol.asyncDispose]();
+  await runCli(['pull'], { folder });
+
+  expect(before).toEqual(['steady', 'steady']);
+  expect(restored).toContain('2 tables, 4 rows; all restored\n');
+  expect(restored).not.toContain('steady');
+  expect(afterOne).toEqual(['steady', 'restored']);
+  expect(await states()).toEqual([expect.stringMatching(/steady|failed/), expect.stringMatching(/restored|failed/)]);
+});
+
 test('a restore says how many edits of the former replica had not reached the origin', async () => {
   await using sandbox = await startTestSandbox({ tables: [ALBUM] });
   using workspace = makeWorkspace(sandbox, 'tables: { "*": { push: true } }\n');

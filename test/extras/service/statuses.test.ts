@@ -17,13 +17,15 @@ test('several databases are one table: what is oldest, what waits, and the worst
       error: null,
     },
     { name: 'main', status: status([table('Customer')]), json: {}, error: null },
+    { name: 'old', status: status([table('Customer', { state: 'restored' })]), json: {}, error: null },
   ];
 
   expect(databasesText(databases, { nowMs: NOW, width: null })).toBe(
     [
       'service\ttables\trows\tas of\tedits\tstate',
       'crm\t2\t2,468\t3 h ago\t2\tStock: refused',
-      'main\t1\t1,234\t6 min ago\t0\tsteady\n',
+      'main\t1\t1,234\t6 min ago\t0\tsteady',
+      'old\t1\t1,234\t6 min ago\t0\trestored\n',
     ].join('\n'),
   );
   expect(databasesText(databases, { nowMs: NOW, width: 80 })).toContain('rowsync status --service crm');
