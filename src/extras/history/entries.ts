@@ -84,9 +84,11 @@ const IS_DISCARDED = sql`(cause = 'discard' OR cause = 'edit' AND EXISTS (
             WHERE p.row_id = e.row_id AND p.table_id = e.table_id AND p.seq < e.seq AND p.cause <> 'edit'), 0)
           AND y.value -> 0 = c.value -> 0 AND y.value -> 1 IS ${LEFT})))))`;
 
-/** Whether the origin names the caller as the author of `e`: as `Name <e-mail>` or by the e-mail alone. */
-const IS_OURS = sql`EXISTS (SELECT 1 FROM _rowsync_identity
-    WHERE user_email <> '' AND instr(lower('<' || e.origin_by || '>'), lower('<' || user_email || '>')) > 0)`;
+/** Whether the origin names the caller as an author: as `Name <e-mail>` or by the e-mail alone. */
+export function isCaller(author: Sql): Sql {
+  return sql`EXISTS (SELECT 1 FROM _rowsync_identity
+    WHERE user_email <> '' AND instr(lower('<' || ${author} || '>'), lower('<' || user_email || '>')) > 0)`;
+}
 
 /**
  * What the origin made of an edit that was sent, as a push read it back; the edit itself has an entry, too. It is the new row under its own number, or cells that
@@ -94,7 +96,7 @@ const IS_OURS = sql`EXISTS (SELECT 1 FROM _rowsync_identity
  */
 const IS_ANSWER = sql`(cause = 'push' AND EXISTS (SELECT 1 FROM _rowsync_history e WHERE e.seq = sync_history.id AND CASE e.kind
     WHEN 'insert' THEN EXISTS (SELECT 1 FROM _rowsync_history n WHERE n.row_id = e.was_id AND n.table_id = e.table_id AND n.kind = 'insert')
-    WHEN 'update' THEN (e.origin_by IS NULL OR ${IS_OURS}) AND NOT EXISTS (
+    WHEN 'update' THEN (e.origin_by IS NULL OR ${isCaller(sql`e.origin_by`)}) AND NOT EXISTS (
       SELECT 1 FROM json_each(e.cells) c JOIN _rowsync_columns k ON k.seq = c.value ->> 0 WHERE k.writable = 1) END))`;
 
 /** What happened as people count it. */

@@ -4,6 +4,7 @@
  */
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
+import { isCaller } from './entries.ts';
 import { exactFromText, type CellChange, type Exact } from '../../replica/history-cells.ts';
 import type { Column } from '../../replica/history-writer.ts';
 
@@ -12,7 +13,7 @@ export interface ExactEntry {
   readonly kind: 'insert' | 'update' | 'delete' | 'forgotten';
   /** The `_id` that a new row had before; null for none. */
   readonly wasId: number | null;
-  /** The author that the origin names for a change that was read there, `''` for none; null for a change made here. */
+  /** The author that the origin names for a change made there, `''` for none; null for one made here, and for what the origin made of it. */
   readonly by: string | null;
   /** Of an entry `forgotten`, both values are null: what they were is not known any more. */
   readonly cells: readonly CellChange[];
@@ -33,6 +34,10 @@ type Line = readonly [
   cells: string | null,
 ];
 
+/** What the origin made of an edit that was sent, such as a new row under its own number, if it names no one else as its author. */
+const IS_OF_OURS = sql`((h.cause = 'push' OR h.was_id IS NOT NULL) AND ${isCaller(sql`h.origin_by`)}
+    OR h.was_id IS NOT NULL AND h.origin_by IS NULL)`;
+
 /** Entries of a table that pass a filter over `_rowsync_history h`, in order of the rows. */
 export function* readExactEntries(
   from: Connection,
@@ -40,7 +45,8 @@ export function* readExactEntries(
   { filter, values }: { readonly filter: Sql; readonly values: Readonly<Record<string, unknown>> },
 ): Generator<ExactEntry, undefined> {
   const indexBySeq = new Map(columns.map(({ seq }, index) => [seq, index]));
-  const text = sql`SELECT h.row_id, h.kind, h.was_id, CASE WHEN h.cause IN ('pull', 'push') THEN coalesce(h.origin_by, '') END, h.cells
+  const text = sql`SELECT h.row_id, h.kind, h.was_id,
+        CASE WHEN h.cause IN ('pull', 'push') AND NOT ${IS_OF_OURS} THEN coalesce(h.origin_by, '') END, h.cells
       FROM _rowsync_history h WHERE h.table_id = @tableId AND h.row_id IS NOT NULL AND ${filter}
       ORDER BY h.row_id, h.seq ${order}`;
   const lines = from

@@ -232,6 +232,27 @@ test('since a moment, the listing names whose changes at the origin are taken ba
   expect(undone.tables[0]).toMatchObject({ ofOrigin: [{ rowId: 1 }, { rowId: 2 }] });
 });
 
+test('since a moment, rows that were made and pushed from here are not named as changes of the origin', async () => {
+  await using world = await startWorld();
+  await world.run(['status']);
+  const since = world.now();
+  world.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'c8'), ('mine too', 'c9')`);
+  world.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+  await world.run(['push']);
+  await world.run(['pull']);
+  const own = await world.run(['undo', '--since', since, '--dry-run']);
+  const colleague = { ...world.store.user, firstName: 'Ann', lastName: 'Lee', email: 'ann@example.com' };
+  world.store.update('Note', 8, { Count: 111 }, colleague);
+  await world.run(['pull']);
+
+  const shown = await world.run(['undo', '--since', since, '--dry-run']);
+
+  expect(own.stdout).toContain('3 rows: nothing was edited\n');
+  expect(own.stdout).not.toContain('also takes back');
+  expect(shown.stdout).toMatch(/also takes back what was changed at the origin by Ann Lee.*: Note 8\n/);
+  expect(shown.stdout.match(/also takes back/g)).toHaveLength(1);
+});
+
 test('a row that a trigger refuses is named, and the others are taken back', async () => {
   await using world = await startWorld();
   for (const id of [1, 2]) world.store.update('Note', id, { Title: 'theirs' });
