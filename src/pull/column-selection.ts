@@ -41,10 +41,9 @@ export async function applySelection(
   const { replica, origin } = context;
   const record = findTable(replica, described.id);
   const known = record === null ? [] : readColumns(replica, described.id);
-  const leftOut = record?.leftOut ?? [];
   const choosing: Choosing = {
     choice: columns ?? null,
-    leftOut,
+    leftOut: record?.leftOut ?? [],
     known,
     keyDigest: () => origin.maskKeyDigest(),
   };

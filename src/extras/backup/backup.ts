@@ -6,9 +6,12 @@ import { accessSync, chmodSync, constants, existsSync, readdirSync, rmSync, stat
 import { basename, join } from 'node:path';
 import { must } from '../../base/assert.ts';
 import { RowsyncError } from '../../base/errors.ts';
+import type { LogFacts } from '../../base/log.ts';
 import { literal, sql } from '../../base/sql.ts';
+import { plural } from '../../base/text.ts';
 import { fail, ok, type CheckResult } from '../shared/linked-extra.ts';
 import type { Config } from '../../config/load.ts';
+import type { DaemonPart } from '../../daemon/context.ts';
 import type { ExtraWork } from '../../daemon/work-kinds.ts';
 import {
   carryFromBackup,
@@ -84,8 +87,17 @@ export function countLostForGood(replica: string): number {
   return withFile(replica, READ_ONLY, (db) => (hasTable(db, '_rowsync_files') ? queryNumber(db, text) : 0));
 }
 
+/** What a backup that was just made lacks of its files, and an error if not all of it is still to be fetched. */
+export function readLack({ path, files }: Pick<CopyReport, 'path' | 'files'>): {
+  readonly awaited: FilesAwaited;
+  readonly failure: RowsyncError | null;
+} {
+  const awaited = files === null ? { failedCount: 0, waitingCount: 0 } : countAwaited(path);
+  return { awaited, failure: lostFilesError(files, awaited.failedCount) };
+}
+
 /** An error if a backup lacks content that the replica names, or `failedCount` files that it should have; null if it lacks none. */
-export function lostFilesError(files: CarryReport | null, failedCount = 0): RowsyncError | null {
+function lostFilesError(files: CarryReport | null, failedCount: number): RowsyncError | null {
   const count = (files?.lost.length ?? 0) + failedCount;
   if (count === 0) return null;
   return new RowsyncError('replica', 'files.damaged', {
@@ -141,10 +153,29 @@ export function checkBackupFolder({ extras, schedule }: Config): readonly CheckR
 
 export const backUpOnSchedule: ExtraWork = async ({ config, nowMs, onAdvance }) => {
   const folder = must(config.extras.backup?.folder, 'a schedule for backups has a folder for them');
-  const { path, rowCount, tableCount, files } = await backUpDated(config, folder, { nowMs, onAdvance });
+  const report = await backUpDated(config, folder, { nowMs, onAdvance });
+  const { path, rowCount, tableCount, files } = report;
   const fileCount = (files?.linkedCount ?? 0) + (files?.copiedCount ?? 0);
-  return { own: lostFilesError(files), facts: { path, rowCount, tableCount, fileCount } };
+  const { awaited, failure } = readLack(report);
+  return { own: failure, facts: { path, rowCount, tableCount, fileCount, waitingCount: awaited.waitingCount } };
 };
+
+/** Tells how many files the last scheduled backup lacks because they were not fetched yet. */
+export function watchBackups(): DaemonPart {
+  let last: LogFacts = {};
+  return {
+    takeEvent: (event, facts) => {
+      if (event === 'work.finished' && facts.work === 'backup' && facts.path !== undefined) last = facts;
+    },
+    word: () => {
+      const count = Number(last.waitingCount ?? 0);
+      const code = 'backup.lacksFiles';
+      const message = `The last backup (${String(last.path)}) lacks ${plural(count, 'file')} that ${count === 1 ? 'was' : 'were'} not here yet`;
+      const hint = 'rowsync files pull fetches them, as the daemon does on schedule; the next backup has them then.';
+      return { complaints: count === 0 ? [] : [{ about: code, subject: null, code, message, hint, since: null }] };
+    },
+  };
+}
 
 /** Folders of files whose backup is gone, or never got its name because of a power cut. */
 function removeRemains(backup: string, folder: string): void {

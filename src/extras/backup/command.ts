@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, exitCodeOf, usageError } from '../../base/errors.ts';
 import { resolve } from 'node:path';
-import { backUpAll, countAwaited, countLostForGood, earlierBackups, lostFilesError, restoreAll } from './backup.ts';
+import { backUpAll, countAwaited, countLostForGood, earlierBackups, readLack, restoreAll } from './backup.ts';
 import { drillText, storeDrill } from './drill-result.ts';
 import { drillBackup } from './drill.ts';
 import { filesBeside, type CarryReport } from '../shared/stored-content.ts';
@@ -115,8 +115,7 @@ async function backUpAndPrint(invocation: Invocation, file: string, options: Bac
   if (typeof report === 'number') return report;
   if (options.moment === true) await requireMomentOf(invocation, config, target);
   const { path, bytes, tableCount, rowCount, files } = report;
-  const awaited = files === null ? { failedCount: 0, waitingCount: 0 } : countAwaited(path);
-  const failure = lostFilesError(files, awaited.failedCount);
+  const { awaited, failure } = readLack(report);
   const exitCode = exitCodeOf(failure === null ? [] : [failure]);
   const lines = [
     `${path}: ${plural(tableCount, 'table')}, ${plural(rowCount, 'row')}, ${bytesText(bytes)}`,

@@ -4,8 +4,22 @@
 import { gauge, type Metric } from '../shared/linked-extra.ts';
 import type { LinkedExtra } from '../shared/linked-extra.ts';
 
+declare module '../../reconcile/account/facts.ts' {
+  interface ExtraProblems {
+    readonly 'backup.lacksFiles': true;
+  }
+}
+
 export const BACKUP: LinkedExtra = {
   name: 'backup',
+  problems: [
+    {
+      code: 'backup.lacksFiles',
+      severity: 'notice',
+      why: 'The last scheduled backup was made before all attached files were fetched. Files that were lost, or asked for in vain, make the backup fail (`work.failed`).',
+      before: 'log.failed',
+    },
+  ],
   commands: [
     {
       group: 'Operate',
@@ -30,13 +44,15 @@ export const BACKUP: LinkedExtra = {
     return { lines: drill === null ? [] : [`drill     ${drillText(drill)}`], json: { lastDrill: drill } };
   },
   join: async (view) => {
-    const [{ lastBackupMs }, { drillMetrics, watchDrill }, { lastDrill }] = await Promise.all([
+    const [{ lastBackupMs, watchBackups }, { drillMetrics, watchDrill }, { lastDrill }] = await Promise.all([
       import('./backup.ts'),
       import('./drill.ts'),
       import('./drill-result.ts'),
     ]);
+    const [drills, backups] = [watchDrill(() => view.resources().config), watchBackups()];
     return {
-      ...watchDrill(() => view.resources().config),
+      ...backups,
+      word: () => ({ complaints: [drills, backups].flatMap((part) => part.word?.().complaints ?? []) }),
       metrics: ({ nowMs }) => {
         const { config } = view.resources();
         const lastMs = lastBackupMs(config, nowMs);

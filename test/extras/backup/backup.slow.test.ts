@@ -294,6 +294,33 @@ test('the daemon makes backups on schedule', async () => {
   expect(contentsOf(`${path}.files`)).toHaveLength(3);
 });
 
+test.each([
+  [
+    'were not fetched yet',
+    'NULL',
+    { code: 'backup.lacksFiles', about: / lacks 2 files that were not here yet$/ },
+    'done',
+  ],
+  ['were asked for in vain', "'404'", { code: 'work.failed', about: /is made, but lacks 2 of its files/ }, 'failed'],
+])('a scheduled backup says that it lacks files that %s', async (_what, reason, { code, about }, outcome) => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  await using daemon = startDaemon(
+    sandbox,
+    'schedule: { backup: "3 12 * * *" }\nbackup: { folder: "." }\ntables: { "*": { files: latest } }\n',
+  );
+  await daemon.idle();
+  const db = new Database(join(daemon.folder, 'replica.db'));
+  db.exec(`UPDATE _rowsync_files SET state = 'missing', sha256 = NULL, reason = ${reason} WHERE row_id > 1`);
+  db.close();
+
+  await daemon.elapse(4);
+
+  const [ended] = daemon.events('work.finished').filter(({ work }) => work === 'backup');
+  const told = daemon.events('problem.found').filter((event) => event['code'] === code);
+  expect(ended).toMatchObject({ outcome, fileCount: 1 });
+  expect(told).toMatchObject([{ message: expect.stringMatching(about) as unknown }]);
+});
+
 test('backups and drills keep to their schedule while the origin refuses the token, which stays a problem', async () => {
   await using sandbox = await startTestSandbox({ tables: [ALBUM] });
   const yaml = 'schedule: { backup: "*/10 * * * *", drill: "15 * * * *" }\nbackup: { folder: "." }\n';
