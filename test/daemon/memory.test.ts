@@ -45,11 +45,15 @@ test('all page processes at their bounds and the daemon at work fit into the uni
   expect(unit).toMatch(/^OOMPolicy=continue$/m);
 });
 
-/** A page process with the heap of the daemon, as the single executable has it, whose answer keeps more and more. */
+/**
+ * A page process with the heap of the daemon, as the single executable has it, whose answer keeps more and more. It takes five seconds to the end of
+ * that heap, where V8 aborts: on a busy machine the thread that looks out may not run for one of them.
+ */
 const GREEDY = `
 const { serveQuestions } = await import(process.argv[2]);
+const pause = new Int32Array(new SharedArrayBuffer(4));
 serveQuestions(() => {
-  for (const kept = []; ; ) kept.push(new Array(10_000).fill(0.5));
+  for (const kept = []; ; Atomics.wait(pause, 0, 0, 2)) kept.push(new Array(50_000).fill(0.5));
 });
 `;
 
