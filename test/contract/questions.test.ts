@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { answerOf, QUESTIONS, REQUESTS_MAX, Unasked } from '../../src/extras/questions/questions.ts';
 import type { Server } from '../../src/extras/questions/server.ts';
 import { openWriting, planWriting, WRITING_QUESTIONS, type WritingServer } from '../../src/extras/questions/writing.ts';
-import { keepRunFile, openTarget, type Target } from './target.ts';
+import { keepRows, openTarget, type Target } from './target.ts';
 
 let target: Target;
 let writing: WritingServer | null = null;
@@ -20,10 +20,10 @@ beforeAll(async () => {
   const table = target.writable;
   const plan = table === null ? null : planWriting(table);
   if (table === null || plan === null) return;
-  const kept = await keepRunFile(target, table, plan.mark);
+  const kept = await keepRows(target, table, plan.mark);
   clean = kept.clean;
   const signal = new AbortController().signal;
-  writing = await openWriting(kept.server, plan, { runFile: kept.runFile, nowMs: Date.now, signal });
+  writing = await openWriting(kept.server, plan, { ...kept, nowMs: Date.now, signal });
 });
 
 afterAll(async () => {

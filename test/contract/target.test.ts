@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 
 import type { TableFields } from '../../src/extras/questions/server.ts';
-import { keepRunFile } from './target.ts';
+import { keepRows } from './target.ts';
 
 test('a table with so many rows that the clean-up could not read them all is refused before a row is made', async () => {
   const mark = { id: 1, name: 'Name', alias: 'name', type: 'Text', dataOptions: '' };
@@ -16,8 +16,6 @@ test('a table with so many rows that the clean-up could not read them all is ref
   };
   const call = () => Promise.reject(new Error('nothing is sent'));
 
-  await expect(keepRunFile({ root: 'https://elsewhere', call, json }, table, mark)).rejects.toThrow(
-    'ROWSYNC_CONTRACT_WRITE has more than 300 rows',
-  );
+  await expect(keepRows({ call, json }, table, mark)).rejects.toThrow('ROWSYNC_CONTRACT_WRITE has more than 300 rows');
   expect(requests).toEqual(['t/select.json?top=301']);
 });

@@ -10,13 +10,10 @@
  *
  * Against a database, a test whose subject is missing there is skipped with the reason; against the sandbox that is a failure.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 
 import { systemClock } from '../../src/base/clock.ts';
-import { beginRunFile, cleanUp } from '../../src/extras/questions/run-file.ts';
+import { cleanUp, noMadeRows } from '../../src/extras/questions/clean-up.ts';
 import type { ColumnFields, RawReply, TableFields } from '../../src/extras/questions/server.ts';
 import { newMarker } from '../../src/extras/questions/writing.ts';
 import { startSandbox } from '../../src/sandbox/main.ts';
@@ -74,27 +71,19 @@ const TIMEOUT_MS = 55_000;
 /** Rows that a table may have before; with those of a suite, the clean-up still reads all of them with one request. */
 const ROWS_BEFORE_MAX = 300;
 
-/** A run file of the rows that a suite makes in a table, and what deletes them. @throws Error for a table with too many rows for that. */
-export async function keepRunFile(
-  target: Pick<Target, 'root' | 'call' | 'json'>,
-  table: TableFields,
-  mark: ColumnFields,
-) {
+/** The rows that a suite makes in a table, and what deletes them. @throws Error for a table with too many rows for that. */
+export async function keepRows(target: Pick<Target, 'call' | 'json'>, table: TableFields, mark: ColumnFields) {
   const rows = (await target.json(`${table.alias}/select.json?top=${ROWS_BEFORE_MAX + 1}`)) as readonly unknown[];
   if (rows.length > ROWS_BEFORE_MAX)
     throw new Error(`ROWSYNC_CONTRACT_WRITE has more than ${ROWS_BEFORE_MAX} rows; make an empty table for it`);
-  const folder = mkdtempSync(join(tmpdir(), 'rowsync-contract-'));
-  const marker = newMarker(Math.random);
   const server = { table, call: (path: string, sent?: Sent) => target.call(path, sent) };
-  const head = { database: target.root, table: table.alias, tableName: table.recordName, column: mark.name, marker };
-  const runFile = beginRunFile(join(folder, 'run-file'), head);
+  const made = noMadeRows();
   const clean = async (): Promise<void> => {
-    const { leftIds, unseenIds } = await cleanUp(runFile, server, Date.now());
+    const { leftIds, unseenIds } = await cleanUp({ ...server, mark }, made, Date.now());
     const ids = [...leftIds, ...unseenIds];
     if (ids.length > 0) throw new Error(`rows may be left: ${ids.join(', ')}`);
-    rmSync(folder, { recursive: true });
   };
-  return { runFile, server, clean };
+  return { marker: newMarker(Math.random), made, server, clean };
 }
 
 /** Opens what the environment names, or a sandbox. */

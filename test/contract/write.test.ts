@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'v
 
 import type { ColumnFields, RowFields, TableFields } from '../../src/extras/questions/server.ts';
 import { fill, isFree, planWriting, type WritingPlan } from '../../src/extras/questions/writing.ts';
-import { keepRunFile, needFor, openTarget, query, segment, type Target } from './target.ts';
+import { keepRows, needFor, openTarget, query, segment, type Target } from './target.ts';
 
 interface Status {
   readonly status: number;
@@ -19,14 +19,14 @@ interface Status {
 
 let target: Target;
 let plan: WritingPlan | null = null;
-let kept: Awaited<ReturnType<typeof keepRunFile>> | null = null;
+let kept: Awaited<ReturnType<typeof keepRows>> | null = null;
 let serial = 0;
 
 beforeAll(async () => {
   target = await openTarget();
   if (target.writable === null) return;
   plan = planWriting(target.writable);
-  if (plan !== null) kept = await keepRunFile(target, target.writable, plan.mark);
+  if (plan !== null) kept = await keepRows(target, target.writable, plan.mark);
 });
 
 afterAll(async () => {
@@ -44,13 +44,13 @@ function start(context: TestContext): { table: TableFields; text: string; unique
   const { mark } = need(plan, 'Text column to write to', context);
   need(plan?.unfilled.length === 0 ? plan : null, 'value for each Required column', context);
   serial += 1;
-  return { table, text: mark.name, unique: `${kept?.runFile.head.marker} ${serial}` };
+  return { table, text: mark.name, unique: `${kept?.marker} ${serial}` };
 }
 
 /** A new row with what is required of one. */
 function newRow(cells: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   serial += 1;
-  return { ...(plan === null ? {} : fill(plan, kept?.runFile.head.marker ?? '', serial)), ...cells };
+  return { ...(plan === null ? {} : fill(plan, kept?.marker ?? '', serial)), ...cells };
 }
 
 function columnFor(table: TableFields, type: string): ColumnFields | undefined {

@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { assert } from '../../base/assert.ts';
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
 import { plural, printable } from '../../base/text.ts';
 import { versionOf } from '../../cli/runtime/installation.ts';
 import { loadNamedConfig, printResult, withOrigin } from '../../cli/runtime/invocation.ts';
@@ -34,8 +35,8 @@ Asks the origin what no documentation of its API says, and compares the answers 
 after the other, at most ${REQUESTS_MAX} of them: a few pages of one table.
 
 With --write-in it asks what only writing shows, with at most ${WRITE_REQUESTS_MAX} requests. Name an empty table that was made for this: docs/origin.md
-has its columns. What it is going to do is said first, and asked. The ids of the rows that it makes are in a run file beside the replica until the rows are
-deleted: at the end, after Ctrl-C, by the next run, or by --clean-up.
+has its columns. What it is going to do is said first, and asked. Each row that it makes begins with "rowsync contract" in a column. Those rows are deleted
+at the end, after Ctrl-C, by the next run, or by --clean-up.
 
 The lines have no value of a row, no name of a table, a column or a person, and no address. --report writes them into a file after you have read them,
 for whoever collects such answers: docs/origin.md.
@@ -46,9 +47,9 @@ Examples:
   rowsync contract --report answers.txt           write what you have read, if you say yes
   rowsync contract --report answers.txt --confirm write it without asking
   rowsync contract --write-in "Contract Test"     ask by writing in this table
-  rowsync contract --clean-up                     delete the rows that a killed run left`;
+  rowsync contract --clean-up "Contract Test"     delete the rows that a killed run left there`;
 
-type ContractOptions = Flags<'report' | 'writeIn', 'confirm' | 'cleanUp'>;
+type ContractOptions = Flags<'report' | 'writeIn' | 'cleanUp', 'confirm'>;
 
 interface QuestionOutcome {
   readonly question: string;
@@ -64,7 +65,7 @@ export function addContractCommand(program: Command, runner: Runner): void {
     .description('ask the origin what no documentation says, and compare with what rowsync assumes')
     .option('--report <file>', 'write the answers, which have no value and no name of yours, into a new file')
     .option('--write-in <table>', 'ask what writing shows, in this empty table')
-    .option('--clean-up', 'delete the rows that an earlier run left, and nothing else')
+    .option('--clean-up <table>', 'delete the rows that earlier runs left in this table, and nothing else')
     .option('--confirm', 'ask neither before writing in the table nor before writing the file')
     .addHelpText('after', EXAMPLES)
     .action(runner(askAll));
@@ -76,12 +77,19 @@ async function askAll(
   options: ContractOptions,
 ): Promise<number> {
   const { session, isJson } = invocation;
-  const { writeIn, report } = options;
+  const { writeIn, cleanUp, report } = options;
   checkTogether(tableName, options);
-  if (options.cleanUp === true) return await finishCleanUp(invocation);
   const file = report === undefined ? null : resolve(session.folder, report);
   if (file !== null) checkNewFile(file);
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
+  if (cleanUp !== undefined) {
+    const asked = { wanted: cleanUp, requestsMax: WRITE_QUESTION_REQUESTS_MAX };
+    const end = await withTable(invocation, config, asked, (server, log) =>
+      finishCleanUp({ invocation, config, log }, server),
+    );
+    await printResult(invocation, end, []);
+    return end.exitCode;
+  }
   const signal = session.stopSignal();
   const lines: string[] = [];
   const say = async (line: string): Promise<void> => {
@@ -100,26 +108,10 @@ async function askAll(
   let end: WriteRunEnd = { isAsked: true, exitCode: EXIT.done };
   try {
     await say(headingOf(config, { isWriting: writeIn !== undefined, nowMs: session.clock.nowMs() }));
-    await withOrigin(
-      invocation,
-      config,
-      async ({ origin, log }) => {
-        // The client says in a sentence what is wrong with the credentials, the database or the table.
-        await origin.user({ signal });
-        const { value: database } = await origin.describeDatabase({ signal });
-        const { openServer } = await import('./server.ts');
-        await using server = openServer(config, { log, signal });
-        const bounded = withBudget(server, requestsMax - origin.counters().requestCount - 1);
-        const chosen = await chooseTable(bounded, database.tables, writeIn ?? tableName);
-        await origin.describeTable({ name: chosen.recordName, alias: chosen.alias }, { signal });
-        const described = await bounded.call(`${pathSegment(chosen.alias)}/describe.json`);
-        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the client has just read it
-        const asked = { ...bounded, table: JSON.parse(described.text) as TableFields };
-        if (writeIn === undefined) for (const question of QUESTIONS) await ask(question, asked);
-        else end = await askByWriting({ invocation, config, log, signal, agree, ask }, asked);
-      },
-      { retry: { ...ORIGIN_LIMITS.retry, attemptsMax: 1 } },
-    );
+    await withTable(invocation, config, { wanted: writeIn ?? tableName, requestsMax }, async (server, log) => {
+      if (writeIn === undefined) for (const question of QUESTIONS) await ask(question, server);
+      else end = await askByWriting({ invocation, config, log, signal, agree, ask }, server);
+    });
   } catch (thrown) {
     if (!signal.aborted) throw thrown;
     const count = `${outcomes.length} of ${(writeIn === undefined ? QUESTIONS : WRITING_QUESTIONS).length} questions`;
@@ -140,11 +132,39 @@ async function askAll(
   return exitCode;
 }
 
+/** Opens the table that is wanted, or the first one with two rows. @throws RowsyncError of the origin, or `usage.invalid` where there is no such table. */
+async function withTable<T>(
+  invocation: Invocation,
+  config: Config,
+  { wanted, requestsMax }: { readonly wanted: string | undefined; readonly requestsMax: number },
+  work: (server: Server, log: Logger) => Promise<T>,
+): Promise<T> {
+  const signal = invocation.session.stopSignal();
+  return await withOrigin(
+    invocation,
+    config,
+    async ({ origin, log }) => {
+      // The client says in a sentence what is wrong with the credentials, the database or the table.
+      await origin.user({ signal });
+      const { value: database } = await origin.describeDatabase({ signal });
+      const { openServer } = await import('./server.ts');
+      await using server = openServer(config, { log, signal });
+      const bounded = withBudget(server, requestsMax - origin.counters().requestCount - 1);
+      const chosen = await chooseTable(bounded, database.tables, wanted);
+      await origin.describeTable({ name: chosen.recordName, alias: chosen.alias }, { signal });
+      const described = await bounded.call(`${pathSegment(chosen.alias)}/describe.json`);
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the client has just read it
+      return await work({ ...bounded, table: JSON.parse(described.text) as TableFields }, log);
+    },
+    { retry: { ...ORIGIN_LIMITS.retry, attemptsMax: 1 } },
+  );
+}
+
 /** @throws RowsyncError `usage.invalid` for what excludes each other. */
 function checkTogether(tableName: string | undefined, { writeIn, cleanUp, report }: ContractOptions): void {
   if ([tableName, writeIn, cleanUp].filter((given) => given !== undefined).length > 1)
     throw usageError('A table, --write-in and --clean-up exclude each other', 'Run it once for each.');
-  if (cleanUp === true && report !== undefined)
+  if (cleanUp !== undefined && report !== undefined)
     throw usageError('--clean-up asks nothing that --report could write', 'Leave --report out.');
 }
 

@@ -5,7 +5,7 @@
 import { RowsyncError } from '../../base/errors.ts';
 import { readError } from '../../wire/json.ts';
 import { queryFromPairs } from '../../wire/request-paths.ts';
-import { isRowId, type RunFile } from './run-file.ts';
+import { isRowId, type MadeRows } from './clean-up.ts';
 import { jsonOf, listText, type OriginQuestion, question, tablePath, Unasked } from './questions.ts';
 import type { ColumnFields, RawReply, RowFields, Server, TableFields } from './server.ts';
 
@@ -113,13 +113,13 @@ export function fill({ required }: WritingPlan, marker: string, serial: number):
   return Object.fromEntries(required.map(({ name, type }) => [name, FILLINGS[type]?.(marker, serial)]));
 }
 
-/** Makes the first row. @throws RowsyncError of the origin, and of the runFile. */
+/** Makes the first row, and notes what it makes. @throws RowsyncError of the origin. */
 export async function openWriting(
   server: Server,
   plan: WritingPlan,
-  { runFile, nowMs, signal }: { readonly runFile: RunFile; readonly nowMs: () => number; readonly signal: AbortSignal },
+  run: { readonly marker: string; readonly made: MadeRows; readonly nowMs: () => number; readonly signal: AbortSignal },
 ): Promise<WritingServer> {
-  const { marker } = runFile.head;
+  const { marker, made, nowMs, signal } = run;
   let serial = 0;
   const complete = (row: WrittenCells): WrittenCells => {
     serial += 1;
@@ -128,20 +128,22 @@ export async function openWriting(
   const write: WritingServer['write'] = async (method, rows, match) => {
     const query = match === undefined ? '' : `?${queryFromPairs([['match', match.name]])}`;
     const body = JSON.stringify(rows.map(complete));
-    if (signal.aborted) throw stopped(); // before it is noted
-    runFile.noteSent(nowMs());
+    if (signal.aborted) throw stopped();
+    made.unansweredMs.push(nowMs());
     const reply = await server.call(`${tablePath(server)}/${method}.json${query}`, { body });
     const statuses = statusesOf(reply);
-    const made = statuses.filter((row) => row.status === 201 || (method !== 'update' && isDone(row)));
-    if (isAnswered(reply, rows.length)) runFile.noteAnswer(made.map(({ id }) => Number(id)).filter(isRowId));
+    if (!isAnswered(reply, rows.length)) return statuses;
+    made.unansweredMs.pop();
+    const isMade = (row: RowStatus): boolean => row.status === 201 || (method !== 'update' && isDone(row));
+    for (const { id } of statuses.filter(isMade)) if (isRowId(Number(id))) made.ids.add(Number(id));
     return statuses;
   };
   const purge = async (): Promise<PurgedRow> => {
     const [row] = await write('create', [{}]);
     const id = Number(row?.id);
     if (row?.status !== 201 || !(await isOurs({ ...server, plan, marker }, id))) throw new Unasked(NOT_FOUND);
-    runFile.noteSeen([id]);
     const { status } = await server.call(`${tablePath(server)}/delete.json?id=${id}&purge=1`);
+    made.ids.delete(id);
     return { id, status };
   };
   let purged: Promise<PurgedRow> | null = null;

@@ -33,7 +33,7 @@ test('Ctrl-C at any request deletes the rows before it ends', async () => {
 
     expect([nth, exitCode, await world.left()]).toEqual([nth, 75, NOTHING]);
     expect(stderr).toContain(
-      'Deleting the rows that were made. If this does not finish, rowsync contract --clean-up deletes them.\n',
+      'Deleting the rows that were made. If this does not finish, rowsync contract --clean-up "Contract Test" deletes them.\n',
     );
   }
 });

@@ -1,19 +1,18 @@
 /**
  * `rowsync contract --write-in` as a user types it: what it says and asks before it writes, and that nothing of it is left.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { WRITE_REQUESTS_MAX } from '../../../src/extras/questions/write-run.ts';
 import { planWriting, ROWS_MAX, WRITING_QUESTIONS } from '../../../src/extras/questions/writing.ts';
-import { LATER, NOTHING, startWriteWorld, TABLE } from './write-world.ts';
+import { LATER, MARKER, NOTHING, startWriteWorld, TABLE } from './write-world.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
 const LINE = /^(?:as assumed|differs {3}|not asked ) {2}/gm;
 const WRITES = /^(?:create|update|upsert|delete)$/;
 
-test('asks all questions, is answered as assumed, and leaves no row, no row in the recycle bin and no run file', async () => {
+test('asks all questions, is answered as assumed, and leaves no row, and none in the recycle bin', async () => {
   await using world = await startWriteWorld();
 
   const { exitCode, stdout, stderr } = await world.write(['--confirm', '--report', 'answers.txt']);
@@ -49,22 +48,23 @@ test('a report of it has no value, no name and no secret', async () => {
   expect(secrets.filter((text) => written.toLowerCase().includes(text.toLowerCase()))).toEqual([]);
 });
 
-test('says what it is going to do, what cannot be taken back and where it is noted, and asks', async () => {
+test('says what it is going to do, what cannot be taken back and how it is cleaned up, and asks', async () => {
   await using world = await startWriteWorld();
 
   const no = await world.write([], { typed: ['no'] });
   const requests = world.sandbox.requests.all.filter(({ method }) => WRITES.test(method));
-  const isThere = existsSync(world.runFile);
   const yes = await world.write([], { typed: ['yes'] });
 
-  expect([no.exitCode, requests, isThere]).toEqual([3, [], false]);
+  expect([no.exitCode, requests]).toEqual([3, []]);
   expect(no.stderr).toMatch(
     new RegExp(
-      `In "Contract Test", .* up to ${ROWS_MAX} rows are made, .* rowsync contract [0-9a-f]{12} in the column "Canary name"`,
+      `In "Contract Test", which has no row now, up to ${ROWS_MAX} rows are made, .* rowsync contract [0-9a-f]{12} in the column "Canary name"`,
     ),
   );
   expect(no.stderr).toContain('numbers of an Autonumber are used up');
-  expect(no.stderr).toContain(`Each request that may make a row is noted first in ${world.runFile}`);
+  expect(no.stderr).toContain(
+    'If rowsync is killed, rowsync contract --clean-up "Contract Test" deletes the rows that are left.\n',
+  );
   expect(no.stderr).toContain('Write in "Contract Test"? (yes or no) [no]: ');
   expect(no.stderr).toContain('Nothing was written. Read the lines, then run it again with --confirm.\n');
   expect(yes.exitCode).toBe(0);
@@ -83,7 +83,7 @@ test.for([
   expect(world.sandbox.requests.all.filter(({ method }) => WRITES.test(method))).toEqual([]);
 });
 
-test('a table with a row that is not in the run file is refused, also with --confirm', async () => {
+test('a table with a row that no run made is refused, also with --confirm', async () => {
   await using world = await startWriteWorld({ ...TABLE, rows: [{ 'Canary name': 'Ada', 'Canary code': 'a' }] });
 
   const { exitCode, stderr } = await world.write();
@@ -185,7 +185,7 @@ test('an origin whose user may not add rows is asked the rest', async () => {
   expect(await world.left()).toEqual(NOTHING);
 });
 
-test('a wrong token is one sentence, and nothing is noted', async () => {
+test('a wrong token is one sentence', async () => {
   await using world = await startWriteWorld();
   world.sandbox.store.revokeToken(world.sandbox.token);
 
@@ -195,19 +195,18 @@ test('a wrong token is one sentence, and nothing is noted', async () => {
   expect(stderr).toMatch(
     /^error: asking who is calling: the origin answered 403 .*\n {2}what to do: Check the token .*\n {2}code: origin\.forbidden\n$/,
   );
-  expect(existsSync(world.runFile)).toBe(false);
 });
 
 test('options that exclude each other are refused, and there may be nothing to clean up', async () => {
   await using world = await startWriteWorld();
 
-  const both = await world.write(['--clean-up']);
+  const both = await world.write(['--clean-up', 'Contract Test']);
   const report = await world.cleanUp({}, ['--report', 'answers.txt']);
   const nothing = await world.cleanUp();
 
   expect([both.exitCode, report.exitCode]).toEqual([2, 2]);
   expect(report.stderr).toContain('--clean-up asks nothing that --report could write');
-  expect([nothing.exitCode, nothing.stderr]).toEqual([0, 'No rows are left: there is no run file\n']);
+  expect([nothing.exitCode, nothing.stderr]).toEqual([0, '0 rows deleted, none left\n']);
 });
 
 test('a program gets one JSON document of every end', async () => {
@@ -218,17 +217,15 @@ test('a program gets one JSON document of every end', async () => {
 
   const unasked = await world.write(['--json']);
   const stopped = await world.write(['--json', '--confirm'], { signal: stopping.signal });
-  const cleaned = await world.cleanUp({ clock: LATER }, ['--json']);
-  const nothing = await world.cleanUp({}, ['--json']);
+  const cleaned = await world.cleanUp({}, ['--json']);
 
-  const documents = [unasked, stopped, cleaned, nothing].map(({ stdout }) => JSON.parse(stdout) as unknown);
+  const documents = [unasked, stopped, cleaned].map(({ stdout }) => JSON.parse(stdout) as unknown);
   expect(documents).toEqual([
     { exitCode: 3, answers: [], report: null },
     { exitCode: 75, answers: [], report: null },
     { exitCode: 0, message: '1 row deleted, none left' },
-    { exitCode: 0, message: 'No rows are left: there is no run file' },
   ]);
-  expect([unasked, stopped, cleaned, nothing].map(({ exitCode }) => exitCode)).toEqual([3, 75, 0, 0]);
+  expect([unasked, stopped, cleaned].map(({ exitCode }) => exitCode)).toEqual([3, 75, 0]);
 });
 
 test('Ctrl-C deletes the rows before it ends', async () => {
@@ -240,7 +237,7 @@ test('Ctrl-C deletes the rows before it ends', async () => {
 
   expect(exitCode).toBe(75);
   expect(stderr).toContain(
-    'Deleting the rows that were made. If this does not finish, rowsync contract --clean-up deletes them.\n',
+    'Deleting the rows that were made. If this does not finish, rowsync contract --clean-up "Contract Test" deletes them.\n',
   );
   expect(stderr).toMatch(/\nStopped after \d+ of \d+ questions, and no report was written\.\n$/);
   expect(await world.left()).toEqual(NOTHING);
@@ -256,30 +253,27 @@ test.for(['create', 'upsert'])('a row whose answer to %s is lost is found and de
   expect(await world.left()).toEqual(NOTHING);
 });
 
-test('a request that never arrived may still do so: the run file stays for two minutes', async () => {
+test('a request that never arrived may still do so: a clean-up after two minutes is named', async () => {
   await using world = await startWriteWorld();
   world.sandbox.faults.replace({ faults: [{ fault: 'resetBefore', method: 'create', nth: 1 }] });
 
   const first = await world.write();
   world.sandbox.store.insert('Contract Test', {
-    'Canary name': (JSON.parse(readFileSync(world.runFile, 'utf8').split('\n')[0] ?? '') as { marker: string }).marker,
+    'Canary name': MARKER,
     'Canary code': 'late',
   });
-  const then = await world.cleanUp();
   const later = await world.cleanUp({ clock: LATER });
 
   expect(first.exitCode).toBe(75);
   expect(first.stderr).toContain(
     'A request that left less than two minutes ago was not answered, and the origin or a proxy may still carry it out: ' +
-      'run rowsync contract --clean-up in ',
+      'run rowsync contract --clean-up "Contract Test" in ',
   );
-  expect(then.exitCode).toBe(75);
-  expect(then.stderr).toMatch(/^1 row deleted\. A request that left less than two minutes ago /);
-  expect([later.exitCode, later.stderr]).toEqual([0, '0 rows deleted, none left\n']);
+  expect([later.exitCode, later.stderr]).toEqual([0, '1 row deleted, none left\n']);
   expect(await world.left()).toEqual(NOTHING);
 });
 
-test('a clean-up that fails keeps the runFile, and the next run finishes it first', async () => {
+test('a clean-up that fails says so, and the next run finishes it first', async () => {
   await using world = await startWriteWorld();
   world.sandbox.faults.replace({ faults: [{ fault: 'unavailable', method: 'select', nth: 2 }] });
 
@@ -289,10 +283,12 @@ test('a clean-up that fails keeps the runFile, and the next run finishes it firs
 
   expect([first.exitCode, rows]).toEqual([75, 7]);
   expect(first.stderr).toMatch(
-    /The rows that were made may be left \(.*503.*\)\. .* Run rowsync contract --clean-up again; or delete by hand the rows of .*\n$/,
+    /The rows that were made may be left \(.*503.*\)\. .* Run rowsync contract --clean-up "Contract Test"; or delete by hand the rows of .*\n$/,
   );
   expect(second.exitCode).toBe(0);
-  expect(second.stderr).toMatch(/^7 rows deleted, none left\nIn "Contract Test"/);
+  expect(second.stderr).toMatch(
+    /^In "Contract Test", which has 7 rows of a run that was cut short, [^]*\n7 rows deleted, none left\n/,
+  );
   expect(await world.left()).toEqual(NOTHING);
 });
 
@@ -305,34 +301,33 @@ test('rows that may not be deleted are said, with what to do', async () => {
 
   expect(exitCode).toBe(3);
   expect(stderr).toMatch(
-    /^0 rows deleted\. Rows with these ids of the table "Contract Test" could not be deleted, .*: \d.* run rowsync contract --clean-up\. If /m,
+    /^0 rows deleted\. Rows with these ids of the table "Contract Test" could not be deleted, .*: \d.*\. Delete by hand the rows that this run made\.$/m,
   );
-  expect(existsSync(world.runFile)).toBe(true);
   expect((await world.cleanUp()).exitCode).toBe(0);
   expect(await world.left()).toEqual(NOTHING);
 });
 
-test('a run file of another database, or a folder that is missing, stops it before a row is made', async () => {
+test('a run asks nothing while rows of an earlier one cannot be deleted', async () => {
   await using world = await startWriteWorld();
-  const marker = 'rowsync contract 0123456789ab';
-  const head = { database: 'https://elsewhere', table: 't', tableName: 't', column: 'c', marker };
-  writeFileSync(world.runFile, `${JSON.stringify(head)}\n`, { mode: 0o600 });
-  const other = await world.write();
-  writeFileSync(
-    join(world.folder, 'rowsync.yaml'),
-    readFileSync(join(world.folder, 'rowsync.yaml'), 'utf8').replace('path: ', 'path: missing/'),
-  );
-  const missing = await world.write();
+  world.sandbox.store.insert('Contract Test', { 'Canary name': MARKER, 'Canary code': 'left' });
+  world.sandbox.answerInstead(1, { status: 403, body: '{}' }, { method: 'delete' });
 
-  expect([other.exitCode, missing.exitCode, world.rows()]).toEqual([2, 1, 0]);
-  expect(other.stderr).toContain('has rows of another database, https://elsewhere');
-  expect(missing.stderr).toMatch(/The folder .* does not exist\n {2}what to do: Create it/);
+  const { exitCode, stdout } = await world.write();
+
+  expect([exitCode, stdout.match(LINE)]).toEqual([3, null]);
+  expect((await world.cleanUp()).stderr).toBe('1 row deleted, none left\n');
 });
 
-test('a run file that was cut at its first line is of a run that sent nothing', async () => {
-  await using world = await startWriteWorld();
-  writeFileSync(world.runFile, '{"database":', { mode: 0o600 });
+test.for(['rowsync contract', 'rowsync contract 0123456789a', ` ${MARKER}`, 'Rowsync contract 0123456789ab'])(
+  'a row with the text "%s" is of no run, and stays',
+  async (text) => {
+    await using world = await startWriteWorld();
+    world.sandbox.store.insert('Contract Test', { 'Canary name': text, 'Canary code': 'other' });
 
-  expect((await world.write()).exitCode).toBe(0);
-  expect(await world.left()).toEqual(NOTHING);
-});
+    const written = await world.write();
+    const cleaned = await world.cleanUp();
+
+    expect([written.exitCode, cleaned.stderr]).toEqual([2, '0 rows deleted, none left\n']);
+    expect(await world.left()).toEqual({ ...NOTHING, rows: 1 });
+  },
+);

@@ -1,7 +1,6 @@
 /**
  * A sandbox with a table that serves every question of `rowsync contract --write-in`, and a folder that is configured for it.
  */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock, type Clock } from '../../../src/base/clock.ts';
 import type { SandboxOptions } from '../../../src/sandbox/main.ts';
@@ -40,23 +39,21 @@ export async function startWriteWorld(table: TableSpec = TABLE, intercept?: Sand
   const sandbox = await startTestSandbox({ tables: [table, OTHER], ...(intercept === undefined ? {} : { intercept }) });
   const workspace = makeWorkspace(sandbox);
   const { folder } = workspace;
-  const runFile = join(folder, 'replica.db.contract');
   return {
     sandbox,
     folder,
-    runFile,
     report: join(folder, 'answers.txt'),
     write: (args: readonly string[] = ['--confirm'], world: Parameters<typeof runCli>[1] = {}) =>
       runCli(['contract', '--write-in', table.name, ...args], { folder, ...world }),
     cleanUp: (world: Parameters<typeof runCli>[1] = {}, args: readonly string[] = []) =>
-      runCli(['contract', '--clean-up', ...args], { folder, ...world }),
+      runCli(['contract', '--clean-up', table.name, ...args], { folder, ...world }),
     rows: () => sandbox.store.rows(table.name).length,
-    /** What a run leaves: rows, rows in the recycle bin, a runFile. */
+    /** What a run leaves: rows, and rows in the recycle bin. */
     left: async () => {
       const url = `${sandbox.url}/secure/api/v2/${sandbox.database}/Contract%20Test/deleted.json?from=1970-01-01T00:00:00Z`;
       const binned = await fetch(url, { headers: { Authorization: `Bearer ${sandbox.token}` } });
       const bin = ((await binned.json()) as readonly unknown[]).length;
-      return { rows: sandbox.store.rows(table.name).length, bin, runFile: existsSync(runFile) };
+      return { rows: sandbox.store.rows(table.name).length, bin };
     },
     [Symbol.asyncDispose]: async (): Promise<void> => {
       workspace[Symbol.dispose]();
@@ -66,4 +63,7 @@ export async function startWriteWorld(table: TableSpec = TABLE, intercept?: Sand
 }
 
 /** What must be left of every run. */
-export const NOTHING = { rows: 0, bin: 0, runFile: false };
+export const NOTHING = { rows: 0, bin: 0 };
+
+/** The text of a row that another run made. */
+export const MARKER = 'rowsync contract 0123456789ab';
