@@ -39,8 +39,7 @@ export async function runAll<T>(items: Iterable<T>, limit: number, run: (item: T
 }
 
 /**
- * Makes of many askers few questions: one is under way at a time, and all who ask meanwhile share the next. So every asker gets an answer
- * to a question that was put after they asked.
+ * Coalesces calls: one runs at a time, and all calls made meanwhile share the next, so every answer was computed after it was asked for.
  */
 export function shareNext<T>(ask: () => Promise<T>): () => Promise<T> {
   let next: Promise<T> | null = null;
@@ -57,7 +56,7 @@ export function shareNext<T>(ask: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Asks a question at most once; later callers get the same answer, or the same failure. */
+/** Calls the function at most once; later callers get the same result, or the same failure. */
 export function once<T>(ask: () => Promise<T>): () => Promise<T> {
   let answer: Promise<T> | null = null;
   return () => (answer ??= ask());

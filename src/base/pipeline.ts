@@ -81,7 +81,7 @@ class Pipeline<T, Lane extends string> {
     this.#underWayCount += 1;
     this.#aheadCount += 1;
     let isAhead = true;
-    const isAheadNoMore = (): void => {
+    const leaveAhead = (): void => {
       if (isAhead) this.#aheadCount -= 1;
       isAhead = false;
       this.#change.resolve();
@@ -89,7 +89,7 @@ class Pipeline<T, Lane extends string> {
     const turn: Turn<Lane> = {
       enter: async (lane, work) => {
         await before?.lanes.get(lane)?.promise;
-        if (lane === ahead.lane) isAheadNoMore();
+        if (lane === ahead.lane) leaveAhead();
         try {
           return await work();
         } catch (thrown) {
@@ -107,7 +107,7 @@ class Pipeline<T, Lane extends string> {
       for (const [lane, { resolve }] of passed.lanes) resolve(before?.lanes.get(lane)?.promise);
       passed.end.resolve(before?.end.promise);
       this.#underWayCount -= 1;
-      isAheadNoMore();
+      leaveAhead();
     };
     this.#run(item, turn)
       .catch((thrown: unknown) => this.#fail(thrown))

@@ -1,5 +1,5 @@
 /**
- * Every wait between a failure and the next try, in one place, with the reason for its length. A failed request is sent again within seconds, by
+ * How long to wait between a failure and the next try, with the reason for each length. A failed request is sent again within seconds, by
  * exponential backoff with full jitter; all other failures wait by a `Backoff` that doubles. Nothing is ever given up: a longest wait bounds each.
  * Pure: chance and time come in as numbers.
  */
@@ -24,13 +24,13 @@ export const BACKOFFS = {
   file: { firstMs: MINUTE_MS, longestMs: DAY_MS },
   /** A table that fails alone: one bad table must not cost a request every cycle for months, nor be forgotten for a day. */
   table: { firstMs: MINUTE_MS, longestMs: 6 * HOUR_MS },
-  /** The origin gives no usable answer. A restart of it takes seconds; who waits for data notices a quarter of an hour. */
+  /** The origin gives no usable answer. A restart takes seconds; after a quarter of an hour without data, people notice. */
   originDown: { firstMs: MINUTE_MS / 2, longestMs: 15 * MINUTE_MS },
   /** A revoked token comes back by a person's hand; asking more often only fills the origin's log with refusals. */
   auth: { firstMs: 15 * MINUTE_MS, longestMs: 15 * MINUTE_MS },
-  /** A full disk or a held lock: looking costs nothing, and people who mend it want to see it work. */
+  /** A full disk or a held lock: checking is free, and whoever fixes it wants to see it work. */
   replica: { firstMs: MINUTE_MS / 2, longestMs: 5 * MINUTE_MS },
-  /** A PostgreSQL server that cannot be reached: a restart takes seconds, and looking costs a connection. */
+  /** A PostgreSQL server that cannot be reached: a restart takes seconds, and a try costs a connection. */
   sink: { firstMs: 5_000, longestMs: 5 * MINUTE_MS },
   /** A notice that did not get through: a chat service that is down recovers within minutes, and a person waits for the notice. */
   notice: { firstMs: MINUTE_MS / 2, longestMs: HOUR_MS },

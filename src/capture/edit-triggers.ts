@@ -132,7 +132,7 @@ function insertedRow(table: TwoWayTable): readonly Sql[] {
     // Of several tables in FROM, SQLite makes one with all of their columns, which may be too many.
     sql`UPDATE ${here} SET ${joinSql(restored)} FROM ${base} WHERE ${base}._id = ${ownId} AND ${here}._id = NEW._id`,
     sql`UPDATE ${here} SET ${joinSql(own)} WHERE _id = NEW._id AND NOT ${isKnown}`,
-    // Under a number of the origin's, it would be taken for that row.
+    // With a positive id it would be mistaken for the origin's row of that id.
     refuse(
       sql`${isNew} AND EXISTS (SELECT 1 FROM ${here} WHERE _id = NEW._id)`,
       `a trigger of another program keeps the new row of ${table.localName} from getting its number: drop that trigger first`,

@@ -95,8 +95,8 @@ const IN_DOUBT =
   'there, then retry or discard it';
 
 /**
- * Puts the creates of an older copy, also those that just got other ids, in doubt that was put back (replica/older-copy.ts): the origin may have them (I4). Only a match value could show
- * that. Its other edits wait until a person lets them go.
+ * Puts the creates of a restored older copy (replica/older-copy.ts) in doubt, also those that just got new ids: the origin may have them (I4), and
+ * only a match value could show it. Its other edits wait for a person.
  */
 function doubtCreates(tx: Tx, table: TwoWayTable, renumbered: readonly number[], at: string): void {
   const match = table.columns.find(({ name }) => name === table.matchColumn);

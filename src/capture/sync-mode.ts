@@ -36,7 +36,7 @@ export function isTampered(from: Connection, tableId: number, table = findTwoWay
 
 /**
  * Where triggers were tampered with, another client may have changed rows: edits of a two-way table are found by comparison, those of a mirror are
- * undone. Called before the table's shape, name or mode is changed: that makes its triggers again, which would hide it. Returns whether it was so.
+ * undone. Call it before the table's shape, name or mode changes, which recreates the triggers. Returns whether triggers were missing or changed.
  */
 export function noteTampering(
   tx: Tx,

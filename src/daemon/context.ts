@@ -82,7 +82,7 @@ export interface DaemonView {
   parts(): readonly DaemonPart[];
   /** Aborted when the daemon is to stop. */
   readonly stop: AbortSignal;
-  /** Its waits are no sign of life of the daemon. */
+  /** The plain clock: waiting on it does not count as progress for the watchdog. */
   readonly clock: Clock;
   isAlive(): boolean;
   state(): DaemonState;
@@ -94,7 +94,7 @@ export interface DaemonView {
   wake(): void;
   /** Null for all of it. */
   askForCycle(work: WorkKind | null): void;
-  /** Reads tables now, by their names at the origin; resolves when that has ended, or will not begin soon. Never rejects. */
+  /** Reads tables now, by their names at the origin; resolves once they were read, or at once if no read will start soon. Never rejects. */
   refresh(tables: readonly string[]): Promise<readonly TableOutcome[]>;
 }
 

@@ -221,7 +221,7 @@ class Daemon {
   async #run(step: Step & { readonly kind: 'run' }): Promise<void> {
     this.#hasRefreshed = isRefresh(step);
     const endRefresh = this.#hasRefreshed ? this.#refreshes.take() : null;
-    // Who asks from now on asks for another run: this one may have passed what is new.
+    // A request from here on starts another run: this one may already be past the new rows.
     if (step.isAsked) this.#asked.delete(step.work);
     let outcomes: readonly TableOutcome[] = [];
     try {

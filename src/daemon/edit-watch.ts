@@ -77,7 +77,7 @@ export class EditWatch {
     this.#pushed.clear();
   }
 
-  /** After a push that failed, its edits are noticed again after a wait that grows, since the schedule may be hours away. One on schedule delays no noticed edit. */
+  /** After a failed push, notes its edits again after a growing wait: the next scheduled one may be hours away. A scheduled push delays no noticed edit. */
   notePush({ nowMs, random, hasFailed, tables }: EndedPush): void {
     this.#retryAtMs = null;
     if (!hasFailed) {

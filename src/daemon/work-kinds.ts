@@ -118,7 +118,7 @@ export function contextFor(kind: WorkKind, resources: Resources, hooks: WorkHook
 /** Runs one kind of work. @throws RowsyncError where the replica cannot be used. */
 type Work = (context: WorkContext) => Promise<WorkOutcome>;
 
-/** Runs a kind of work that an extra brings; what it leaves out is as of no table. An error that it throws is tried again on its next tick. */
+/** Runs a kind of work of an extra; fields that it omits default to those of work without tables. If it throws, it runs again on its next tick. */
 export type ExtraWork = (
   context: Pick<WorkContext, 'config' | 'onAdvance' | 'pull' | 'push'> & { readonly nowMs: number },
 ) => Promise<Partial<WorkOutcome> & Pick<WorkOutcome, 'own' | 'facts'>>;

@@ -198,7 +198,7 @@ class FileLeftOutError extends Error {
 /** Brings one file here, or notes why not. @throws RowsyncError where the others could not be fetched either. */
 async function fetchFile(run: FetchRun, wanted: FileToFetch): Promise<void> {
   const { guid } = wanted.file;
-  // Whoever waits for the first one directly is told how it ended; here, only that it did.
+  // Rows may name the same file: later ones wait until the first attempt ended, whatever its result.
   for (let first = run.underWay.get(guid); first !== undefined; first = run.underWay.get(guid)) {
     await first.catch(() => undefined);
   }

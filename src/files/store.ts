@@ -203,13 +203,13 @@ export function openStore(folder: string, isShared = false, files = systemFiles)
   const mode = (isShared ? SHARED : PRIVATE).folder;
   return withFileErrors(`Opening the file store ${folder}`, async () => {
     const incoming = join(folder, INCOMING);
-    // It is made last: where it is, what is above it was made durable.
+    // Made last: if it exists, the folders above it are durable.
     const isNew = !exists(files, incoming);
     await files.remove(incoming);
     await files.makeFolder(folder, mode);
     if (isNew) await syncAbove(files, folder);
     await files.makeFolder(incoming, mode);
-    // Also for the folders of a process that ended before it came to that.
+    // Also the folders of a process that ended before it got here.
     await files.sync(folder);
     return new FileStore(folder, isShared, files);
   });

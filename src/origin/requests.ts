@@ -252,7 +252,7 @@ export class Requests {
     return { attempted: { what, host, isChange, scrub }, format, decodedBytesMax, nowMs: clock.nowMs(), etag };
   }
 
-  /** What the origin would not even look at is not sent: refusing it here is certain, and costs nothing. */
+  /** Refuses what the origin would reject unread (too many rows, too long): nothing is sent, so the outcome is certain. */
   #refuseTooMuch(attempted: Attempted, { path, body, isTooMany }: ChangeCall<unknown>): void {
     const { sentBytesMax } = this.#parts.limits;
     const refuse = (status: number, words: string): never => {

@@ -225,7 +225,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       // years.
       this.#watchPace();
     }
-    // Headers alone tell of a body that is not sent.
+    // HEAD and 304 announce a length but have no body.
     const hasBody = method !== 'HEAD' && status !== 304;
     if (hasBody && Number(headers['content-length']) > this.#bytesMax) this.#giveUp('tooLarge');
   }

@@ -233,8 +233,8 @@ export function requireSettled({ replica }: PullContext, tableId: number): void 
   const standing = new Set(readPhysicalColumns(replica, table.localName));
   if (!table.columns.every(({ localName: name }) => standing.has(name))) return;
   throw new RowsyncError('originDown', 'pull.unsettled', {
-    message: `${table.localName}: what became of rows that were sent could not be asked yet; the table was not read`,
-    hint: 'The next run asks again; rowsync push tells what keeps it from that.',
+    message: `${table.localName}: the outcome of rows already sent is still unknown; the table was not read`,
+    hint: 'The next run asks again; rowsync push says what prevents it.',
   });
 }
 

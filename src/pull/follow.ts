@@ -55,7 +55,7 @@ import { applySchema } from './apply-schema.ts';
 import { proveDeletes } from './suspected-deletes.ts';
 import { sweepWindows } from './sweep.ts';
 import type { SweepCounts } from './report.ts';
-import { unlikeRows } from '../reconcile/merge.ts';
+import { differingRows } from '../reconcile/merge.ts';
 import { confirmedRows, storeAnswer } from '../capture/writer/store-origin-rows.ts';
 import { shrinkPages } from './windows.ts';
 
@@ -404,7 +404,7 @@ async function storeChanges(
 ): Promise<void> {
   const { replica, clock } = context;
   const { target } = table;
-  const news = unlikeRows(page.rows, readRowsById(replica, confirmedRows(table), page.ids));
+  const news = differingRows(page.rows, readRowsById(replica, confirmedRows(table), page.ids));
   if (news.length === 0 && page.unreadable.length === 0) return;
   const ids = [...news, ...page.unreadable].map(({ id }) => id);
   const what = `Storing what changed in ${target.localName}`;

@@ -91,7 +91,7 @@ function namesOf(from: Connection, tables: readonly TableSummary[], placing: Pla
   return planTableNames(known, described, { ...placing.names, taken, day: placing.at.slice(0, 10) });
 }
 
-/** Tables that another name is due, be it to make room for one that the origin still shows. */
+/** Tables that need another name, some only to make room for a table that the origin still shows. */
 function movesOf(from: Connection, names: ReadonlyMap<number, string>): readonly Move[] {
   return readTables(from).flatMap((table) => {
     const { id, localName: name } = table;

@@ -103,7 +103,7 @@ async function pullRows(
     context.log.info('follow.swept', { table: known?.localName ?? summary.recordName, reason: followed.why });
     await options.askDatabase();
   }
-  // No "not modified" opens a table to edits. A right that an answer seemed to take away is asked for again.
+  // A table that is to become two-way is described without an ETag; so is one held because a right seemed lost.
   const inFull =
     known?.problemCode === 'guard.pending' || ((tableOptions.editing ?? null) !== null && known?.push !== 'on');
   let described = await describeTable(context, summary, { inFull });

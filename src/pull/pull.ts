@@ -48,7 +48,7 @@ const IDENTITY_NOTE = {
 };
 const GONE_HINT = 'If a right got lost, give it back; if the table is really gone, rowsync schema prune drops it here.';
 
-/** Brings the replica up to date; a table that fails stops no other. The name of no table is the error of the report. @throws RowsyncError of the replica. */
+/** Brings the replica up to date; a table that fails stops no other. An unknown table name becomes the report's error. @throws RowsyncError of the replica. */
 export async function pull(around: PullContext, options: PullOptions): Promise<PullReport> {
   const { clock, replica, origin } = around;
   const startedMs = clock.monotonicMs();
@@ -102,7 +102,7 @@ function isReadToEnd({ error, held, isFollowed }: TablePullReport): boolean {
   return error === null && held === null && !isFollowed;
 }
 
-/** Notes filters that the configuration did not have in the last pull: their tables are of no age until rows are chosen by them. */
+/** Notes filters that the last pull did not have: their tables have no known age until a sweep has applied the filter. */
 export async function noteFilters({ replica, settings }: Pick<PullContext, 'replica' | 'settings'>): Promise<void> {
   const changed = changedFilters(replica, (name) => {
     const options = settings.tableOptions(name);
@@ -219,7 +219,7 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   if (changed) context.log.warn('identity.changed', { userId: caller.id, role: caller.role, ...IDENTITY_NOTE });
   // Answers to the former caller prove nothing for this one.
   const answer = changed && first.kind === 'notModified' ? await origin.describeDatabase({ signal }) : first;
-  const database = answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;
+  const database = answer.kind === 'ok' ? answer.value : must(stored, 'a 304 implies a stored ETag').descriptor;
   const who = { ...present, userEmail: caller.email };
   // Nothing to store in most pulls, nor without an ETag of the origin.
   const isNews = answer.kind === 'ok' && (answer.etag ?? stored) !== null;
@@ -310,7 +310,7 @@ async function markGoneTables(
     await replica.write('Marking tables that are gone', (tx) => {
       for (const { id } of vanished) {
         storeFacts(tx, id, { state: 'gone' });
-        // What reading or pushing it failed of says nothing any more.
+        // Its earlier pull and push errors no longer matter.
         storeProblem(tx, id, 'problem', null);
         storeProblem(tx, id, 'push', null);
       }

@@ -201,7 +201,7 @@ async function lookUp(
       await requireShapeOf(context, table, page);
       const settle = (tx: Tx): Pick<SweepCounts, 'filteredCount'> & { readonly deletedCount: number } => {
         const at = stampFromMs(context.clock.nowMs());
-        const isForeign = ids.some((id) => id < 1); // those come by themselves, and are not asked for
+        const isForeign = ids.some((id) => id < 1); // findRows yields these alone, without a request
         const reason = isForeign ? 'the origin gives no such id' : 'the origin does not return the row';
         const deletedCount = storeMissingRows(tx, table, gone, { reason, at });
         const filteredCount = storeOutside(tx, table, outside, at);

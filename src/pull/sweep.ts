@@ -326,7 +326,7 @@ async function readPage(reading: RunningPass, place: PagePlace): Promise<void> {
   // The window was cut before this page while the answer was on its way.
   if (reading.cursors.get(place.window)?.isCutBefore(place.page) === true) return;
   if (answer.kind === 'notModified') {
-    const page = must(known, 'it had the ETag');
+    const page = must(known, 'a 304 implies a stored ETag');
     noteAnswer(reading, place, { ...page, firstId: null, isShifted: false });
     reading.counts.pagesNotModifiedCount += 1;
     reading.proofs.push({ ...place, atMs: context.clock.nowMs() });

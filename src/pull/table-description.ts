@@ -17,7 +17,7 @@ import { etagFor, keptEtag } from '../wire/headers.ts';
 import { leavesRightsOpen, withRights } from '../wire/write-rights.ts';
 import type { RowPage, TableDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PreparedTable, PullContext } from './context.ts';
-import { unlikeRows } from '../reconcile/merge.ts';
+import { differingRows } from '../reconcile/merge.ts';
 
 /** How often rights are asked for while a description changes. */
 const RIGHTS_ROUNDS_MAX = 3;
@@ -34,7 +34,7 @@ export async function describeTable(
   const stored = readTableDescriptor(replica, id);
   const etag = inFull ? null : etagFor(url, stored?.etag);
   const answer = await origin.describeTable(address, { etag, signal });
-  const value = answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;
+  const value = answer.kind === 'ok' ? answer.value : must(stored, 'a 304 implies a stored ETag').descriptor;
   // Made again under this name, or a cache confused two answers: the options of this table are not for that one.
   if (value.id !== id) throw movingError(recordName);
   const asked = leavesRightsOpen(value) ? await askRights(context, address, value) : null;
@@ -83,7 +83,7 @@ export async function requireShapeOf(
   if (table.twoWay === null) return;
   const ids = rows.map(({ id }) => id);
   const bases = readRowsById(replica, baseTarget(table.twoWay.table), ids);
-  if (unreadable.length > 0 || unlikeRows(rows, bases).length > 0) await table.requireShape();
+  if (unreadable.length > 0 || differingRows(rows, bases).length > 0) await table.requireShape();
 }
 
 /** Why rows that were just read may have come under the names of other columns. */

@@ -38,7 +38,7 @@ import type { Row } from '../wire/schema.ts';
 import { step, type Round, type TablePush, type PushContext, type PushSettings } from './context.ts';
 import { requireSameCaller, type FoundBlock } from './find-rows.ts';
 import { attachUploads, readUploads, fileMeasurer, type Uploads } from './attached-files.ts';
-import { unlikeRows } from '../reconcile/merge.ts';
+import { differingRows } from '../reconcile/merge.ts';
 import { isAsExpected } from '../reconcile/renamed-columns.ts';
 import { type Batch, storeBatch } from '../replica/bookkeeping/batches.ts';
 import { readUnansweredIds } from '../replica/bookkeeping/refusals.ts';
@@ -61,7 +61,7 @@ export async function recordBatch(run: TablePush, block: FoundBlock, round: Roun
   const present = [...found.byId.values()];
   const remoteIds = [...present, ...holders].map(({ id }) => id);
   const bases = readRowsById(context.replica, baseTarget(table), remoteIds);
-  const moved = unlikeRows(present, bases);
+  const moved = differingRows(present, bases);
   // A row may differ only because columns changed their names.
   const isExpected = (row: Row): boolean => isAsExpected(table.columns, row, bases.get(row.id) ?? null);
   if (![...moved, ...holders].every(isExpected)) await run.requireShape();
@@ -179,7 +179,7 @@ function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
     if (verdict === 'send') free.push(change);
     else if (typeof verdict !== 'object') continue;
     else if ('reason' in verdict) waiting.set(id, verdict);
-    // Of two that are alike, the second waits until the first is known.
+    // Two new rows may match one row of the origin: the second waits until the first is settled.
     else if (!adopted.values().some((remote) => remote.id === verdict.id)) adopted.set(id, verdict);
   }
   const rowsMaxOf = limits.size === 0 ? undefined : (id: number): number => limits.get(id) ?? Infinity;

@@ -29,7 +29,7 @@ export async function describeForPush(
   const stored = readTableDescriptor(replica, table.id);
   const etag = etagFor(origin.describeUrl(address), stored?.etag);
   const answer = await origin.describeTable(address, { etag, signal });
-  const value = answer.kind === 'ok' ? answer.value : must(stored, 'it had the ETag').descriptor;
+  const value = answer.kind === 'ok' ? answer.value : must(stored, 'a 304 implies a stored ETag').descriptor;
   const described = withRights(value, null, readColumns(replica, table.id));
   const descriptor = asRead(context, table, described);
   const problem = shapeProblem(table, descriptor);

@@ -260,7 +260,7 @@ function count({ table, tally: { counts, refused, push } }: TablePush, settled: 
     if (row.answer?.as === 'refused') refused.set(row.id, push.takenCount);
     if (!isTaken(one, table.columns)) continue;
     push.takenCount += 1;
-    // A new row that was merged into one of the origin is none there.
+    // A new row that was merged into an existing one is not an insert at the origin.
     if (row.kind === 'insert' && row.answer?.as !== 'matched') counts.insertedCount += 1;
     else if (row.kind !== 'delete') counts.updatedCount += 1;
     else counts.deletedCount += 1;

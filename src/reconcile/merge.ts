@@ -85,7 +85,7 @@ export interface KeptConflict {
   readonly renews: number | null;
 }
 
-/** A line of which a person is asked, or the policy decided. */
+/** A line of sync_conflicts: an open question, or a loss that the policy decided. */
 export function conflictLine(
   kind: ConflictKind,
   winner: ConflictWinner,
@@ -201,8 +201,8 @@ export function cellOf(row: Row | null, column: number): Value {
   return row?.values[column] ?? null;
 }
 
-/** Those of the rows that are not just so, including the caller's rights on them, among the known ones of their table. */
-export function unlikeRows(rows: readonly Row[], known: ReadonlyMap<number, Row>): readonly Row[] {
+/** Rows that differ from the known ones in a value or in the caller's rights. */
+export function differingRows(rows: readonly Row[], known: ReadonlyMap<number, Row>): readonly Row[] {
   return rows.filter(({ id, allow, values }) => {
     const before = known.get(id);
     return before?.allow !== allow || values.some((value, index) => value !== before.values[index]);

@@ -143,7 +143,7 @@ export type BatchVerdict =
 export function judgeRefusal({ status, code, words }: Pick<Refusal, 'status' | 'code' | 'words'>): BatchVerdict {
   if (status === 401 || (status === 403 && code !== null && code >= 1000 && code <= 1999)) return 'stop';
   if (code === null && words === '' && !SIZE_STATUSES.has(status)) {
-    return status >= 400 && status < 500 && !NEVER_OF_A_ROW.has(status) ? 'ask' : 'stop';
+    return status >= 400 && status < 500 && !NOT_ABOUT_ROWS.has(status) ? 'ask' : 'stop';
   }
   return SPLIT_STATUSES.has(status) ? 'split' : 'stop';
 }
@@ -151,8 +151,8 @@ export function judgeRefusal({ status, code, words }: Pick<Refusal, 'status' | '
 /** Statuses for which a part of the rows may succeed: a wrong value, a right, a constraint, or the size. */
 const SPLIT_STATUSES: ReadonlySet<number> = new Set([400, 403, 404, 409, 413, 414, 422]);
 
-/** Statuses of the way, the method or the moment (RFC 9110, RFC 6585), whatever the rows are. */
-const NEVER_OF_A_ROW: ReadonlySet<number> = new Set([402, 404, 405, 407, 408, 410, 411, 421, 425, 426, 428, 429]);
+/** Statuses about the route, the method or the moment, never about a row (RFC 9110, RFC 6585). */
+const NOT_ABOUT_ROWS: ReadonlySet<number> = new Set([402, 404, 405, 407, 408, 410, 411, 421, 425, 426, 428, 429]);
 
 /** Statuses that come without words: too large a body, too long a query string (origin facts 4.1). */
 const SIZE_STATUSES: ReadonlySet<number> = new Set([413, 414]);

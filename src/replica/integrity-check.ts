@@ -3,7 +3,7 @@
  * quarter of a second.
  *
  * It matters most before a two-way table is compared with its base: rows that a damaged page has lost would look like deletes, and be pushed (I5). A
- * file from which another program dropped what tells of edits counts as damaged, too.
+ * file from which another program dropped the records of edits counts as damaged, too.
  */
 import { statSync, utimesSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -18,11 +18,11 @@ import { baseName } from './user-tables.ts';
 const DAMAGED_HINT =
   'Stop the daemon. rowsync rebuild puts what was edited here into a file and makes room for a new replica; or restore a backup.';
 
-/** The tables that must be whole before edits are looked for, in every file that has any. */
-const BOOKS = ['_rowsync_tables', '_rowsync_columns', '_rowsync_rows', '_rowsync_batches'];
+/** The tables that must be undamaged before edits are looked for, in every file that has any. */
+const EDIT_TABLES = ['_rowsync_tables', '_rowsync_columns', '_rowsync_rows', '_rowsync_batches'];
 
-/** What tells of edits, and of what became of them, and cannot be made again once another program has dropped it. */
-const STANDING = [...BOOKS, '_rowsync_refusals', '_rowsync_conflicts', '_rowsync_local_ids'];
+/** Records of edits and their outcome, which cannot be rebuilt once another program has dropped them. */
+const EDIT_RECORDS = [...EDIT_TABLES, '_rowsync_refusals', '_rowsync_conflicts', '_rowsync_local_ids'];
 
 /** Checks that all tables of ours exist, and every table, with a pause for other work behind each. @throws RowsyncError `replica.damaged`. */
 export async function checkIntegrity(path: string): Promise<void> {
@@ -34,7 +34,7 @@ function* checkTables(path: string): Generator<string, void> {
   const db = openToRead(path);
   try {
     const names = readNames(db, path);
-    requireBooks(db, new Set(names), path);
+    requireEditRecords(db, new Set(names), path);
     for (const name of names) {
       requireSound(db, name, path);
       yield name;
@@ -111,20 +111,20 @@ function readNames(db: Database.Database, path: string): readonly string[] {
   return withReplicaErrors(`Checking ${path}`, () => db.prepare<[], string>(text).pluck().all());
 }
 
-/** Makes sure that what tells of edits is in the file; an earlier version may not have had all of it. */
-function requireBooks(db: Database.Database, names: ReadonlySet<string>, path: string): void {
+/** Makes sure that the file has all records of edits, unless it is of an earlier version. */
+function requireEditRecords(db: Database.Database, names: ReadonlySet<string>, path: string): void {
   if (db.pragma('user_version', { simple: true }) !== SCHEMA_VERSION) return;
-  const lost = STANDING.find((name) => !names.has(name));
+  const lost = EDIT_RECORDS.find((name) => !names.has(name));
   if (lost !== undefined) throw damaged(path, `${lost} is missing, which another program must have dropped`);
 }
 
 function editedNames(db: Database.Database, path: string): readonly string[] {
   const names = new Set(readNames(db, path));
-  requireBooks(db, names, path);
+  requireEditRecords(db, names, path);
   const text = sql`SELECT id, local_name AS name FROM _rowsync_tables WHERE push = 'on'`;
   const pushed = withReplicaErrors(`Checking ${path}`, () => db.prepare<[], { id: number; name: string }>(text).all());
   if (pushed.length === 0) return [];
-  return [...BOOKS, ...pushed.flatMap(({ id, name }) => [name, baseName(id)])].filter((name) => names.has(name));
+  return [...EDIT_TABLES, ...pushed.flatMap(({ id, name }) => [name, baseName(id)])].filter((name) => names.has(name));
 }
 
 function requireSound(db: Database.Database, name: string, path: string): void {

@@ -240,7 +240,7 @@ export function readHighestId(from: Connection, target: RowTarget): number {
 
 type Pair = readonly [name: string, value: Stored];
 
-/** Deletes rows without evidence; returns how many was there. */
+/** Deletes rows without evidence; returns the number of deleted rows. */
 export function removeRows(tx: Tx, target: RowTarget, ids: readonly number[]): number {
   requireHarmlessTriggers(tx, target);
   tx.history.willChange(target, ids, tx.cause);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Row } from '../../src/wire/schema.ts';
-import { isTakenAs, unlikeRows } from '../../src/reconcile/merge.ts';
+import { isTakenAs, differingRows } from '../../src/reconcile/merge.ts';
 
 const row = (id: number, value: string | null): Row => ({ id, allow: 'Edit', values: ['kept', value] });
 
@@ -12,7 +12,7 @@ test.each([
   ['a cell that was emptied', [row(1, null)], [row(1, 'a')], true],
   ['another right', [{ ...row(1, 'a'), allow: null }], [row(1, 'a')], true],
 ] as const)('what came is news or not: %s', (_what, rows, base, expected) => {
-  expect(unlikeRows(rows, new Map(base.map((one) => [one.id, one]))).length > 0).toBe(expected);
+  expect(differingRows(rows, new Map(base.map((one) => [one.id, one]))).length > 0).toBe(expected);
 });
 
 test.each([

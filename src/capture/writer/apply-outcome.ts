@@ -108,8 +108,8 @@ export function applyEvent(
 }
 
 /**
- * Lets refused rows of a table be tried again, those of one reason or all, since the cause may be gone. The origin may take other values in a column now, the configuration
- * may name another match column, or another client wrote while one of our triggers was missing.
+ * Releases refused rows for another try: all of a table, or those with one reason. The cause may be gone: the origin accepts other values, the
+ * configuration names another match column, or a trigger was missing.
  */
 export function retryRefused(tx: Tx, tableId: number, at: string, reason: string | null = null): void {
   const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId AND state = 'refused' AND (@reason IS NULL

@@ -24,7 +24,7 @@ import { ageText, bytesText, countText, plural, printable, someOf, truncate } fr
 /** Tables listed on a terminal, so that a large database still fits on one screen; what is wrong is always listed. */
 const TABLES_SHOWN_MAX = 25;
 
-/** Tables that a line about ways names, the width of each name, and that of the line. */
+/** Tables named in a line about refreshing, and the width of a name. */
 const REFRESH_NAMES_MAX = 3;
 const REFRESH_NAME_WIDTH = 20;
 

@@ -62,7 +62,7 @@ export function loadSections({ extras }: Pick<Invocation, 'extras'>): Promise<re
   return Promise.all(extras.flatMap(({ loadOptions }) => loadOptions?.() ?? []));
 }
 
-/** Whom root becomes under a configuration, without a look at its secrets; null also where the configuration is wrong, which is said when it is loaded. */
+/** The user that root becomes under this configuration; reads no secret. Null also for an invalid one, which is reported when it is loaded. */
 function ownerUnder(file: string, load: typeof loadConfig, sections: LoadOptions['sections']): Owner | null {
   let path: string;
   try {

@@ -119,9 +119,8 @@ export function requireFree(path: string): void {
 const DATED = /^\d{8}T\d{6}Z\.db$/;
 
 /**
- * The path of a dated backup of a database in a folder, and those of the earlier ones, the newest first. Many replicas are called
- * alike, also of one database, and may have one folder for their backups. Those of another one are none of the earlier ones, and
- * have other names, told apart by where the replica is. What is dated later than now was made before the clock was set back.
+ * The path of a new dated backup, and earlier backups of the same replica, newest first. Replicas may share a name and a folder; a tag from the
+ * replica's path keeps them apart. A date in the future sorts last: the clock was set back since.
  */
 export function datedBackups(
   source: string,
@@ -155,7 +154,7 @@ function stemOf(source: string): string {
   return basename(source).replace(/\.[^.]*$/, '');
 }
 
-/** Tells where a replica is from other places, in as few letters as do. */
+/** A short tag that tells replicas in different places apart. */
 function placeTag(source: string): string {
   return createHash('sha256')
     .update(realPathOf(resolve(source)))
@@ -320,7 +319,7 @@ function emptyLog(path: string): void {
   }
 }
 
-/** A dated name that nothing has, nor with any of the endings: two may be made within a second, or a clock be set back. */
+/** A dated name that is free with every given ending: two may be made within a second, or after the clock was set back. */
 export function freeName(nameOf: (number: string) => string, endings: readonly string[] = ['']): string {
   let name = nameOf('');
   for (let number = 2; endings.some((ending) => existsSync(name + ending)); number += 1) name = nameOf(`-${number}`);

@@ -31,7 +31,7 @@ import type { Schedule } from '../../config/cron-times.ts';
 import { jobsOf } from '../../daemon/jobs.ts';
 import { stampColumn } from '../../reconcile/follow.ts';
 import { createdColumn, pageSkip } from '../../reconcile/windows.ts';
-import { unlikeRows } from '../../reconcile/merge.ts';
+import { differingRows } from '../../reconcile/merge.ts';
 
 /** Tables whose first page is asked for three times. */
 const TABLES_MAX = 3;
@@ -172,7 +172,7 @@ async function isLie(parts: AnswerParts, reader: ReplicaReader, known: StoredPag
 
 function isDifferent(reader: ReplicaReader, stored: RowTarget, { rows }: RowPage): boolean {
   const ids = rows.map(({ id }) => id);
-  return unlikeRows(rows, readRowsById(reader, stored, ids)).length > 0;
+  return differingRows(rows, readRowsById(reader, stored, ids)).length > 0;
 }
 
 /** Some of a list, each with the same chance. */

@@ -1,6 +1,6 @@
 /**
- * Says what is wrong with each registered query: whether it compiles, and whether what it reads still is what it was. It only compiles, so that a
- * judgement takes milliseconds and can be made in the transaction that changes names.
+ * Says what is wrong with each registered query: whether it compiles, and whether its tables and columns still mean the same. Queries are only
+ * compiled, never run, so this takes milliseconds and fits in the transaction that changes names.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -48,7 +48,7 @@ export interface Actions {
   isScheduled(work: string): boolean;
   /** Starts a cycle now, or one kind of work. */
   cycle(work: WorkKind | null): void;
-  /** Reads tables now, by their names at the origin; resolves when that has ended, or will not begin soon. */
+  /** Reads tables now, by their names at the origin; resolves once they were read, or at once if no read will start soon. */
   refresh(tables: readonly string[]): Promise<unknown>;
   /** @throws ChildFailure */
   document(request: DocumentRequest): Promise<Reply>;
@@ -88,7 +88,7 @@ export const SAID: ReadonlyMap<string, string> = new Map([
   ['retry', 'The row is sent again with the next push.'],
   ['confirm', 'What was held is let through; a cycle begins now.'],
   ['cycle', 'A cycle begins now.'],
-  ['work', 'It begins as soon as the work under way has ended.'],
+  ['work', 'This work starts when the current work has ended.'],
   ['numbered', 'The origin took this new row, and gave it its number.'],
   ['update', 'Saved here. It goes to the origin with the next push.'],
   ['insert', 'Added here. It goes to the origin with the next push, which gives it its number.'],
@@ -152,12 +152,12 @@ export async function answerPost(request: IncomingMessage, path: string, actions
   return once(text, () => (path === '/edit' ? edit(form, actions) : decideByForm(form, actions)));
 }
 
-/** Answers to forms that changed something, by what was sent; it includes the number of the page, so another page with the same words counts. */
+/** Replies to forms that changed something, keyed by the form's text. It has a number unique to its page, so the same edit from another page counts again. */
 const counted = new Map<string, Promise<Reply>>();
 /** A second click comes soon after the first. */
 const COUNTED_MAX = 1_000;
 
-/** Carries out a form, unless the same form was carried out before or is on its way: it is answered as the first one was. */
+/** Carries out a form once: the same form sent again gets the reply of the first. */
 async function once(text: string, carryOut: () => Promise<Reply>): Promise<Reply> {
   const key = hash('sha256', text);
   // Ends: an attempt that changed nothing is forgotten by those who waited for it.

@@ -251,7 +251,7 @@ async function answerMonitor(request: IncomingMessage, path: string, view: Serve
   if (path === '/metrics') return { status: 200, type: METRICS_TYPE, body: await view.metrics() };
   if (isSignedIn(request, view.auth()) && (request.headers.accept ?? '').includes('text/html'))
     return { status: 404, type: TYPES.html, body: sentenceHtml(barOf(view), 'There is no such page') };
-  return plain(404, 'here are /, /livez, /readyz, /status, /metrics and /changes\n');
+  return plain(404, 'not found; this server has /, /livez, /readyz, /status, /metrics and /changes\n');
 }
 
 /** Enough for a monitor or two and some browsers, without slowing down a pull. */
@@ -287,7 +287,7 @@ export function handBounded(
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     // No browser and no monitor sends a second request before it has the answer to the first.
-    // Those that came in one piece with it are still handed over after the end of their connection.
+    // Further requests from the same packet still arrive after the socket was destroyed.
     if (answering.has(socket) || coming.has(socket)) socket.destroy();
     if (socket.destroyed) return;
     if (request.complete || !hasBody(request)) moveTo(socket, answering);

@@ -51,7 +51,7 @@ export const NO_NOTICES_SENT: SentNotices = { seenByKey: new Map(), recentMs: []
 
 /** How long a problem that may pass has to last: longer than a restart of the origin. */
 const LATE_MS_MIN = 180_000;
-/** After which time people are told that there is more of a problem that they were told of. */
+/** How long after a notice people hear that the problem has grown. */
 const GROWN_MS: Readonly<Record<Severity, number>> = { damaged: 0, notice: 0, person: 1_800_000, late: Infinity };
 const HOUR_MS = 3_600_000;
 /** Notices in an hour. */

@@ -438,7 +438,7 @@ function stoppedError(): RowsyncError {
   });
 }
 
-/** Reads through a table once need no large cache, which would only make the process grow. */
+/** Opens a reader with a small cache: each table is read once, and a large cache would only grow the process. */
 function openSmall(path: string): ReplicaReader {
   const reader = openReader(path);
   reader.prepare(sql`PRAGMA cache_size = -2000`).run();
@@ -468,7 +468,7 @@ function requirePlace({ replica, settings }: SinkContext): SinkPlace {
   });
 }
 
-/** Whose rows these are, for people. */
+/** Names the replica (address and database) in the target, for people who look there. */
 function replicaName(replica: SinkContext['replica']): string {
   return queryText(replica, sql`SELECT url || ' ' || database FROM _rowsync_identity`) ?? '';
 }

@@ -96,7 +96,7 @@ export async function verify(
   const tables: TableVerifyReport[] = [];
   for (const report of pulled.tables) {
     const { table, error, held } = report;
-    // Which columns and rows of it are to come is for a person to say.
+    // A table held over its name is not compared: a person first decides which rows and columns belong here.
     const stop = held?.code === 'guard.names' ? held : error;
     const verified = stop === null ? await verifyTable(context, table) : unverified(table, stop);
     const isUnguarded = unguarded.some(({ localName }) => localName === table);

@@ -1,7 +1,6 @@
 /**
- * People with a SQL client of their own, on a connection of their own: each action is one statement or a few, drawn from the tape. What
- * it did is found by looking at the table before and after, so that REPLACE, triggers and refusals need no second
- * opinion. Input: a replica that stands open. Output: statements carried out, and entries in the books.
+ * People with a SQL client and a connection of their own: each action is one statement or a few, drawn from the tape. What it did is found by
+ * comparing the table before and after, so that REPLACE, triggers and refusals need no second opinion.
  */
 import Database from 'better-sqlite3';
 import { type Books, type LocalRow, type LocalValue, type Tokens } from '../world/books.ts';
@@ -23,7 +22,7 @@ interface Scene {
   readonly triggers: readonly string[];
   /** Whether there is a unique index of the user's on the code. */
   readonly hasIndex: boolean;
-  /** Whether the replica is an older copy: what stands in it as new may stand at the origin, under the code that it has. */
+  /** Whether the replica is an older copy: the origin may already have its new rows, under their codes. */
   readonly isOlderCopy: boolean;
   /** Whether triggers of theirs ignore updates of any column. */
   readonly ignores: boolean;
@@ -35,7 +34,7 @@ export interface Done {
   readonly statements: string;
   /** What SQLite said where it refused; null where all was carried out. */
   readonly refusal: string | null;
-  /** Rows that was there before and do not any more, whatever their ids; none where the whole table went, whose rows come back. */
+  /** Rows that existed before and no longer do, whatever their ids; empty if the whole table went, whose rows come back. */
   readonly removed: readonly LocalRow[];
 }
 
