@@ -27,7 +27,7 @@ test('the page of a deleted row leads to the plan with the rows that referred to
   expect(planned).toContain('would be created, parents first:\n  Customer 2 ');
   expect(planned).toContain('\n    Order 2\n      Line 4 with 1 file of 12 B\n');
   expect(planned).toContain('1 file of 12 B');
-  expect(planned).toContain('rowsync putback &quot;Customer&quot; 2 --with &quot;Order,Line,Link&quot;');
+  expect(planned).toContain('rowsync putback --with &quot;Order,Line,Link&quot; &quot;Customer&quot; 2');
   expect(planned).not.toContain('--confirm puts them back');
   expect(told).not.toContain('guessed: Order.&quot;Number&quot;');
   expect(world.sandbox.requests.all).toEqual([]);

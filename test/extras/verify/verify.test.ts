@@ -292,7 +292,7 @@ test('rows of a mirror without guards that the pull puts back count as different
   const text = verifyText(report, null);
   expect(text).toContain('1 table, 23 rows: not every cell matched the origin before this pull\n');
   expect(text).toContain(
-    'Note: 2 rows were restored to the values of the origin; the guards of the table were missing',
+    'Note: 2 rows were restored to the values of the origin. The guards of the table were missing',
   );
   expect(verifyFailures(again)).toEqual([]);
 });
