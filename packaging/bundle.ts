@@ -7,8 +7,8 @@
  */
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
-import { join } from 'node:path';
-import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild';
+import { join, relative } from 'node:path';
+import { build, type BuildOptions, type OutputOptions, type Plugin, type RolldownOutput } from 'rolldown';
 import { TOP } from './paths.ts';
 
 /** A package that is part of a bundle. */
@@ -21,70 +21,65 @@ export interface BundledPackage {
   readonly folder: string;
 }
 
-/** Of undici connections are used (origin/transport.ts): past the front door of the package, its fetch, WebSocket and caches stay away. */
-const undiciPool: Plugin = {
-  name: 'undici-pool',
-  setup: (loader) => {
-    loader.onLoad({ filter: /node_modules\/undici\/index\.js$/ }, () => ({
-      contents: `exports.Dispatcher = require('./lib/dispatcher/dispatcher.js');
-        exports.Dispatcher.prototype.connect = require('./lib/api/api-connect.js');
-        exports.Pool = require('./lib/dispatcher/pool.js');
-        exports.ProxyAgent = require('./lib/dispatcher/proxy-agent.js');
-        exports.buildConnector = require('./lib/core/connect.js');`,
-    }));
-    // HTTP/2 is not offered (origin/transport.ts), and its module of Node takes longer to load than all of ours.
-    loader.onLoad({ filter: /node_modules\/undici\/lib\/dispatcher\/client-h2\.js$/ }, () => ({
-      contents: `module.exports = () => { throw new Error('HTTP/2 was not offered'); };`,
-    }));
-    // A body is bytes or a stream (origin/transport.ts), never a form of the browser's kind.
-    loader.onLoad(
-      { filter: /node_modules\/undici\/lib\/web\/(?:fetch\/(?:body|formdata)|webidl\/index)\.js$/ },
-      () => ({
-        contents: 'module.exports = {};',
-      }),
-    );
-    // A proxy is spoken to by HTTP (config/options.ts).
-    loader.onLoad({ filter: /node_modules\/undici\/lib\/dispatcher\/socks5-proxy-agent\.js$/ }, () => ({
-      contents: 'module.exports = class {};',
-    }));
-  },
-};
+/** A plugin that gives a module of a package another text. */
+function replaceText(name: string, id: RegExp, textOf: (path: string) => string): Plugin {
+  return { name, load: { filter: { id }, handler: (path) => ({ code: textOf(path), moduleType: 'js' }) } };
+}
 
-/**
- * Checkers by JSON schema stay away: the server for agents asks no questions whose answers one would check, and the tables on the terminal are
- * drawn as the compiler has checked it.
- */
-const noSchemaChecker: Plugin = {
-  name: 'no-schema-checker',
-  setup: (loader) => {
-    loader.onLoad({ filter: /@modelcontextprotocol\/sdk\/dist\/esm\/validation\/ajv-provider\.js$/ }, () => ({
-      contents: 'export class AjvJsonSchemaValidator {}',
-    }));
-    loader.onLoad({ filter: /node_modules\/table\/dist\/src\/validateConfig\.js$/ }, () => ({
-      contents: 'exports.validateConfig = () => {};',
-    }));
-  },
-};
-
-/** The daemon gathers its own metrics, and answers for itself. What prom-client offers besides brings a tracer along. */
-const noDefaultMetrics: Plugin = {
-  name: 'no-default-metrics',
-  setup: (loader) => {
-    loader.onLoad({ filter: /node_modules\/prom-client\/lib\/(?:defaultMetrics|pushgateway|cluster)\.js$/ }, () => ({
-      contents: 'module.exports = { metricsList: [] };',
-    }));
-  },
-};
-
-/** The dates of cron ask Intl for the language of the system, whose data takes nine megabytes; nothing here shows their words. */
-const datesWithoutLanguage: Plugin = {
-  name: 'dates-without-language',
-  setup: (loader) => {
-    loader.onLoad({ filter: /node_modules\/luxon\/build\/node\/luxon\.js$/ }, ({ path }) => ({
-      contents: `${readFileSync(path, 'utf8')}\nexports.Settings.defaultLocale = 'en';`,
-    }));
-  },
-};
+const REPLACED: readonly Plugin[] = [
+  // Of undici connections are used (origin/transport.ts): past the front door of the package, its fetch, WebSocket and caches stay away.
+  replaceText(
+    'undici-pool',
+    /node_modules\/undici\/index\.js$/,
+    () => `exports.Dispatcher = require('./lib/dispatcher/dispatcher.js');
+      exports.Dispatcher.prototype.connect = require('./lib/api/api-connect.js');
+      exports.Pool = require('./lib/dispatcher/pool.js');
+      exports.ProxyAgent = require('./lib/dispatcher/proxy-agent.js');
+      exports.buildConnector = require('./lib/core/connect.js');`,
+  ),
+  // HTTP/2 is not offered (origin/transport.ts), and its module of Node takes longer to load than all of ours.
+  replaceText(
+    'no-http2',
+    /node_modules\/undici\/lib\/dispatcher\/client-h2\.js$/,
+    () => `module.exports = () => { throw new Error('HTTP/2 was not offered'); };`,
+  ),
+  // A body is bytes or a stream (origin/transport.ts), never a form of the browser's kind.
+  replaceText(
+    'no-forms',
+    /node_modules\/undici\/lib\/web\/(?:fetch\/(?:body|formdata)|webidl\/index)\.js$/,
+    () => 'module.exports = {};',
+  ),
+  // A proxy is spoken to by HTTP (config/options.ts).
+  replaceText(
+    'no-socks',
+    /node_modules\/undici\/lib\/dispatcher\/socks5-proxy-agent\.js$/,
+    () => 'module.exports = class {};',
+  ),
+  // The server for agents asks no questions whose answers a checker by JSON schema would check.
+  replaceText(
+    'no-schema-checker',
+    /@modelcontextprotocol\/sdk\/dist\/esm\/validation\/ajv-provider\.js$/,
+    () => 'export class AjvJsonSchemaValidator {}',
+  ),
+  // The compiler has checked how tables are drawn on the terminal.
+  replaceText(
+    'no-table-checker',
+    /node_modules\/table\/dist\/src\/validateConfig\.js$/,
+    () => 'exports.validateConfig = () => {};',
+  ),
+  // The daemon gathers its own metrics, and answers for itself. What prom-client offers besides brings a tracer along.
+  replaceText(
+    'no-default-metrics',
+    /node_modules\/prom-client\/lib\/(?:defaultMetrics|pushgateway|cluster)\.js$/,
+    () => 'module.exports = { metricsList: [] };',
+  ),
+  // The dates of cron ask Intl for the language of the system, whose data takes nine megabytes; nothing here shows their words.
+  replaceText(
+    'dates-without-language',
+    /node_modules\/luxon\/build\/node\/luxon\.js$/,
+    (path) => `${readFileSync(path, 'utf8')}\nexports.Settings.defaultLocale = 'en';`,
+  ),
+];
 
 /** undici leaves out its experimental parser, which nobody asks for here, where this name is known. */
 const DEFINED = { esbuildDetection: 'true' };
@@ -92,20 +87,41 @@ const DEFINED = { esbuildDetection: 'true' };
 /** Has machine code, so npm installs it beside the bundle. */
 export const NOT_BUNDLED: readonly string[] = ['better-sqlite3'];
 
-const COMMON = {
-  bundle: true,
-  define: DEFINED,
-  platform: 'node',
-  target: 'node24',
-  minifySyntax: true,
-  minifyWhitespace: true,
-  legalComments: 'none',
-  metafile: true,
-  logLevel: 'warning',
-  absWorkingDir: TOP,
-  external: [...NOT_BUNDLED],
-  plugins: [undiciPool, noSchemaChecker, noDefaultMetrics, datesWithoutLanguage],
-} satisfies BuildOptions;
+/** Names are kept, so that a stack still says where something happened. */
+const WITHOUT_BLANKS = { compress: false, mangle: false, codegen: { removeWhitespace: true } } as const;
+
+/** A plugin that changes the text of every part that was made. */
+function editParts(name: string, edit: (text: string) => string): Plugin {
+  return {
+    name,
+    generateBundle: (_options, made) => {
+      for (const part of Object.values(made)) if (part.type === 'chunk') part.code = edit(part.code);
+    },
+  };
+}
+
+/** Writes what is not ASCII as escapes. V8 keeps a text in which one character needs two bytes with two bytes for each. */
+const onlyAscii = editParts('only-ascii', (text) =>
+  text.replaceAll(/[^\0-\x7F]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+);
+
+/** V8 reads the body of an arrow function before it knows that it is one. As other functions, the modules of an executable take 6 MiB less. */
+const withoutArrows = editParts('without-arrows', (text) => text.replaceAll('__esmMin(()=>{', '__esmMin(function(){'));
+
+/** What all bundles have in common; `output` says where they are written, and in which form. */
+async function bundleOf(options: BuildOptions & { readonly output: OutputOptions }): Promise<RolldownOutput> {
+  return build({
+    cwd: TOP,
+    platform: 'node',
+    external: [...NOT_BUNDLED],
+    // Some commands load at once what others load late.
+    checks: { ineffectiveDynamicImport: false },
+    ...options,
+    transform: { target: 'node24', define: DEFINED, ...options.transform },
+    plugins: [...REPLACED, options.plugins],
+    output: { minify: WITHOUT_BLANKS, comments: false, polyfillRequire: false, ...options.output },
+  });
+}
 
 /**
  * Packages that are CommonJS ask for what is built into Node with `require`. `createRequire` takes a path apart, and one for each part of
@@ -118,78 +134,69 @@ const REQUIRE =
 /** Built-in modules that packages ask for beforehand with `require`, and that many commands never use. */
 const LATE: readonly string[] = ['child_process', 'fs/promises'];
 
+/** Begins the names of built-in modules as the bundle has them. */
+const BUILTIN = '\0builtin:';
+
 /**
  * What is built into Node is loaded when something of it is used. An import reads every property, and so loads what `node:http` loads only when
  * asked; a second undici is among it. What the bundler makes of `require` looks at the properties of `node:util` and `node:fs`, which loads 35
- * modules more. So a getter for each name stands between.
+ * modules more. So a getter for each name is between.
  */
 const builtinWhenUsed: Plugin = {
   name: 'builtin-when-used',
-  setup: (loader) => {
-    loader.onResolve({ filter: /./ }, ({ path, kind }) => {
-      const name = path.replace(/^node:/, '');
-      const isMeant = isBuiltin(path) && (kind === 'import-statement' || LATE.includes(name));
-      return isMeant ? { path: name, namespace: 'builtin' } : null;
-    });
-    loader.onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => {
-      // To list what `process` has is to load half of it.
-      if (path === 'process') return { contents: 'export default process;' };
-      const found: unknown = process.getBuiltinModule(`node:${path}`);
-      if (typeof found !== 'object' || found === null) return { contents: `module.exports = require('node:${path}');` };
-      const getters = Object.keys(found).map((name) => `get ${name}() { return load().${name}; }`);
-      const load = `let found; const load = () => (found ??= process.getBuiltinModule('node:${path}'));`;
-      return { contents: `${load} module.exports = { ${getters.join(', ')} };` };
-    });
+  resolveId: (path, _importer, { kind }) => {
+    const name = path.replace(/^node:/, '');
+    const isMeant = isBuiltin(path) && (kind === 'import-statement' || LATE.includes(name));
+    // To load one does nothing yet.
+    return isMeant ? { id: BUILTIN + name, moduleSideEffects: false } : null;
+  },
+  load: (id) => {
+    if (!id.startsWith(BUILTIN)) return null;
+    const path = id.slice(BUILTIN.length);
+    // To list what `process` has is to load half of it.
+    if (path === 'process') return 'export default process;';
+    const found: unknown = process.getBuiltinModule(`node:${path}`);
+    if (typeof found !== 'object' || found === null) return `module.exports = require('node:${path}');`;
+    const getters = Object.keys(found).map((name) => `get ${name}() { return load().${name}; }`);
+    const load = `let found; const load = () => (found ??= process.getBuiltinModule('node:${path}'));`;
+    return `${load} module.exports = { ${getters.join(', ')} };`;
   },
 };
 
 /** In an executable better-sqlite3 takes its machine code from where addon.ts finds it. */
-const addonFromAsset: Plugin = {
-  name: 'addon-from-asset',
-  setup: (loader) => {
-    loader.onLoad({ filter: /node_modules\/better-sqlite3\/lib\/index\.js$/ }, () => ({
-      contents: `const { loadAddon } = require(${JSON.stringify(join(TOP, 'packaging/addon.ts'))});
-        module.exports = require('./database')(loadAddon, false);
-        module.exports.SqliteError = require('./sqlite-error');`,
-    }));
-  },
-};
+const addonFromAsset = replaceText(
+  'addon-from-asset',
+  /node_modules\/better-sqlite3\/lib\/index\.js$/,
+  () => `const { loadAddon } = require(${JSON.stringify(join(TOP, 'packaging/addon.ts'))});
+    module.exports = require('./database')(loadAddon, false);
+    module.exports.SqliteError = require('./sqlite-error');`,
+);
 
 /** Bundles the program for an executable, which has no folder of packages beside it. */
 export async function bundleExecutable(outfile: string): Promise<readonly BundledPackage[]> {
-  const { metafile } = await build({
-    ...COMMON,
-    format: 'cjs',
-    // An executable has no import(); what is built into Node is required.
-    supported: { 'dynamic-import': false },
-    define: { ...DEFINED, 'import.meta.url': 'ownUrl' },
-    banner: { js: "const ownUrl = require('node:url').pathToFileURL(__filename).href;" },
+  const made = await bundleOf({
+    input: 'src/cli/main.ts',
     external: [],
-    plugins: [...COMMON.plugins, addonFromAsset],
-    entryPoints: ['src/cli/main.ts'],
-    outfile,
+    plugins: [addonFromAsset, builtinWhenUsed, onlyAscii, withoutArrows],
+    // An executable has no import().
+    output: { file: outfile, format: 'cjs', codeSplitting: false, dynamicImportInCjs: false },
   });
-  return packagesOf(metafile);
+  return packagesOf(made);
 }
 
 /** What start.ts loads as main.ts is called so in the package. */
 const programBeside: Plugin = {
   name: 'program-beside',
-  setup: (loader) => {
-    loader.onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: './program.mjs', external: true }));
-  },
+  resolveId: (path) => (path === './main.ts' ? { id: './program.mjs', external: true } : null),
 };
 
 /** Bundles what npm's command starts; it is CommonJS, which every Node can read, and compiled before the cache is on. */
 export async function bundleStart(outfile: string): Promise<void> {
-  await build({
-    ...COMMON,
-    format: 'cjs',
-    target: 'node12',
-    supported: { 'dynamic-import': true },
-    plugins: [programBeside],
-    entryPoints: ['src/cli/start.ts'],
-    outfile,
+  await bundleOf({
+    input: 'src/cli/start.ts',
+    transform: { target: 'node12' },
+    plugins: programBeside,
+    output: { file: outfile, format: 'cjs' },
   });
 }
 
@@ -203,46 +210,63 @@ function libraryBanner(): string {
 
 /** Bundles the client and the sandbox for npm, so that a Node too old for them still reads them, and gets to the check. */
 export async function bundleLibraries(folder: string): Promise<readonly BundledPackage[]> {
-  const { metafile } = await build({
-    ...COMMON,
-    // Node shows the line that throws to whoever does not catch: it must not be the whole library.
-    minifyWhitespace: false,
-    format: 'esm',
-    target: 'node18',
-    banner: { js: libraryBanner() },
-    plugins: [...COMMON.plugins, builtinWhenUsed],
-    entryPoints: ['src/extras/library/library.ts', 'src/sandbox/library.ts'],
-    outbase: 'src',
-    outdir: folder,
-  });
-  return packagesOf(metafile);
+  const libraries = ['extras/library/library', 'sandbox/library'].map((path) =>
+    bundleOf({
+      input: `src/${path}.ts`,
+      transform: { target: 'node18' },
+      plugins: builtinWhenUsed,
+      output: {
+        file: join(folder, `${path}.js`),
+        banner: libraryBanner(),
+        // Node shows the line that throws to whoever does not catch: it must not be the whole library.
+        minify: false,
+        codeSplitting: false,
+      },
+    }),
+  );
+  return (await Promise.all(libraries)).flatMap(packagesOf);
 }
+
+/**
+ * What the parts of the program begin with that many commands load; each also has what that imports. Node takes half a millisecond for a
+ * part, however small, and the bundler would make 130 for a status. Every command needs the start. Almost all need almost all of what a status
+ * needs: the configuration, the replica, and what extras add to both.
+ */
+const PARTS = [
+  { name: 'start', test: /\/src\/cli\/(?:main|program)\.ts$/, priority: 2 },
+  {
+    name: 'status',
+    test: /\/src\/(?:cli\/commands\/status|config\/load|extras\/[^/]+\/(?:options|settings|daemon-client|sinks|sink-text|moment-status|drill-result|service-plan|service-units))\.ts$/,
+    priority: 1,
+  },
+];
 
 /** Bundles the program, the client and the sandbox for npm. */
 export async function bundle(folder: string): Promise<readonly BundledPackage[]> {
   await bundleStart(join(folder, 'cli/main.cjs'));
-  const { metafile } = await build({
-    ...COMMON,
-    format: 'esm',
-    banner: { js: REQUIRE },
-    plugins: [...COMMON.plugins, builtinWhenUsed],
-    splitting: true,
-    entryPoints: { program: 'src/cli/main.ts' },
-    // In one folder, because parts look for what is shipped from where they stand.
-    outdir: join(folder, 'cli'),
-    // Parts import each other five thousand times: a longer name would add 30 KB.
-    chunkNames: '[hash]',
-    // Says what kind of module a part is; for each `.js`, Node looks for a package.json that does.
-    outExtension: { '.js': '.mjs' },
+  const made = await bundleOf({
+    input: { program: 'src/cli/main.ts' },
+    plugins: [builtinWhenUsed, onlyAscii],
+    output: {
+      // In one folder, because parts look for what is shipped from where they stand.
+      dir: join(folder, 'cli'),
+      // Says what kind of module a part is; for each `.js`, Node looks for a package.json that does.
+      entryFileNames: '[name].mjs',
+      // Parts import each other thousands of times: a longer name would add to that.
+      chunkFileNames: '[hash].mjs',
+      banner: REQUIRE,
+      codeSplitting: { groups: PARTS },
+    },
   });
-  const all = [...packagesOf(metafile), ...(await bundleLibraries(folder))];
+  const all = [...packagesOf(made), ...(await bundleLibraries(folder))];
   return [...new Map(all.map((found) => [found.folder, found])).values()].toSorted((a, b) =>
     a.folder < b.folder ? -1 : 1,
   );
 }
 
-function packagesOf({ inputs }: Metafile): readonly BundledPackage[] {
-  const folders = Object.keys(inputs).flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
+function packagesOf({ output }: RolldownOutput): readonly BundledPackage[] {
+  const paths = output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
+  const folders = paths.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(relative(TOP, path))?.[0] ?? []);
   return [...new Set(folders)].map(packageAt);
 }
 

@@ -204,6 +204,23 @@ test.for([
   expect(loaded.filter((url) => idle.some((name) => url.includes(`/${name}`)))).toEqual([]);
 });
 
+test('status loads few parts of the bundle, and none of a pull', async () => {
+  const hook = join(folder, 'parts.cjs');
+  const note = 'load: (url, context, next) => (urls.push(url), next(url, context))';
+  const say = "process.once('exit', () => require('node:fs').writeSync(2, JSON.stringify(urls)))";
+  await writeFile(hook, `const urls = []; require('node:module').registerHooks({ ${note} }); ${say};`);
+  const program = join(folder, 'node_modules', 'rowsync', 'dist', 'cli', 'main.cjs');
+
+  const { stderr } = await runFile(process.execPath, ['--require', hook, program, 'status'], { cwd: folder, env });
+
+  const parts = (JSON.parse(stderr) as string[]).filter((url) => url.endsWith('.mjs'));
+  expect(parts.length).toBeLessThanOrEqual(6);
+  const texts = await Promise.all(parts.map((url) => readFile(new URL(url), 'utf8')));
+  expect(texts.join('')).toContain('RowsyncError=class');
+  // undici, pino and p-queue
+  expect(texts.join('')).not.toMatch(/UND_ERR_|pino\.|PQueue=class/);
+});
+
 test('serves an agent from the replica that was pulled', { timeout: 2 * RUN_MS_MAX }, async () => {
   const main = join(folder, 'node_modules', 'rowsync', 'dist', 'cli', 'main.cjs');
   await using agent = await startAgent(folder, [process.execPath, main]);

@@ -19,7 +19,7 @@ const lacking = ['strip', 'dpkg-deb', 'git', 'ssh-keygen'].filter((name) => spaw
 const reason = lacking.length === 0 ? '' : ` (not here: ${lacking.join(', ')})`;
 
 /** What a build reads of node_modules: what the program runs on, and the tools that make it. */
-const TOOLS = /^node_modules\/(?:@?esbuild|@?typescript|@types)(?:\/|$)/;
+const TOOLS = /^node_modules\/(?:@?rolldown|@?typescript|@types)(?:\/|$)/;
 
 interface Lock {
   readonly packages: Readonly<
