@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events';
 import type { Command } from 'commander';
 import { assert } from '../../base/assert.ts';
 import { EXIT } from '../../base/errors.ts';
-import { LOG_EVENTS, type LogEvent } from '../../base/log-events.ts';
+import { LOG_EVENTS } from '../../base/log-events.ts';
 import { loadSections } from '../../cli/runtime/invocation.ts';
 import type { Runner } from '../../extra.ts';
 
@@ -23,23 +23,10 @@ export function addManCommand(program: Command, runner: Runner): void {
       runner(async (invocation) => {
         const { optionsJsonSchema } = await import('../../config/options.ts');
         const options = manOptions(optionsJsonSchema(await loadSections(invocation)));
-        await invocation.session.stdout.write(
-          manPage({ version: program.version() ?? '', program: manCommand(program, ''), options, events: LOG_EVENTS }),
-        );
+        await invocation.session.stdout.write(manPage(program, options));
         return EXIT.done;
       }),
     );
-}
-
-function manCommand(command: Command, path: string): ManCommand {
-  return {
-    path,
-    usage: command.usage(),
-    description: command.description(),
-    options: command.options.map(({ flags, description }) => ({ flags, description })),
-    after: afterHelp(command),
-    commands: command.commands.map((child) => manCommand(child, `${path} ${child.name()}`.trim())),
-  };
 }
 
 /** What a command prints below its help; Commander keeps it as listeners of an event. */
@@ -51,18 +38,6 @@ function afterHelp(command: Command): string {
   return text;
 }
 
-export interface ManCommand {
-  readonly path: string;
-  /** What follows the name: options and arguments. */
-  readonly usage: string;
-  readonly description: string;
-  /** Each as it is written, such as `-c, --config <file>`. */
-  readonly options: readonly { readonly flags: string; readonly description: string }[];
-  /** What is below the options in its help: paragraphs, and lines set in for examples. */
-  readonly after: string;
-  readonly commands: readonly ManCommand[];
-}
-
 /** An option of the configuration file. */
 interface ManOption {
   /** Such as `limits.pageRows`; PATTERN is any pattern of tables. */
@@ -72,30 +47,23 @@ interface ManOption {
   readonly preset: string | null;
 }
 
-interface ManParts {
-  readonly version: string;
-  readonly program: ManCommand;
-  readonly options: readonly ManOption[];
-  readonly events: Readonly<Record<LogEvent, string>>;
-}
-
-export function manPage({ version, program, options, events }: ManParts): string {
+export function manPage(program: Command, options: readonly ManOption[]): string {
   const lines = [
-    `.TH ROWSYNC 1 "" "rowsync ${escapeText(version)}" "User Commands"`,
+    `.TH ROWSYNC 1 "" "rowsync ${escapeText(program.version() ?? '')}" "User Commands"`,
     '.SH NAME',
     'rowsync \\- local SQLite replica of a hosted table database',
     '.SH SYNOPSIS',
     '.B rowsync',
     '[\\fIoptions\\fR] \\fIcommand\\fR',
     '.SH DESCRIPTION',
-    escapeText(program.description),
+    escapeText(program.description()),
     '.SH OPTIONS',
     'Every command takes these.',
     ...program.options.flatMap(optionLines),
     '.SH COMMANDS',
-    ...program.commands.flatMap(commandLines),
+    ...program.commands.flatMap((command) => commandLines(command, command.name())),
     '.SH EXIT STATUS',
-    ...textLines(program.after.replace(/^\s*Exit codes:\n/, '')),
+    ...textLines(afterHelp(program).replace(/^\s*Exit codes:\n/, '')),
     '.SH CONFIGURATION',
     'A YAML file. In every text, ${NAME} is replaced by an environment variable, ${NAME:-x} by x where it is not set.',
     ...options.flatMap(({ path, description, preset }) => [
@@ -105,7 +73,11 @@ export function manPage({ version, program, options, events }: ManParts): string
     ]),
     '.SH LOG',
     'The daemon writes one JSON object per line. Its events:',
-    ...Object.entries(events).flatMap(([event, meaning]) => ['.TP', `.B ${escapeText(event)}`, escapeText(meaning)]),
+    ...Object.entries(LOG_EVENTS).flatMap(([event, meaning]) => [
+      '.TP',
+      `.B ${escapeText(event)}`,
+      escapeText(meaning),
+    ]),
     '.SH FILES',
     ...FILES.flatMap(([path, meaning]) => ['.TP', `.I ${escapeText(path)}`, escapeText(meaning)]),
     '.SH SEE ALSO',
@@ -128,13 +100,13 @@ const FILES: readonly (readonly [string, string])[] = [
   ['REPLICA.sent', 'Beside the replica: tells an older copy that was put back. Move it together with the replica.'],
 ];
 
-function commandLines(command: ManCommand): readonly string[] {
+function commandLines(command: Command, path: string): readonly string[] {
   return [
-    `.SS rowsync ${escapeText(`${command.path} ${command.usage}`.trim())}`,
-    escapeText(sentence(command.description)),
+    `.SS rowsync ${escapeText(`${path} ${command.usage()}`.trim())}`,
+    escapeText(sentence(command.description())),
     ...command.options.flatMap(optionLines),
-    ...textLines(command.after),
-    ...command.commands.flatMap(commandLines),
+    ...textLines(afterHelp(command)),
+    ...command.commands.flatMap((child) => commandLines(child, `${path} ${child.name()}`)),
   ];
 }
 

@@ -3,9 +3,10 @@
  */
 import { SECTIONS } from '../../support/sections.ts';
 import { spawnSync } from 'node:child_process';
+import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { LOG_EVENTS } from '../../../src/base/log-events.ts';
-import { manOptions, manPage, type ManCommand } from '../../../src/extras/manual/man-command.ts';
+import { manOptions, manPage } from '../../../src/extras/manual/man-command.ts';
 import { optionsJsonSchema } from '../../../src/config/options.ts';
 import { runCli } from '../../support/session.ts';
 
@@ -53,16 +54,10 @@ test('has the examples of a command as they stand in its help', async () => {
 });
 
 test('lets no text become a command of roff', () => {
-  const odd: ManCommand = {
-    path: 'odd',
-    usage: '',
-    description: '.so /etc/passwd \\n',
-    options: [],
-    after: "'x\n.y",
-    commands: [],
-  };
+  const program = new Command('rowsync');
+  program.command('odd').description('.so /etc/passwd \\n').addHelpText('after', "'x\n.y");
 
-  const text = manPage({ version: '1', program: odd, options: [], events: LOG_EVENTS });
+  const text = manPage(program, []);
 
   expect(text.split('\n').filter((line) => /^\.so|^'x|^\.y/.test(line))).toEqual([]);
   expect(text).toContain(String.raw`\&.so /etc/passwd \en`);
