@@ -9,6 +9,7 @@ import type { InitOptions, FirstFiles } from './init-questions.ts';
 import type { Runner, Invocation } from '../../extra.ts';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { ROWSYNC } from '../../cli/runtime/installation.ts';
+import { loadSections } from '../../cli/runtime/invocation.ts';
 import { looksLikeToken } from '../../config/secrets.ts';
 import { answerComplaints, firstConfigText, readAddress, type PushedTable } from './init-config.ts';
 import { become, ownerOf } from '../../cli/runtime/process-owner.ts';
@@ -63,7 +64,7 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
     session.stdin.isTTY === true
       ? await askAll(invocation, options, file)
       : await fromOptions(invocation, options, file);
-  const complaints = answerComplaints(answers);
+  const complaints = answerComplaints(answers, await loadSections(invocation));
   if (complaints.length > 0) throw usageError(complaints.join('; '), 'Nothing was written.');
   // Relative paths of a configuration start from its folder.
   const inFolder = (path: string): string => shortPath(dirname(file), resolve(session.folder, path));

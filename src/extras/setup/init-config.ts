@@ -1,8 +1,9 @@
 /**
  * The configuration that `rowsync init` writes: from answers to commented YAML. Also what a pasted address means. Pure.
  */
-import { optionsSchema } from '../../config/options.ts';
+import { type OptionSection, optionsSchema } from '../../config/options.ts';
 import type { RouteOptions } from '../../config/proxy.ts';
+import { parseYaml } from '../../config/yaml.ts';
 
 export interface PushedTable {
   readonly table: string;
@@ -36,23 +37,10 @@ export function readAddress(pasted: string): { readonly url: string; readonly da
   return { url: url.origin, database: database ?? null };
 }
 
-export function answerComplaints(answers: Answers): readonly string[] {
-  const parsed = optionsSchema().safeParse(optionsOf(answers));
+/** What is wrong with the file that these answers make. */
+export function answerComplaints(answers: Answers, sections: readonly OptionSection[]): readonly string[] {
+  const parsed = optionsSchema(sections).safeParse(parseYaml('the configuration', firstConfigText(answers)).values);
   return parsed.success ? [] : parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
-}
-
-function optionsOf({ url, database, tokenFile, proxy, caFile, replicaPath, tables, pushed }: Answers): unknown {
-  const mirrors = tables.map((table): readonly [string, object] => [table, {}]);
-  const twoWay = pushed.map(({ table, match, purges }): readonly [string, object] => {
-    const deletes = purges === true ? { delete: 'purge' } : {};
-    return [table, { push: true, ...(match === null ? {} : { match }), ...deletes }];
-  });
-  const tablesOf: unknown = Object.fromEntries<object>([...mirrors, ...twoWay]);
-  return {
-    origin: { url, database, tokenFile, proxy, caFile },
-    replica: { path: replicaPath },
-    tables: tablesOf,
-  };
 }
 
 /** The file; every text in it is quoted, so that no name can mean anything else in YAML. */

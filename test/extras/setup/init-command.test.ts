@@ -274,7 +274,7 @@ test('quotes whatever a name may hold', () => {
   const file = join(folder.path, 'rowsync.yaml');
   const origin = { url: 'https://www.teamdesk.net', database: '21995', tokenFile: 'token' };
   const answers = { ...origin, replicaPath: 'r.db', tables: ['*'], pushed: [{ table: 'Odd', match: odd }] };
-  expect(answerComplaints(answers)).toEqual([]);
+  expect(answerComplaints(answers, SECTIONS)).toEqual([]);
 
   writeFileSync(file, firstConfigText(answers));
 
@@ -288,11 +288,11 @@ test('says which answers cannot be options', () => {
     database: '1',
     tokenFile: 'token',
     replicaPath: '',
-    tables: [],
+    tables: ['*'],
     pushed: [],
   };
 
-  expect(answerComplaints(answers)).toEqual(['replica.path must be the path of the SQLite file']);
+  expect(answerComplaints(answers, SECTIONS)).toEqual(['replica.path must be the path of the SQLite file']);
 });
 
 test.each([
