@@ -4,8 +4,7 @@
  *
  *    _rowsync_cursor    one row: the series of batches, the last changed line that is stored, whose replica writes
  *    _rowsync_tables    seq: everything of the table up to this line is stored (LEVEL: as far as the cursor), null before
- *                       its first load; whole: the line from which all of it was last loaded; load_…: the load under way
- *                       (its line, the last id stored, whether all are, and the columns)
+ *                       its first load; whole: the line from which all of it was last loaded, null where it has to be
  *    _rowsync_columns   our columns by table and column id of the origin
  *    sync_replaced      cells that PostgreSQL cannot hold as they are
  */
@@ -22,12 +21,6 @@ export interface TablePlace {
   readonly name: string;
   readonly seq: number | null;
   readonly whole: number | null;
-  readonly load: {
-    readonly seq: number;
-    readonly lastId: string;
-    readonly isDone: boolean;
-    readonly shape: string;
-  } | null;
 }
 
 export interface Relation {
@@ -67,11 +60,6 @@ export function keyName(tableId: number): string {
   return `_rowsync_pk_${tableId}`;
 }
 
-/** The table that holds a load, and its primary key. */
-export function sideName(tableId: number): string {
-  return `_rowsync_load_${tableId}`;
-}
-
 export async function isThere(session: PgConnection, relation: Sql): Promise<boolean> {
   const [row] = await session.query(sql`SELECT to_regclass($1) IS NOT NULL AS found`, [relation]);
   return row?.['found'] === true;
@@ -85,8 +73,7 @@ export async function prepareTarget(session: PgConnection, target: PgSchema): Pr
           lock int PRIMARY KEY CHECK (lock = 1), version int NOT NULL, epoch text NOT NULL, seq bigint NOT NULL, replica text NOT NULL,
           at timestamptz NOT NULL)`,
     sql`CREATE TABLE IF NOT EXISTS ${target.tables} (
-          table_id bigint PRIMARY KEY, name text NOT NULL, seq bigint, whole bigint, load_seq bigint, load_id bigint,
-          load_done boolean NOT NULL DEFAULT false, load_shape text)`,
+          table_id bigint PRIMARY KEY, name text NOT NULL, seq bigint, whole bigint)`,
     sql`CREATE TABLE IF NOT EXISTS ${target.columns} (
           table_id bigint, seq bigint, origin_id bigint NOT NULL, name text NOT NULL, type text NOT NULL, PRIMARY KEY (table_id, seq))`,
     sql`CREATE TABLE IF NOT EXISTS ${target.replaced} (
@@ -121,10 +108,12 @@ export async function beginSeries(
   // Numbers of history entries belong to the file that they come from.
   const history = target.of('sync_history');
   if (await isThere(session, history)) await session.query(sql`DELETE FROM ${history}`);
-  for (const { tableId } of await readPlaces(session, target)) await dropSide(session, target, tableId);
-  await session.query(
-    sql`UPDATE ${target.tables} SET seq = NULL, whole = NULL, load_seq = NULL, load_id = NULL, load_done = false, load_shape = NULL`,
-  );
+  await session.query(sql`UPDATE ${target.tables} SET seq = NULL, whole = NULL`);
+}
+
+/** Has tables loaded again; until then, they get the rows that change. */
+export async function forgetLoads(session: PgConnection, target: PgSchema, tableIds: readonly number[]): Promise<void> {
+  await session.query(sql`UPDATE ${target.tables} SET whole = NULL WHERE table_id = ANY ($1::bigint[])`, [tableIds]);
 }
 
 /** Moves the cursor; false if another process moved it. */
@@ -144,15 +133,6 @@ export async function readPlaces(session: PgConnection, target: PgSchema): Promi
     name: String(row['name']),
     seq: numberOf(row['seq']),
     whole: numberOf(row['whole']),
-    load:
-      row['load_seq'] === null
-        ? null
-        : {
-            seq: Number(row['load_seq']),
-            lastId: String(row['load_id']),
-            isDone: row['load_done'] === true,
-            shape: String(row['load_shape']),
-          },
   }));
 }
 
@@ -215,8 +195,4 @@ export async function storeOwnColumns(
       columns.map(({ type }) => type),
     ],
   );
-}
-
-export async function dropSide(session: PgConnection, target: PgSchema, tableId: number): Promise<void> {
-  await session.query(sql`DROP TABLE IF EXISTS ${target.of(sideName(tableId))}`);
 }

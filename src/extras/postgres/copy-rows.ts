@@ -90,13 +90,12 @@ export async function applyRows(
   given: { readonly rows: readonly SourceRow[]; readonly gone: readonly number[]; readonly made: Set<string> },
 ): Promise<void> {
   const { rows, gone, made } = given;
-  const { session, target } = sending;
+  const { session } = sending;
   const ids = rows.map(([id]) => Number(id));
   const replaced: ReplacedCell[] = [];
   if (rows.length > 0) {
-    const temporary = `_rowsync_in_${table.id}`;
     const names = sentColumnNames(table);
-    const from = await freshTemporary(session, { name: temporary, like: target.of(table.name), made });
+    const from = await freshTable(sending, table, made);
     await session.copy(sql`COPY ${from} (${joinSql(names)}) FROM STDIN`, [copyRowsText(table, rows, replaced)]);
     await session.query(mergeSql(sending, { into: table.name, from, key: sql`_id`, columns: names }));
   }
@@ -106,6 +105,11 @@ export async function applyRows(
 
 /** An entry among the temporary tables of a round: some cells are listed as replaced, so rows may have to leave that list. */
 export const LISTED = 'sync_replaced';
+
+/** An empty temporary table for rows of a table. */
+export function freshTable({ session, target }: CopyTarget, { id, name }: SentTable, made: Set<string>): Promise<Sql> {
+  return freshTemporary(session, { name: `_rowsync_in_${id}`, like: target.of(name), made });
+}
 
 /** An empty temporary table of the same columns. */
 export async function freshTemporary(
@@ -119,14 +123,11 @@ export async function freshTemporary(
   return temporary;
 }
 
-/** Makes a table equal to a load, and drops the load. Views and rights of others stay with the table. */
-export async function mergeSide(sending: CopyTarget, table: SentTable, side: Sql): Promise<void> {
+/** Makes a table equal to a temporary one. Views and rights of others stay with the table. */
+export async function applyWhole(sending: CopyTarget, table: SentTable, from: Sql): Promise<void> {
   const { session } = sending;
-  await session.query(
-    mergeSql(sending, { into: table.name, from: side, key: sql`_id`, columns: sentColumnNames(table) }),
-  );
-  await session.query(removalSql(sending, table, sql`NOT EXISTS (SELECT 1 FROM ${side} s WHERE s._id = here._id)`));
-  await session.query(sql`DROP TABLE ${side}`);
+  await session.query(mergeSql(sending, { into: table.name, from, key: sql`_id`, columns: sentColumnNames(table) }));
+  await session.query(removalSql(sending, table, sql`NOT EXISTS (SELECT 1 FROM ${from} s WHERE s._id = here._id)`));
 }
 
 /** Removes rows that are gone, or notes when they went. */

@@ -13,7 +13,7 @@ import { copyRowsText } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import type { SinkSettings } from './context.ts';
 import { sentColumnNames, sentTable, type SentTable } from './shape-tables.ts';
-import { isThere, readOwnColumns, readRelations, sideName, pgSchema, type PgSchema } from './bookkeeping.ts';
+import { isThere, readOwnColumns, readRelations, pgSchema, type PgSchema } from './bookkeeping.ts';
 
 /** What a check found; nothing was changed. */
 export interface SinkCheck {
@@ -181,7 +181,6 @@ export function dropSink(settings: SinkSettings, names: readonly string[]): Prom
       }
       for (const { name, tableId } of chosen) {
         await session.query(sql`DROP TABLE ${target.of(name)}`);
-        await session.query(sql`DROP TABLE IF EXISTS ${target.of(sideName(tableId ?? 0))}`);
         for (const book of [target.tables, target.columns])
           await session.query(sql`DELETE FROM ${book} WHERE table_id = $1`, [tableId]);
       }

@@ -1,7 +1,7 @@
 /**
- * Sends rows to a target: whole tables at first, then all rows that changed since the cursor, in one transaction
- * there. Lines are read in short snapshots until none is left, so the committed state existed in the replica. The same
- * transaction moves the cursor and swaps in complete loads.
+ * Sends rows to a target, in one transaction there: a whole table where one has to be loaded, then all rows that changed since
+ * the cursor. Lines are read in short snapshots until none is left, so the committed state existed in the replica. The same
+ * transaction moves the cursor.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { sql, joinSql } from '../../base/sql.ts';
@@ -22,15 +22,16 @@ import { readHeldMoment } from '../shared/fresh-tables.ts';
 import {
   applyRows,
   LISTED,
-  mergeSide,
+  applyWhole,
   type CopyTarget,
   copyRowsText,
+  freshTable,
   listReplaced,
   type ReplacedCell,
 } from './copy-rows.ts';
 import { pgError } from './postgres-errors.ts';
-import { placeSide, type SentTable, sentColumnNames, createSql } from './shape-tables.ts';
-import { LEVEL, moveCursor, sideName, type TablePlace, dropSide } from './bookkeeping.ts';
+import { makeTable, type SentTable, sentColumnNames } from './shape-tables.ts';
+import { LEVEL, moveCursor, type TablePlace } from './bookkeeping.ts';
 import type { SentMoment } from './system-tables.ts';
 
 /** Lines of one snapshot: some ten milliseconds in which nothing else runs. */
@@ -40,7 +41,7 @@ const SNAPSHOTS_MAX = 500;
 
 export interface RoundTable {
   readonly table: SentTable;
-  readonly place: TablePlace;
+  readonly place: Pick<TablePlace, 'seq' | 'whole'>;
   /** Whether the target has it, under its name. */
   readonly isStanding: boolean;
 }
@@ -58,44 +59,51 @@ export class TableFailure extends Error {
 }
 
 /**
- * A round, inside a transaction; `from` is the cursor. Returns the new cursor, how many rows changed or went, and what was true when they were read. That is the last entry of the
- * history, and the proven moment that they are of.
+ * A round, inside a transaction; `from` is the cursor, and `load` the table to load. Returns the new cursor, how many rows were loaded, and how many
+ * others changed or went. Also what was true when they were read: the last entry of the history, and the proven moment that they are of.
  */
 export async function makeRound(
   sending: CopyTarget,
   from: Connection,
   round: {
     readonly tables: readonly RoundTable[];
+    readonly load: RoundTable | null;
     readonly epoch: string;
     readonly from: number;
     readonly hasReplaced: boolean;
+    /** Called after each part of a load. */
+    readonly onPart: () => void;
   },
 ): Promise<{
   readonly to: number;
+  readonly loadedRows: number;
   readonly sentRows: number;
   readonly lastEntry: number;
   readonly moment: SentMoment | null;
 }> {
   const { session, target } = sending;
-  const made = new Set<string>(round.hasReplaced ? [LISTED] : []);
-  const startById = new Map<number, number>();
-  for (const { table, place, isStanding } of round.tables) {
-    const { load } = place;
-    const start = load?.isDone === true ? load.seq : place.seq;
-    if (start === null) continue;
-    startById.set(table.id, Math.min(start, round.from));
-    if (load?.isDone !== true) continue;
-    await guarded(table.id, async () => {
-      if (isStanding) await mergeSide(sending, table, target.of(sideName(table.id)));
-      else await placeSide(session, target, table);
+  const { load } = round;
+  const made = new Set<string>(round.hasReplaced || load !== null ? [LISTED] : []);
+  const seq = readHead(from);
+  let loadedRows = 0;
+  if (load !== null)
+    await guarded(load.table.id, async () => {
+      loadedRows = await loadTable(sending, from, { ...load, made, onPart: round.onPart });
+      await storeLoad(sending, load.table, seq);
     });
-  }
+  const others = round.tables.filter(({ table }) => table.id !== load?.table.id);
+  const tables = load === null ? others : [...others, { ...load, place: { seq, whole: seq } }];
+  const startById = new Map(
+    tables.flatMap(({ table, place }) =>
+      place.seq === null ? [] : [[table.id, Math.min(place.seq, round.from)] as const],
+    ),
+  );
   let at = Math.min(round.from, ...startById.values());
   let sentRows = 0;
   let lastEntry = 0;
   let moment: SentMoment | null = null;
   for (let count = 0; count < SNAPSHOTS_MAX; count += 1) {
-    const read = readChanges(from, { tables: round.tables, startById, after: at });
+    const read = readChanges(from, { tables, startById, after: at });
     const { lines, changes } = read;
     for (const { table, rows, gone } of changes) {
       await guarded(table.id, () => applyRows(sending, table, { rows, gone, made }));
@@ -108,13 +116,11 @@ export async function makeRound(
   const to = Math.max(at, round.from);
   await storePlaces(sending, { ids: [...startById.keys()], from: round.from, seq: at < round.from ? at : LEVEL });
   const isMoved = await moveCursor(session, target, { epoch: round.epoch, from: round.from, to });
-  if (isMoved) return { to, sentRows, lastEntry, moment };
-  throw movedError('Something else moved the cursor of the sink while rows were sent; nothing of them was stored');
-}
-
-function movedError(message: string): RowsyncError {
-  const hint = 'One replica may write to a schema. rowsync looks again, and compares everything where it has to.';
-  return new RowsyncError('originDown', 'sink.busy', { message, hint });
+  if (isMoved) return { to, loadedRows, sentRows, lastEntry, moment };
+  throw new RowsyncError('originDown', 'sink.busy', {
+    message: 'Something else moved the cursor of the sink while rows were sent; nothing of them was stored',
+    hint: 'One replica may write to a schema. rowsync looks again, and compares everything where it has to.',
+  });
 }
 
 /** Stores the progress of the tables of a round. Most rounds advance all tables, and then no line about them is written. */
@@ -128,10 +134,7 @@ async function storePlaces(
     [from, ids],
   );
   await session.query(
-    sql`UPDATE ${target.tables} SET seq = $1, whole = CASE WHEN load_done THEN load_seq ELSE whole END,
-          load_seq = CASE WHEN NOT load_done THEN load_seq END, load_id = CASE WHEN NOT load_done THEN load_id END,
-          load_shape = CASE WHEN NOT load_done THEN load_shape END, load_done = false
-        WHERE table_id = ANY ($2::bigint[]) AND (seq IS DISTINCT FROM $1 OR load_done)`,
+    sql`UPDATE ${target.tables} SET seq = $1 WHERE table_id = ANY ($2::bigint[]) AND seq IS DISTINCT FROM $1`,
     [seq, ids],
   );
 }
@@ -183,67 +186,59 @@ function readChanges(
   });
 }
 
-/** The moment that holds, and the tables that are there as they were then: none whose load has not ended, or has to begin again. */
+/** The moment that holds, and the tables that are there as they were then: none that has to be loaded. */
 function readSentMoment(from: Connection, tables: readonly RoundTable[]): SentMoment | null {
   const held = readHeldMoment(from);
   if (held === null) return null;
   const wholes = readTableChanges(from);
-  const isWhole = ({ table, place: { seq, whole, load } }: RoundTable): boolean => {
-    const loadedTo = load === null ? (seq === null ? -Infinity : (whole ?? -1)) : load.isDone ? load.seq : -Infinity;
-    return (wholes.get(table.id) ?? -1) <= loadedTo;
-  };
+  const isWhole = ({ table, place: { whole } }: RoundTable): boolean =>
+    whole !== null && (wholes.get(table.id) ?? -1) <= whole;
   const names = tables.filter(isWhole).map(({ table }) => table.source.table.localName);
   return { at: held.at, tables: names.filter((name) => held.tables.includes(name)) };
 }
 
-/** Rows of one part; a second or so. */
+/** Rows of one COPY; a second or so. */
 const PART_ROWS = 50_000;
 /** Rows read at once, before other work has its turn. More rows would outlive a garbage collection, and make the heap grow. */
 const BLOCK_ROWS = 200;
 
-/** Begins a load, and removes the rest of an earlier one. */
-export async function beginLoad(sending: CopyTarget, from: Connection, table: SentTable): Promise<void> {
-  const { session, target } = sending;
-  await dropSide(session, target, table.id);
-  await session.query(createSql(target, table, sending));
-  await listReplaced(sending, table, null, []);
-  await session.query(
-    sql`INSERT INTO ${target.tables} (table_id, name, load_seq, load_id, load_done, load_shape) VALUES ($1, $2, $3, 0, false, $4)
-        ON CONFLICT (table_id) DO UPDATE SET load_seq = excluded.load_seq, load_id = 0, load_done = false, load_shape = excluded.load_shape`,
-    [table.id, table.name, readHead(from), table.shape],
-  );
-}
-
-/** Loads the next part; returns its number of rows. Fails if another writer took over, or the load was begun anew. */
-export async function loadPart(
+/** Loads a table whole, and returns its number of rows. Of one that is there, only rows that differ are written. */
+async function loadTable(
   sending: CopyTarget,
   from: Connection,
-  table: SentTable,
-  load: NonNullable<TablePlace['load']>,
+  load: RoundTable & { readonly made: Set<string>; readonly onPart: () => void },
 ): Promise<number> {
-  const { session, target } = sending;
-  const replaced: ReplacedCell[] = [];
+  const { session, target, deletes } = sending;
+  const { table, isStanding, made, onPart } = load;
+  if (!isStanding) await makeTable(session, target, { table, deletes });
+  const into = isStanding ? await freshTable(sending, table, made) : target.of(table.name);
+  await listReplaced(sending, table, null, []);
   const read = blockReader(from, table.source);
-  let lastId = BigInt(load.lastId);
-  let [rowCount, isLast] = [0, false];
-  const pieces = function* (): Iterable<string> {
-    while (rowCount < PART_ROWS && !isLast) {
-      const rows = read(lastId, BLOCK_ROWS);
-      lastId = rows.at(-1)?.[0] ?? lastId;
-      rowCount += rows.length;
-      isLast = rows.length < BLOCK_ROWS;
-      yield copyRowsText(table, rows, replaced);
-    }
-  };
-  await session.transact(async () => {
-    const columns = joinSql(sentColumnNames(table));
-    await session.copy(sql`COPY ${target.of(sideName(table.id))} (${columns}) FROM STDIN`, pieces());
+  const done = { lastId: 0n, rowCount: 0, isAll: false };
+  while (!done.isAll) {
+    const replaced: ReplacedCell[] = [];
+    const end = done.rowCount + PART_ROWS;
+    const pieces = function* (): Iterable<string> {
+      while (done.rowCount < end && !done.isAll) {
+        const rows = read(done.lastId, BLOCK_ROWS);
+        done.lastId = rows.at(-1)?.[0] ?? done.lastId;
+        done.rowCount += rows.length;
+        done.isAll = rows.length < BLOCK_ROWS;
+        yield copyRowsText(table, rows, replaced);
+      }
+    };
+    await session.copy(sql`COPY ${into} (${joinSql(sentColumnNames(table))}) FROM STDIN`, pieces());
     if (replaced.length > 0) await listReplaced(sending, table, [], replaced);
-    const moved = await session.change(
-      sql`UPDATE ${target.tables} SET load_id = $1, load_done = $2 WHERE table_id = $3 AND load_seq = $4 AND load_id = $5`,
-      [lastId.toString(), isLast, table.id, load.seq, load.lastId],
-    );
-    if (moved !== 1) throw movedError('Another process continued the load of a table');
-  });
-  return rowCount;
+    onPart();
+  }
+  if (isStanding) await applyWhole(sending, table, into);
+  return done.rowCount;
+}
+
+async function storeLoad({ session, target }: CopyTarget, { id, name }: SentTable, seq: number): Promise<void> {
+  await session.query(
+    sql`INSERT INTO ${target.tables} (table_id, name, seq, whole) VALUES ($1, $2, $3, $3)
+        ON CONFLICT (table_id) DO UPDATE SET name = excluded.name, seq = excluded.seq, whole = excluded.whole`,
+    [id, name, seq],
+  );
 }

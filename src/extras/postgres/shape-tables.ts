@@ -13,7 +13,6 @@ import {
   keyName,
   readOwnColumns,
   readRelations,
-  sideName,
   storeOwnColumns,
   TYPE_SQL,
   type Relation,
@@ -26,7 +25,7 @@ export interface SentTable {
   readonly name: string;
   readonly source: SinkSource;
   readonly columns: readonly PgColumn[];
-  /** Identifies the columns, to detect a load that was begun with others. */
+  /** Identifies the columns. */
   readonly shape: string;
 }
 
@@ -49,15 +48,6 @@ export function sentTable(source: SinkSource): SentTable {
 
 export function sentColumnNames({ columns }: Pick<SentTable, 'columns'>): readonly Sql[] {
   return [sql`_id`, sql`_allow`, ...columns.map(({ name }) => ident(name))];
-}
-
-/** `CREATE TABLE` for a load; it gets its name once it is whole. */
-export function createSql(target: PgSchema, table: SentTable, { deletes }: Pick<SinkSettings, 'deletes'>): Sql {
-  const types = table.columns.map(({ name, type }) => sql`${ident(name)} ${TYPE_SQL[type]}`);
-  const kept = deletes === 'keep' ? [sql`_deleted_at timestamptz`] : [];
-  const side = sideName(table.id);
-  const key = sql`CONSTRAINT ${ident(`${side}_key`)} PRIMARY KEY (_id)`;
-  return sql`CREATE TABLE ${target.of(side)} (${joinSql([sql`_id bigint`, sql`_allow text`, ...types, ...kept, key])})`;
 }
 
 /** The result for the tables: which have their shape, and why others do not. */
@@ -226,13 +216,17 @@ function wordsFor({ name, type, state, kind, mask }: ColumnRecord): string {
   return `Column "${name}" of the origin: ${what}${kind === null ? '' : ` (${kind})`}${masked}${ending}`;
 }
 
-/** Gives a complete load the name of its table. From then on, the primary key marks it as ours. */
-export async function placeSide(session: PgConnection, target: PgSchema, table: SentTable): Promise<void> {
-  const side = sideName(table.id);
-  await session.query(
-    sql`ALTER TABLE ${target.of(side)} RENAME CONSTRAINT ${ident(`${side}_key`)} TO ${ident(keyName(table.id))}`,
-  );
-  await session.query(sql`ALTER TABLE ${target.of(side)} RENAME TO ${ident(table.name)}`);
+/** Makes a table, empty. Its primary key marks it as ours. */
+export async function makeTable(
+  session: PgConnection,
+  target: PgSchema,
+  { table, deletes }: { readonly table: SentTable; readonly deletes: SinkSettings['deletes'] },
+): Promise<void> {
+  const types = table.columns.map(({ name, type }) => sql`${ident(name)} ${TYPE_SQL[type]}`);
+  const kept = deletes === 'keep' ? [sql`_deleted_at timestamptz`] : [];
+  const key = sql`CONSTRAINT ${ident(keyName(table.id))} PRIMARY KEY (_id)`;
+  const all = joinSql([sql`_id bigint`, sql`_allow text`, ...types, ...kept, key]);
+  await session.query(sql`CREATE TABLE ${target.of(table.name)} (${all})`);
   await storeOwnColumns(session, target, table.id, table.columns);
   await describeTable(session, target, table);
 }

@@ -34,16 +34,16 @@ import {
   writeMoment,
   type ChangedTable,
 } from './system-tables.ts';
-import { beginLoad, loadPart, makeRound, TableFailure, type RoundTable } from './send-round.ts';
+import { makeRound, TableFailure, type RoundTable } from './send-round.ts';
 import { followShapes, sentTable, type SentTable, type ShapeOutcome } from './shape-tables.ts';
 import {
   beginSeries,
+  forgetLoads,
   prepareTarget,
   readCursor,
   readPlaces,
   pgSchema,
   type PgSchema,
-  type TablePlace,
 } from './bookkeeping.ts';
 
 export interface SinkReport {
@@ -154,28 +154,31 @@ export class SinkWriter {
     const isWholeAgain = choice.load !== null && choice.load.length === 0;
     if (isFresh || isWholeAgain) await this.#begin(choice);
     const sending = this.#sending();
-    const again = new Set(choice.load ?? []);
+    const { load } = choice;
+    if (load !== null && load.length > 0) {
+      const wanted = chosenSources(reader, settings).filter(({ table }) => load.includes(table.localName));
+      const ids = wanted.map(({ table }) => table.id);
+      await forgetLoads(sending.session, sending.target, ids);
+    }
+    if (asked !== null)
+      await replica.write('Noting that a load is under way', (tx) => forgetRequestedLoad(tx, settings.name));
     let loadedRows = 0;
     this.#sentRows = 0;
-    // Ends when nothing is left to load; each turn loads a part or is the last.
+    // Ends when nothing is left to load; each turn loads a table or is the last.
     for (;;) {
       if (this.#context.signal?.aborted === true) throw stoppedError();
-      const turn = await this.#turn(sending, reader, again);
-      if (asked !== null)
-        await replica.write('Noting that a load is under way', (tx) => forgetRequestedLoad(tx, settings.name));
-      if (turn.part === null) {
-        const sent = new Set(turn.states.map(({ tableId }) => tableId));
-        const left = (await readPlaces(sending.session, sending.target)).filter(({ tableId }) => !sent.has(tableId));
-        return {
-          loadedRows,
-          sentRows: this.#sentRows,
-          seq: this.#seq,
-          tables: turn.states,
-          left: left.map(({ name }) => name),
-        };
-      }
-      loadedRows += await this.#load(sending, reader, turn.part);
-      await this.#note(null, turn.states);
+      const turn = await this.#turn(sending, reader);
+      loadedRows += turn.loadedRows;
+      if (turn.isLoading) continue;
+      const sent = new Set(turn.states.map(({ tableId }) => tableId));
+      const left = (await readPlaces(sending.session, sending.target)).filter(({ tableId }) => !sent.has(tableId));
+      return {
+        loadedRows,
+        sentRows: this.#sentRows,
+        seq: this.#seq,
+        tables: turn.states,
+        left: left.map(({ name }) => name),
+      };
     }
   }
 
@@ -235,15 +238,11 @@ export class SinkWriter {
     );
   }
 
-  /** Shapes, new loads, and a round; returns the load to continue, if there is one. */
+  /** Shapes, and a round that loads the next table; `isLoading` if there was one, so that further ones may follow. */
   async #turn(
     sending: CopyTarget,
     reader: ReplicaReader,
-    again: Set<string>,
-  ): Promise<{
-    readonly part: { table: SentTable; load: NonNullable<TablePlace['load']> } | null;
-    readonly states: readonly SinkTableState[];
-  }> {
+  ): Promise<{ readonly loadedRows: number; readonly isLoading: boolean; readonly states: readonly SinkTableState[] }> {
     const { settings, clock } = this.#context;
     for (;;) {
       const wholes = readTableChanges(reader);
@@ -256,44 +255,35 @@ export class SinkWriter {
       );
       try {
         const shaped = await this.#follow(sending, tables, resting);
-        const places = await placesById(sending);
-        const usable = tables.filter(({ id }) => !shaped.problems.has(id));
-        for (const table of usable) {
-          const place = places.get(table.id);
-          const isWanted = needsLoad(place, {
-            touched: wholes.get(table.id) ?? -1,
-            isStanding: shaped.standing.has(table.id),
+        const places = new Map(
+          (await readPlaces(sending.session, sending.target)).map((place) => [place.tableId, place]),
+        );
+        const usable = tables
+          .filter(({ id }) => !shaped.problems.has(id))
+          .map((table): RoundTable => {
+            const place = places.get(table.id) ?? { seq: null, whole: null };
+            return { table, place, isStanding: shaped.standing.has(table.id) };
           });
-          const isAsked = again.delete(table.source.table.localName);
-          const isReshaped = place?.load != null && place.load.shape !== table.shape;
-          if (isWanted || isAsked || isReshaped)
-            await sending.session.transact(() => beginLoad(sending, reader, table));
-        }
-        const now = await placesById(sending);
-        const taking = usable.flatMap((table): readonly RoundTable[] => {
-          const place = now.get(table.id);
-          return place === undefined ? [] : [{ table, place, isStanding: shaped.standing.has(table.id) }];
-        });
-        await this.#round(sending, reader, taking);
-        // The round moved the cursor past the lines of whole tables; one that came since the tables were read would wait for the next look.
-        if (this.#isOutdated(reader, tables, wholes)) continue;
-        const after = await placesById(sending);
-        const next = usable.flatMap((table) => {
-          const load = after.get(table.id)?.load;
-          return load == null ? [] : [{ table, load }];
-        });
+        const toLoad = usable.filter((one) => needsLoad(one, wholes.get(one.table.id) ?? -1));
+        const loading = new Set(toLoad.map(({ table }) => table.id));
         const states = sources.map(({ table }): SinkTableState => {
           const problem = shaped.problems.get(table.id) ?? null;
           const sent = tables.find(({ id }) => id === table.id);
-          const isLoading = next.some((one) => one.table.id === table.id);
           return {
             tableId: table.id,
             tableName: sent?.name ?? table.localName,
-            state: sent === undefined ? 'waits' : problem !== null ? 'held' : isLoading ? 'loading' : 'live',
+            state:
+              sent === undefined ? 'waits' : problem !== null ? 'held' : loading.has(table.id) ? 'loading' : 'live',
             problem: complaintOf(problem),
           };
         });
-        return { part: next[0] ?? null, states };
+        const [load = null] = toLoad;
+        if (load !== null) await this.#note(null, states);
+        const taking = usable.filter(({ isStanding }) => isStanding);
+        const loadedRows = await this.#round(sending, reader, { tables: taking, load });
+        // The round moved the cursor past the lines of whole tables; one that came since the tables were read would wait for the next look.
+        if (load !== null || !this.#isOutdated(reader, tables, wholes))
+          return { loadedRows, isLoading: load !== null, states };
       } catch (thrown) {
         this.#troubled(thrown, tables);
       }
@@ -356,74 +346,65 @@ export class SinkWriter {
     });
   }
 
-  async #round(sending: CopyTarget, reader: ReplicaReader, tables: readonly RoundTable[]): Promise<void> {
+  /** Returns how many rows were loaded. */
+  async #round(
+    sending: CopyTarget,
+    reader: ReplicaReader,
+    { tables, load }: { readonly tables: readonly RoundTable[]; readonly load: RoundTable | null },
+  ): Promise<number> {
     const { session } = sending;
     const { replica, settings, clock } = this.#context;
     const isDue = clock.monotonicMs() - this.#publicAtMs >= PUBLIC_MS;
     const hasNews =
+      load !== null ||
       readHead(reader) > this.#seq ||
-      tables.some(({ place }) => place.load?.isDone === true || (place.seq !== null && place.seq < this.#seq));
-    if (!hasNews && !isDue) return;
+      tables.some(({ place }) => place.seq !== null && place.seq < this.#seq);
+    if (!hasNews && !isDue) return 0;
     const out = keptOut(reader, settings);
     const changed: readonly ChangedTable[] = this.#public.read(reader, out);
     const hasHistory = readLastSeq(reader) > this.#lastEntry;
     const isOfMoment = (readHeldMoment(reader)?.at ?? null) === this.#momentAt;
     if (!hasNews && changed.length === 0 && !hasHistory && isOfMoment) {
       this.#publicAtMs = clock.monotonicMs();
-      return;
+      return 0;
     }
-    let momentAt: string | null = null;
-    const { to, sentRows, lastEntry } = await session.transact(async () => {
-      const made = await makeRound(sending, reader, {
+    const made = await session.transact(async () => {
+      const round = await makeRound(sending, reader, {
         tables,
+        load,
         epoch: this.#epoch,
         from: this.#seq,
         hasReplaced: this.#hasReplaced,
+        onPart: () => this.#context.onStep?.('part'),
       });
       this.#context.onStep?.('rows');
       await this.#public.write(sending, changed, new Set());
-      await writeMoment(session, this.#target, made.moment);
-      momentAt = made.moment?.at ?? null;
-      const bounds = { after: this.#lastEntry, upTo: made.lastEntry, out };
+      await writeMoment(session, this.#target, round.moment);
+      const bounds = { after: this.#lastEntry, upTo: round.lastEntry, out };
       if (hasHistory) await sendHistory(session, this.#target, reader, bounds);
       this.#context.onStep?.('written');
       const place = requirePlace(this.#context);
-      if (made.to !== place.sent) {
+      if (round.to !== place.sent) {
         // On the disk before the target commits: if its answer is lost, this may be its cursor.
         await replica.writeDurably('Noting what is sent', (tx) =>
-          storePlace(tx, settings.name, { ...place, pending: made.to }),
+          storePlace(tx, settings.name, { ...place, pending: round.to }),
         );
       }
       this.#context.onStep?.('noted');
-      return made;
+      return round;
     });
     this.#context.onStep?.('committed');
-    this.#seq = to;
-    this.#sentRows += sentRows;
-    if (hasHistory) this.#lastEntry = lastEntry;
-    this.#momentAt = momentAt;
+    this.#seq = made.to;
+    this.#sentRows += made.sentRows;
+    if (hasHistory) this.#lastEntry = made.lastEntry;
+    this.#hasReplaced ||= load !== null; // it may have; looking costs a round little
+    this.#momentAt = made.moment?.at ?? null;
     this.#public.settle(changed);
     this.#publicAtMs = clock.monotonicMs();
     for (const { table } of tables) this.#troubles.delete(table.id);
-    await this.#storeSent(to);
-  }
-
-  async #load(
-    sending: CopyTarget,
-    reader: ReplicaReader,
-    { table, load }: { readonly table: SentTable; readonly load: NonNullable<TablePlace['load']> },
-  ): Promise<number> {
-    try {
-      if (load.isDone) return 0;
-      const rowCount = await loadPart(sending, reader, table, load);
-      this.#context.onStep?.('part');
-      this.#hasReplaced = true; // it may have; looking costs a round little
-      return rowCount;
-    } catch (thrown) {
-      if (thrown instanceof RowsyncError && thrown.code === 'sink.busy') throw thrown;
-      this.#troubled(new TableFailure(table.id, pgError(thrown)), [table]);
-      return 0;
-    }
+    if (load !== null) this.#troubles.delete(load.table.id);
+    await this.#storeSent(made.to);
+    return made.loadedRows;
   }
 }
 
@@ -445,18 +426,9 @@ function openSmall(path: string): ReplicaReader {
   return reader;
 }
 
-/** Whether a table has to be loaded: it never was, the target lost it, or any of its rows may have changed. */
-function needsLoad(
-  place: TablePlace | undefined,
-  { touched, isStanding }: { readonly touched: number; readonly isStanding: boolean },
-): boolean {
-  if (place === undefined) return true;
-  if (place.load !== null) return touched > place.load.seq;
-  return place.seq === null || !isStanding || touched > (place.whole ?? -1);
-}
-
-async function placesById({ session, target }: CopyTarget): Promise<ReadonlyMap<number, TablePlace>> {
-  return new Map((await readPlaces(session, target)).map((place) => [place.tableId, place]));
+/** Whether a table has to be loaded: it never was, the target lost it, a person wants it, or any of its rows may have changed (`touched`). */
+function needsLoad({ place: { whole }, isStanding }: RoundTable, touched: number): boolean {
+  return whole === null || !isStanding || touched > whole;
 }
 
 function requirePlace({ replica, settings }: SinkContext): SinkPlace {

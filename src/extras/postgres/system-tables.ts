@@ -9,7 +9,7 @@ import type { Connection, Stored } from '../../replica/connection.ts';
 import { readForgotten, readHistory, readView } from '../shared/confirmed-rows.ts';
 import { freshTemporary, mergeSql, type CopyTarget } from './copy-rows.ts';
 import type { PgConnection } from './connection.ts';
-import { isThere, readRelations, TYPE_SQL, type PgSchema } from './bookkeeping.ts';
+import { isThere, TYPE_SQL, type PgSchema } from './bookkeeping.ts';
 import { copyLine } from '../shared/copy-text.ts';
 
 /** A view of the replica, as a table of the target under its name. */
@@ -113,17 +113,14 @@ export interface ChangedTable {
   readonly digest: string;
 }
 
-/** Makes the tables, and the columns that an earlier version did not have. */
 export async function preparePublic(session: PgConnection, target: PgSchema): Promise<void> {
   for (const { name, columns } of PUBLIC) {
-    const definitions = Object.entries(columns).map(([column, type]) => sql`${ident(column)} ${TYPE_SQL[type]}`);
+    const types = Object.entries({ ...columns, ...(name === STATUS ? { [MOMENT]: 'timestamptz' as const } : {}) });
+    const definitions = types.map(([column, type]) => sql`${ident(column)} ${TYPE_SQL[type]}`);
     await session.query(
       sql`CREATE TABLE IF NOT EXISTS ${target.of(name)} (${joinSql(definitions)}, _key text PRIMARY KEY)`,
     );
   }
-  const status = (await readRelations(session, target)).find(({ name }) => name === STATUS);
-  if (status?.columns.includes(MOMENT) === true) return;
-  await session.query(sql`ALTER TABLE ${target.of(STATUS)} ADD COLUMN ${ident(MOMENT)} timestamptz`);
 }
 
 /** A proven moment, and the tables that are in the target as they were then, by their names in the replica. */

@@ -45,7 +45,7 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     await next.close();
   }, 30_000);
 
-  test('begins a load anew whose columns were renamed in the middle', async () => {
+  test('begins a load anew that was broken off, also where columns were renamed meanwhile', async () => {
     const rows = Array.from({ length: 60_000 }, (_, index) => ({ Title: `t ${index}` }));
     await using fixture = await startFixture({ tables: [{ ...NOTE, rows }] });
     const address = await server.database();
@@ -59,37 +59,15 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     });
     await expect(first.work()).rejects.toThrow('asked to stop');
     await first.close();
-    expect(await server.rows(address, `SELECT load_id, load_done FROM crm._rowsync_tables`)).toEqual([
-      { load_id: '50000', load_done: false },
-    ]);
+    // Nobody sees half a table.
+    expect(await server.rows(address, `SELECT to_regclass('crm."Note"') AS note`)).toEqual([{ note: null }]);
     fixture.sandbox.store.renameColumn('Note', 'Title', 'Heading');
     fixture.sandbox.store.renameTable('Note', 'Remark');
     fixture.sandbox.store.update('Remark', 7, { Heading: 'changed' });
     await fixture.pull();
     const second = await openWriter(fixture, address);
 
-    await second.work();
-
-    expect(await targetCells(server, address)).toEqual(replicaCells(fixture.path));
-    await second.close();
-  }, 60_000);
-
-  test('goes on with a load that was broken off, where it was', async () => {
-    const rows = Array.from({ length: 60_000 }, (_, index) => ({ Title: `t ${index}` }));
-    await using fixture = await startFixture({ tables: [{ ...NOTE, rows }] });
-    const address = await server.database();
-    await fixture.pull();
-    const stopping = new AbortController();
-    const onStep = (step: string): void => (step === 'part' ? stopping.abort() : undefined);
-    const first = await openWriter(fixture, address, { signal: stopping.signal, onStep });
-    await expect(first.work()).rejects.toThrow('asked to stop');
-    await first.close();
-    fixture.sandbox.store.delete('Note', 3);
-    fixture.sandbox.store.update('Note', 59_999, { Title: 'changed' });
-    await fixture.pull();
-    const second = await openWriter(fixture, address);
-
-    expect(await second.work()).toMatchObject({ loadedRows: 10_000 });
+    expect(await second.work()).toMatchObject({ loadedRows: 60_000 });
 
     expect(await targetCells(server, address)).toEqual(replicaCells(fixture.path));
     await second.close();
