@@ -24,98 +24,81 @@ export interface PipelineOptions<Lane extends string> {
   readonly ahead: { readonly lane: Lane; readonly count: number };
 }
 
+const END = Symbol('end');
+
+/** The place of an item in a lane, or among all: it leaves only after the one before. */
+interface Passage {
+  readonly before: Promise<void>;
+  readonly leave: () => void;
+}
+
 /** Takes items from `next` until it returns null while none is under way (`isIdle`). All have ended when the first failure is thrown. */
 export async function runPipeline<T, Lane extends string>(
   next: (isIdle: boolean) => T | null,
-  options: PipelineOptions<Lane>,
+  { lanes, depth, ahead }: PipelineOptions<Lane>,
   run: (item: T, turn: Turn<Lane>) => Promise<void>,
 ): Promise<void> {
-  await new Pipeline(options, run).takeAll(next);
-}
-
-/** Where an item is; each resolves only after the same of the item before. */
-interface Passed<Lane extends string> {
-  readonly lanes: ReadonlyMap<Lane, PromiseWithResolvers<void>>;
-  readonly end: PromiseWithResolvers<void>;
-}
-
-class Pipeline<T, Lane extends string> {
-  readonly #options: PipelineOptions<Lane>;
-  readonly #run: (item: T, turn: Turn<Lane>) => Promise<void>;
-  readonly #failures: unknown[] = [];
-  #isStopped = false;
-  #underWayCount = 0;
-  #aheadCount = 0;
-  #last: Passed<Lane> | null = null;
+  const failures: unknown[] = [];
+  let isStopped = false;
+  let [underWayCount, aheadCount] = [0, 0];
   /** Resolves when an item has ended, or is no longer ahead. */
-  #change = Promise.withResolvers<void>();
+  let change = Promise.withResolvers<void>();
+  /** When the item that began last is out of each lane, and has ended. */
+  const lastOut = new Map<Lane | typeof END, Promise<void>>();
 
-  constructor(options: PipelineOptions<Lane>, run: (item: T, turn: Turn<Lane>) => Promise<void>) {
-    this.#options = options;
-    this.#run = run;
-  }
-
-  async takeAll(next: (isIdle: boolean) => T | null): Promise<void> {
-    const { depth, ahead } = this.#options;
-    for (;;) {
-      while (!this.#isStopped && this.#underWayCount < depth && this.#aheadCount < ahead.count) {
-        const item = next(this.#underWayCount === 0);
-        if (item === null) break;
-        this.#begin(item);
-      }
-      if (this.#underWayCount === 0) break;
-      this.#change = Promise.withResolvers<void>();
-      await this.#change.promise;
-    }
-    if (this.#failures.length > 0) throw this.#failures[0];
-  }
-
-  #begin(item: T): void {
-    const { lanes, ahead } = this.#options;
-    const before = this.#last;
-    const passed = {
-      lanes: new Map(lanes.map((lane) => [lane, Promise.withResolvers<void>()])),
-      end: Promise.withResolvers<void>(),
-    };
-    this.#last = passed;
-    this.#underWayCount += 1;
-    this.#aheadCount += 1;
+  const fail = (thrown: unknown): void => {
+    failures.push(thrown);
+    isStopped = true;
+  };
+  const queueUp = (place: Lane | typeof END): Passage => {
+    const before = lastOut.get(place) ?? Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    lastOut.set(place, promise);
+    return { before, leave: () => resolve(before) };
+  };
+  const places: readonly (Lane | typeof END)[] = [...lanes, END];
+  const begin = (item: T): void => {
+    const passages = new Map(places.map((place) => [place, queueUp(place)]));
+    underWayCount += 1;
+    aheadCount += 1;
     let isAhead = true;
-    const leaveAhead = (): void => {
-      if (isAhead) this.#aheadCount -= 1;
+    const isAheadNoMore = (): void => {
+      if (isAhead) aheadCount -= 1;
       isAhead = false;
-      this.#change.resolve();
+      change.resolve();
     };
-    const turn: Turn<Lane> = {
-      enter: async (lane, work) => {
-        await before?.lanes.get(lane)?.promise;
-        if (lane === ahead.lane) leaveAhead();
-        try {
-          return await work();
-        } catch (thrown) {
-          this.#fail(thrown); // before the next item enters
-          throw thrown;
-        } finally {
-          passed.lanes.get(lane)?.resolve();
-        }
-      },
-      alone: () => before?.end.promise ?? Promise.resolve(),
-      stop: () => void (this.#isStopped = true),
-      isStopped: () => this.#isStopped,
+    const enter: Turn<Lane>['enter'] = async (lane, work) => {
+      await passages.get(lane)?.before;
+      if (lane === ahead.lane) isAheadNoMore();
+      try {
+        return await work();
+      } catch (thrown) {
+        fail(thrown); // before the next item enters
+        throw thrown;
+      } finally {
+        passages.get(lane)?.leave();
+      }
     };
+    const alone = async (): Promise<void> => passages.get(END)?.before;
+    const turn = { enter, alone, stop: () => void (isStopped = true), isStopped: () => isStopped };
     const end = (): void => {
-      for (const [lane, { resolve }] of passed.lanes) resolve(before?.lanes.get(lane)?.promise);
-      passed.end.resolve(before?.end.promise);
-      this.#underWayCount -= 1;
-      leaveAhead();
+      for (const { leave } of passages.values()) leave();
+      underWayCount -= 1;
+      isAheadNoMore();
     };
-    this.#run(item, turn)
-      .catch((thrown: unknown) => this.#fail(thrown))
-      .finally(end);
-  }
+    run(item, turn).catch(fail).finally(end);
+  };
 
-  #fail(thrown: unknown): void {
-    this.#failures.push(thrown);
-    this.#isStopped = true;
+  const hasRoom = (): boolean => !isStopped && underWayCount < depth && aheadCount < ahead.count;
+  for (;;) {
+    while (hasRoom()) {
+      const item = next(underWayCount === 0);
+      if (item === null) break;
+      begin(item);
+    }
+    if (underWayCount === 0) break;
+    change = Promise.withResolvers<void>();
+    await change.promise;
   }
+  if (failures.length > 0) throw failures[0];
 }
