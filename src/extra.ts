@@ -54,7 +54,6 @@ export const COMMAND_GROUPS = [
   'Develop',
 ] as const;
 
-/** One of COMMAND_GROUPS. */
 export type CommandGroup = (typeof COMMAND_GROUPS)[number];
 
 /** One module of commands. */

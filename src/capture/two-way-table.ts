@@ -51,25 +51,22 @@ const readKnown = oncePerSchema(
 function twoWayTable(from: Connection, table: TableRecord): TwoWayTable | null {
   if (table.push !== 'on' || !hasBase(from, table.id) || !hasTable(from, table.localName)) return null;
   const columns = readColumns(from, table.id);
-  const { name, rowColors, matchColumn, allowsAdd } = table;
-  const facts = JSON.stringify([name, table.localName, rowColors, matchColumn, allowsAdd]);
-  const before = readKnown(from).get(table.id);
+  const { id, name, rowColors, matchColumn, allowsAdd } = table;
+  const stored = { id, name, localName: table.localName, matchColumn, allowsAdd };
+  const facts = JSON.stringify([stored, rowColors]);
+  const before = readKnown(from).get(id);
   if (before?.columns === columns && before.facts === facts) return before.table;
   const isLive = ({ state }: ColumnRecord): boolean => state === 'live';
-  const colors = table.rowColors === 'kept' ? [COLOR_COLUMN] : [];
+  const colors = rowColors === 'kept' ? [COLOR_COLUMN] : [];
   const kept = [...columns.filter((column) => !isLive(column)), ...colors];
   const keptNames = kept.map(({ localName }) => localName);
-  const standing = new Set(readStanding(from, table.localName, keptNames));
+  const standing = new Set(readStanding(from, stored.localName, keptNames));
   const now: TwoWayTable = {
-    id: table.id,
-    name,
-    localName: table.localName,
-    matchColumn,
-    allowsAdd,
+    ...stored,
     columns: columns.filter(isLive).map(twoWayColumn),
     keptColumns: kept.filter(({ localName }) => standing.has(localName)),
   };
-  readKnown(from).set(now.id, { columns, facts, table: now });
+  readKnown(from).set(id, { columns, facts, table: now });
   return now;
 }
 

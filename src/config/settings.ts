@@ -95,13 +95,13 @@ function ofTable<T>(tables: TableRules, make: (rule: TableRule) => T | null): (n
 }
 
 function tableSettings(rule: TableRule): TableSettings {
-  const { columnNames = {}, sort, push, match, conflict, workflow, delete: deletes, history, rows } = rule.options;
+  const { columnNames = {}, sort, match, conflict, workflow, delete: deletes, history, rows } = rule.options;
   const editing = {
     match: match ?? null,
     conflict: conflict ?? 'origin',
     workflow: workflow ?? 'run',
     purges: deletes === 'purge',
-    inserts: typeof push !== 'object' || push.insert !== false,
+    inserts: takesInserts(rule.options),
   } as const;
   return {
     sort: sort ?? null,
@@ -111,6 +111,11 @@ function tableSettings(rule: TableRule): TableSettings {
     columnNames: new Map(Object.entries(columnNames)),
     history: historyBounds(history),
   };
+}
+
+/** Whether rows may be added here, as far as the option `push` goes. */
+export function takesInserts({ push }: TableRule['options']): boolean {
+  return typeof push !== 'object' || push.insert !== false;
 }
 
 /** Which columns of a table come here, and how they are masked; null for all as they are. */

@@ -6,6 +6,7 @@ import { choice, PRINTABLE, section, size, text, textList } from './option-kinds
 import { tableScheduleWith, type AddedJobs } from './schedule-options.ts';
 import { matchesPattern } from '../base/name-pattern.ts';
 import { ownName, type NameScope } from '../reconcile/naming.ts';
+import { MASK_KINDS } from '../wire/schema.ts';
 
 const COLUMNS_MUST_BE = 'must be a mapping of exclude or include, each a list of column names or patterns';
 const ONE_MUST_BE = 'must be a mapping of either exclude or include, not of both';
@@ -34,7 +35,7 @@ const mask = z
     z.string().min(1),
     z.union(
       [
-        z.enum(['hash', 'last4', 'year', 'domain', 'null']),
+        z.enum(MASK_KINDS).exclude(['constant']),
         z.null().transform(() => 'null' as const),
         z.strictObject({ constant: z.string({ error: MASK_MUST_BE }) }),
       ],

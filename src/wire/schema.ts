@@ -160,7 +160,6 @@ export function hasOption(options: readonly string[], option: string): boolean {
 /** What masks put in the place of values (mask.ts). */
 export const MASK_KINDS = ['hash', 'last4', 'year', 'domain', 'null', 'constant'] as const;
 
-/** One of them. */
 export type MaskKind = (typeof MASK_KINDS)[number];
 
 /** How the values of a column are masked. */

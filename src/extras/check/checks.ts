@@ -14,6 +14,7 @@ import { isPushed } from '../../config/table-options.ts';
 import { FREE_BYTES_MIN } from '../../daemon/account-facts.ts';
 import { maskKeyProblem } from '../../config/mask-key.ts';
 import { systemCode } from '../../config/secrets.ts';
+import { takesInserts } from '../../config/settings.ts';
 import type { Origin } from '../../origin/client.ts';
 import { areRightsUnknown, describeWithRights } from '../shared/described-rights.ts';
 import { judgeMatch } from '../../reconcile/match-column.ts';
@@ -274,7 +275,7 @@ async function checkTable(
     const pushed =
       rule !== null && isPushed(rule.options) && !areRightsUnknown(described)
         ? [
-            ...checkWritable({ ...descriptor, allowAdd: descriptor.allowAdd || typeof rule.options.push === 'object' }),
+            ...checkWritable({ ...descriptor, allowAdd: descriptor.allowAdd || !takesInserts(rule.options) }),
             ...checkMatch(descriptor, rule),
             ...(rule.options.delete === 'purge'
               ? [ok('push', `${name}: rows that are deleted here are purged at the origin`)]
@@ -314,7 +315,7 @@ function checkMatch(descriptor: TableDescriptor, { options, pattern }: TableRule
       ),
     ];
   }
-  if (wished !== null || typeof options.push === 'object') return []; // no new row is sent
+  if (wished !== null || !takesInserts(options)) return [];
   return [
     warn(
       'push',

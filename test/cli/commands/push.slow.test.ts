@@ -23,11 +23,13 @@ interface PageInput {
 async function startDesk(
   yaml = 'tables: { "*": { push: true, match: Code } }\n',
   more: readonly { readonly name: string; readonly type: 'Attachment' }[] = [],
+  allowAdd = true,
 ): Promise<PageInput> {
   const sandbox = await startTestSandbox({
     tables: [
       {
         name: 'Note',
+        allowAdd,
         columns: [{ name: 'Title', type: 'Text' }, { name: 'Code', type: 'Text', options: ['Unique'] }, ...more],
         rows: [1, 2, 3, 4].map((number) => ({ Title: `title ${number}`, Code: `c${number}` })),
       },
@@ -277,6 +279,8 @@ test.each([
   ['{ push: true, match: Code }', []],
   ['{ push: true }', ['warn: Note is pushed without a match column']],
   ['{ push: { insert: false } }', []],
+  ['{ push: { insert: true } }', ['warn: Note is pushed without a match column']],
+  ['{ push: {} }', ['warn: Note is pushed without a match column']],
   ['{ push: true, match: Nope }', ['fail: Note: the match column "Nope" does not exist']],
   ['{ push: true, match: Title }', ['fail: Note: the match column "Title" is not unique']],
 ])('check judges what identifies rows: %s', async (options, expected) => {
@@ -290,6 +294,23 @@ test.each([
     expected.map((text) => expect.stringContaining(text) as unknown),
   );
   expect(found.filter(({ hint }) => !hint.includes('Code'))).toEqual([]);
+});
+
+test.each([
+  ['true', 'warn: Note: this user may not add rows; inserts are refused here'],
+  ['{}', 'warn: Note: this user may not add rows; inserts are refused here'],
+  ['{ insert: true }', 'warn: Note: this user may not add rows; inserts are refused here'],
+  ['{ insert: false }', undefined],
+])('check names the missing right to add rows: push: %s', async (push, expected) => {
+  await using desk = await startDesk(`tables: { "*": { push: ${push}, match: Code } }\n`, [], false);
+
+  const { value } = await desk.json('check');
+
+  const checks = value['checks'] as readonly { name: string; outcome: string; message: string }[];
+  const found = checks.filter(({ name, outcome }) => name === 'push' && outcome !== 'ok');
+  expect(found.map(({ outcome, message }) => `${outcome}: ${message}`)).toEqual(
+    expected === undefined ? [] : [expected],
+  );
 });
 
 test('plan says what a push would refuse by an option that no pull has seen yet', async () => {
