@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { judgeCursor } from '../../src/extras/postgres/cursor.ts';
-import { pgName, planPgTable, type PgColumn } from '../../src/extras/shared/column-shape.ts';
+import { pgName, planPgTable, type PgColumn } from '../../src/extras/shared/pg-columns.ts';
 
 describe('a target', () => {
   const own = { epoch: 'b', former: 'a', sent: 5, pending: 8 };

@@ -14,7 +14,7 @@ import { answerAsCsv } from '../../base/result-formats.ts';
 import { openExportFolder } from './export-folder.ts';
 import { sql } from '../../base/sql.ts';
 import { FolderNames, safeName } from '../shared/file-names.ts';
-import { pgType } from '../shared/column-shape.ts';
+import { pgType } from '../shared/pg-columns.ts';
 import { makePrivate, takeName } from '../../replica/copy-file.ts';
 import { replicaError } from '../../replica/sqlite-errors.ts';
 import { queryNumbers, queryText } from '../../replica/query.ts';

@@ -4,9 +4,9 @@
  */
 import type { SchemaElement } from 'hyparquet';
 import { numericFromText, numericToPlain } from '../../wire/decimal.ts';
-import type { PgType } from '../shared/column-shape.ts';
+import type { PgType } from '../shared/pg-columns.ts';
 import type { Stored } from '../../replica/connection.ts';
-import { copyText } from '../shared/copy-text.ts';
+import { copyText } from '../shared/pg-copy-text.ts';
 
 export interface ParquetColumn {
   readonly name: string;

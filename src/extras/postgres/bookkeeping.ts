@@ -9,7 +9,7 @@
  *    sync_replaced      cells that PostgreSQL cannot hold as they are
  */
 import { ident, sql, type Sql } from '../../base/sql.ts';
-import { PG_TYPES, type PgColumn, type PgType } from '../shared/column-shape.ts';
+import { PG_TYPES, type PgColumn, type PgType } from '../shared/pg-columns.ts';
 import type { TargetPlace } from './cursor.ts';
 import type { PgConnection } from './connection.ts';
 

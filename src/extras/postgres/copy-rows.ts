@@ -3,13 +3,13 @@
  * would cost standbys and logical replication as much as a real one.
  */
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
-import type { PgType } from '../shared/column-shape.ts';
+import type { PgType } from '../shared/pg-columns.ts';
 import type { SourceRow } from '../shared/confirmed-rows.ts';
 import type { PgConnection } from './connection.ts';
 import type { SinkSettings } from './context.ts';
 import { sentColumnNames, type SentTable } from './shape-tables.ts';
 import type { PgSchema } from './bookkeeping.ts';
-import { copyLine } from '../shared/copy-text.ts';
+import { copyLine } from '../shared/pg-copy-text.ts';
 
 export interface CopyTarget {
   readonly session: PgConnection;

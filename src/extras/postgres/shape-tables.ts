@@ -1,10 +1,10 @@
 /**
- * The shape of the tables in PostgreSQL, which follows that of the replica: names, columns, comments. extras/shared/column-shape.ts decides what must be
+ * The shape of the tables in PostgreSQL, which follows that of the replica: names, columns, comments. extras/shared/pg-columns.ts decides what must be
  * done. A table or column that rowsync did not make is never touched; the table that needs its name is held.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
-import { pgName, pgType, planPgTable, type PgColumn } from '../shared/column-shape.ts';
+import { pgName, pgType, planPgTable, type PgColumn } from '../shared/pg-columns.ts';
 import type { ColumnRecord } from '../../replica/bookkeeping/columns.ts';
 import type { SinkSource } from '../shared/confirmed-rows.ts';
 import type { PgConnection } from './connection.ts';

@@ -4,13 +4,13 @@
  */
 import { createHash } from 'node:crypto';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
-import type { PgType } from '../shared/column-shape.ts';
+import type { PgType } from '../shared/pg-columns.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { readForgotten, readHistory, readView } from '../shared/confirmed-rows.ts';
 import { freshTemporary, mergeSql, type CopyTarget } from './copy-rows.ts';
 import type { PgConnection } from './connection.ts';
 import { isThere, TYPE_SQL, type PgSchema } from './bookkeeping.ts';
-import { copyLine } from '../shared/copy-text.ts';
+import { copyLine } from '../shared/pg-copy-text.ts';
 
 /** A view of the replica, as a table of the target under its name. */
 interface PublicTable {

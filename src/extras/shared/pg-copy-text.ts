@@ -4,7 +4,7 @@
  */
 import { numericFromText, numericToPlain } from '../../wire/decimal.ts';
 import { isDate, isTimeOfDay } from '../../wire/time-zones.ts';
-import type { PgType } from './column-shape.ts';
+import type { PgType } from './pg-columns.ts';
 import type { Stored } from '../../replica/connection.ts';
 
 /** NULL in the text format. */
