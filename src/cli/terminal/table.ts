@@ -21,6 +21,9 @@ const COLUMN_WIDTH_MIN = 6;
 
 const COLUMN_GAP = 3;
 
+/** Names of fields before their values; longer ones are cut. */
+const NAME_WIDTH_MAX = 30;
+
 export interface TableColumn {
   readonly title: string;
   readonly align?: 'left' | 'right';
@@ -79,7 +82,9 @@ export function listTable(
   return records(titles, rows, width);
 }
 
-function records(titles: readonly string[], rows: readonly (readonly string[])[], width: number): string {
+/** Rows one after another, each with its fields below each other and every value whole; a field without one is left out. */
+function records(given: readonly string[], rows: readonly (readonly string[])[], width: number): string {
+  const titles = given.map((title) => truncate(title, NAME_WIDTH_MAX));
   const nameWidth = Math.max(...titles.map(displayWidth));
   const indent = `\n${' '.repeat(nameWidth)}   `;
   return rows
@@ -87,7 +92,8 @@ function records(titles: readonly string[], rows: readonly (readonly string[])[]
       const fields = titles.flatMap((title, index) => {
         const value = row[index] ?? '';
         const lines = wrap(value, Math.max(COLUMN_WIDTH_MIN, width - nameWidth - COLUMN_GAP));
-        return value === '' ? [] : [`${title.padEnd(nameWidth)} │ ${lines.join(indent)}\n`];
+        const padding = ' '.repeat(nameWidth - displayWidth(title));
+        return value === '' ? [] : [`${title}${padding} │ ${lines.join(indent)}\n`];
       });
       return `${fields.join('')}${'─'.repeat(nameWidth)}\n`;
     })
@@ -105,7 +111,7 @@ function fitWidths(widths: readonly number[], total: number): readonly number[] 
   return fitted;
 }
 
-/** An answer as a table for people, or as one block per row where the columns do not fit side by side. */
+/** An answer as a table for people, or as a record a row where the columns do not fit side by side. */
 export function* answerAsTable(answer: ResultTable, width: number | null): Generator<string> {
   const read = [...Iterator.from(answer.rows).take(TABLE_ROWS_MAX + 1)];
   const rows = read.slice(0, TABLE_ROWS_MAX);
@@ -117,24 +123,11 @@ export function* answerAsTable(answer: ResultTable, width: number | null): Gener
   });
   const room = width ?? Infinity;
   const fits = columns.length * (COLUMN_WIDTH_MIN + COLUMN_GAP) + 1 <= room;
-  if (columns.length > 0) yield fits ? boxTable(columns, cells, room) : blocks(columns, cells, room);
+  const titles = columns.map(({ title }) => title);
+  if (columns.length > 0) yield fits ? boxTable(columns, cells, room) : records(titles, cells, room);
   yield read.length > rows.length
     ? `The first ${plural(rows.length, 'row')}; there are more (--format csv or json gives all)\n`
     : `${plural(rows.length, 'row')}\n`;
-}
-
-function blocks(columns: readonly TableColumn[], rows: readonly (readonly string[])[], width: number): string {
-  const nameWidth = Math.min(30, Math.max(...columns.map((column) => displayWidth(column.title))));
-  return rows
-    .map((row, rowIndex) => {
-      const lines = columns.map(({ title }, index) => {
-        const name = truncate(title, nameWidth);
-        const padding = ' '.repeat(nameWidth - displayWidth(name));
-        return `${name}${padding} │ ${truncate(row[index] ?? '', Math.max(COLUMN_WIDTH_MIN, width - nameWidth - COLUMN_GAP))}\n`;
-      });
-      return `── row ${rowIndex + 1} ${'─'.repeat(Math.max(0, nameWidth - 8))}\n${lines.join('')}`;
-    })
-    .join('');
 }
 
 function cellText(value: unknown): string {

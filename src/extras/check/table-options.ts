@@ -145,7 +145,7 @@ export function checkChoice(
   const useless = chosen.problems.length > 0 ? [] : uselessPatterns(described, choice);
   const name = described.recordName;
   return {
-    descriptor: key === null ? withoutHashes(chosen.descriptor) : chosen.descriptor,
+    descriptor: chosen.descriptor,
     results: [
       ...chosen.problems.map((problem) => fail('columns', `${name}: ${problem}`, `Correct tables.${rule.pattern}.`)),
       ...choiceResults(described, chosen),
@@ -206,14 +206,6 @@ export function checkNames(
       ),
     ),
   );
-}
-
-/** Without a key, nothing can be hashed; then there is no replica either that could have hashes. */
-function withoutHashes(descriptor: TableDescriptor): TableDescriptor {
-  const columns = descriptor.columns.map((column) =>
-    column.mask?.kind === 'hash' ? { ...column, mask: { ...column.mask, kind: 'null' as const } } : column,
-  );
-  return { ...descriptor, columns };
 }
 
 function choiceResults(described: TableDescriptor, { descriptor, leftOut, kept }: Chosen): readonly CheckResult[] {

@@ -135,7 +135,7 @@ export async function exportTables(
     choose();
     const held = (await options.hold?.(reader, () => choose().map(({ table }) => table.localName))) ?? null;
     const sources = choose();
-    requireRead(chooseTables(reader, tables), sources);
+    requireRead(tables.length === 0 ? [] : chooseTables(reader, tables), sources);
     openExportFolder(folder, 0o700);
     const before = readManifest(folder);
     const names = new FolderNames();
@@ -178,17 +178,16 @@ export async function exportTables(
 }
 
 /** A table whose first pull has not ended has only some of its rows, and a replica without tables was not pulled. @throws RowsyncError `fresh.stale`. */
-function requireRead(chosen: readonly TableRecord[], sources: ReturnType<typeof readSources>): void {
-  const made = new Set(sources.map(({ table }) => table.id));
-  const unread = chosen
-    .filter(({ id, state }) => state === 'loading' || (state !== 'gone' && !made.has(id)))
-    .map(({ localName }) => localName);
-  const isEmpty = sources.length === 0;
-  if (unread.length === 0 && !isEmpty) return;
+function requireRead(named: readonly TableRecord[], sources: ReturnType<typeof readSources>): void {
+  const unmade = named.filter(({ id }) => !sources.some(({ table }) => table.id === id));
+  const loading = sources.flatMap(({ table }) => (table.state === 'loading' ? [table] : []));
+  const unread = [...unmade, ...loading].map(({ localName }) => localName);
+  if (unread.length === 0 && sources.length > 0) return;
   throw new RowsyncError('originDown', 'fresh.stale', {
-    message: isEmpty
-      ? 'The replica has no table yet, so nothing was exported'
-      : `Not read to the end yet, so nothing was exported: ${unread.join(', ')}`,
+    message:
+      unread.length === 0
+        ? 'The replica has no table yet, so nothing was exported'
+        : `Not read to the end yet, so nothing was exported: ${unread.join(', ')}`,
     hint: 'Let rowsync pull end first (rowsync status says what is in its way), or name the tables to export.',
   });
 }

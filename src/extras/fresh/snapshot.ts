@@ -62,7 +62,7 @@ function filtersOf(reader: ReplicaReader, config: Config): FilterOf {
 }
 
 /** The moment that the replica is now. @throws RowsyncError `fresh.moved`. */
-function requireMoment(reader: ReplicaReader, filterOf?: FilterOf): ProvenMoment {
+function requireMoment(reader: ReplicaReader, filterOf: FilterOf): ProvenMoment {
   const last = reader.isOlder() ? null : readLastMoment(reader);
   const refiltered = last?.tables.filter((table) => readRefiltered(reader, filterOf).has(table)) ?? [];
   if (last?.holds === true && refiltered.length === 0) return last;
