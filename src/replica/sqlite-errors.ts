@@ -70,8 +70,8 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
 export function replicaError(thrown: unknown, what: string): RowsyncError {
   if (thrown instanceof RowsyncError) return thrown;
   const code = codeOf(thrown);
-  // Without a code it is no failure of SQLite or the file system, but a defect of ours.
-  if (code === '') throw thrown;
+  // Without a code it is no failure of SQLite or the file system, but a defect of ours; a part of rowsync may be missing, too.
+  if (code === '' || code.endsWith('MODULE_NOT_FOUND')) throw thrown;
   // By the time it is thrown, files that were open may be closed again.
   const lack = NO_DESCRIPTOR.has(code) ? thrown : code.startsWith('SQLITE_CANTOPEN') ? lackOfDescriptors() : null;
   if (lack !== null) return asRowsyncError(lack);

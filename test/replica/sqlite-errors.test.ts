@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { asRowsyncError } from '../../src/base/errors.ts';
+import { replicaError } from '../../src/replica/sqlite-errors.ts';
 import { temporaryFolder } from '../support/replica.ts';
 
 const DATABASE = fileURLToPath(new URL('../../src/replica/database.ts', import.meta.url));
@@ -76,4 +78,11 @@ test('a replica is made, or asks for more descriptors, however few are left', ()
   const said = JSON.parse(stdout) as string[];
   expect(said.at(-1)).toBe('opened');
   expect(new Set(said)).toEqual(new Set(['system.descriptors', 'opened']));
+});
+
+test('a part of rowsync that may not be read is no failure of the replica', async () => {
+  const missing: unknown = await import(`${DATABASE}.missing`).catch((thrown: unknown) => thrown);
+
+  expect(() => replicaError(missing, 'Exporting to /x')).toThrow(missing);
+  expect(asRowsyncError(missing)).toMatchObject({ code: 'system.installation' });
 });
