@@ -33,7 +33,7 @@ const [INTERFACE, LIST] = ['src/extra.ts', 'src/extras.ts'];
 /** Where each npm package may be imported: folders, or parts of one. */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['src/origin/'],
-  'p-queue': ['src/base/', 'src/origin/', 'src/files/'],
+  'p-queue': ['src/base/', 'src/origin/', 'src/files/', 'src/extras/shared/'],
   'better-sqlite3': [
     'src/replica/',
     'src/sandbox/store/',

@@ -124,7 +124,7 @@ export async function freshTemporary(
 }
 
 /** Makes a table equal to a temporary one. Views and rights of others stay with the table. */
-export async function applyWhole(sending: CopyTarget, table: SentTable, from: Sql): Promise<void> {
+export async function makeEqual(sending: CopyTarget, table: SentTable, from: Sql): Promise<void> {
   const { session } = sending;
   await session.query(mergeSql(sending, { into: table.name, from, key: sql`_id`, columns: sentColumnNames(table) }));
   await session.query(removalSql(sending, table, sql`NOT EXISTS (SELECT 1 FROM ${from} s WHERE s._id = here._id)`));

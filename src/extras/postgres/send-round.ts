@@ -22,7 +22,7 @@ import { readHeldMoment } from '../shared/fresh-tables.ts';
 import {
   applyRows,
   LISTED,
-  applyWhole,
+  makeEqual,
   type CopyTarget,
   copyRowsText,
   freshTable,
@@ -231,7 +231,7 @@ async function loadTable(
     if (replaced.length > 0) await listReplaced(sending, table, [], replaced);
     onPart();
   }
-  if (isStanding) await applyWhole(sending, table, into);
+  if (isStanding) await makeEqual(sending, table, into);
   return done.rowCount;
 }
 
