@@ -2,6 +2,7 @@
  * The jobs of a configuration and when each is due. There is one per kind of work for all tables, and one per pattern of tables
  * with a schedule of its own. A table belongs to one job of each kind.
  */
+import { oncePerKey } from '../base/memoize.ts';
 import type { Config } from '../config/load.ts';
 import { isPushed } from '../config/table-options.ts';
 import type { TableRule } from '../config/table-patterns.ts';
@@ -81,16 +82,10 @@ export function lateness(
   nowMs: number,
 ): (tableName: string, ...kinds: readonly WorkKind[]) => number | null {
   // Thousands of tables share a few schedules.
-  const twoTicksById = new Map<string, number>();
-  const twoTicks = ({ id, schedule, waitsForRings }: Job): number => {
-    let ms = twoTicksById.get(id);
-    if (ms === undefined) {
-      const firstMs = schedule.nextMs(nowMs);
-      ms = 2 * Math.max(schedule.nextMs(firstMs) - firstMs, waitsForRings ? RUNG_REST_MS : 0);
-      twoTicksById.set(id, ms);
-    }
-    return ms;
-  };
+  const twoTicks = oncePerKey(({ schedule, waitsForRings }: Job): number => {
+    const firstMs = schedule.nextMs(nowMs);
+    return 2 * Math.max(schedule.nextMs(firstMs) - firstMs, waitsForRings ? RUNG_REST_MS : 0);
+  });
   return (tableName, ...kinds) => {
     const found = kinds.flatMap((kind) => jobs.find(kind, tableName) ?? []);
     return found.length === 0 ? null : Math.min(...found.map(twoTicks));

@@ -5,7 +5,7 @@
 import { usageError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { withPriorities } from '../../base/log-format.ts';
-import type { Config, loadConfig, LoadOptions } from '../../config/load.ts';
+import type { Config, loadConfig, LoadedConfig, LoadOptions } from '../../config/load.ts';
 import type { OptionSection } from '../../config/options.ts';
 import { findConfig } from '../../config/paths.ts';
 import type { SyncContexts } from '../../daemon/sync-contexts.ts';
@@ -14,7 +14,6 @@ import type { OriginLimits } from '../../origin/limits.ts';
 import type { Replica } from '../../replica/database.ts';
 import { prepareForRows } from './memory.ts';
 import { become, ownerOf } from './process-owner.ts';
-import type { Owner } from '../../reconcile/process-owner.ts';
 import type { Flags, Invocation } from '../../extra.ts';
 import { integerFromText, linesText, printable, printableJson } from '../../base/text.ts';
 import { writeProse, type Session } from '../terminal/session.ts';
@@ -38,9 +37,12 @@ export async function loadNamedConfig(invocation: Invocation, needs: ConfigNeeds
   const { loadConfig: load } = await import('../../config/load.ts');
   const sections = await loadSections(invocation);
   const file = findConfig(invocation.configPath, session.folder);
-  const owner = process.geteuid?.() === 0 ? ownerUnder(file, load, sections) : null;
+  const open = process.geteuid?.() === 0 ? withoutSecrets(file, load, sections) : null;
+  const owner = open === null ? null : ownerOf(open.config.replica.path);
   const needsCredentials = needs.needsCredentials === 'asRoot' ? owner !== null : needs.needsCredentials;
-  const { config, warnings } = load(file, { ...needs, needsCredentials, sections });
+  const needsSecrets = needsCredentials || needs.needsExtraSecrets === true;
+  const { config, warnings } =
+    needsSecrets || open === null ? load(file, { ...needs, needsCredentials, sections }) : open;
   if (owner !== null && needs.keepsRoot !== true) {
     // The owner may not be able to read where rowsync is installed.
     await Promise.all([
@@ -62,15 +64,13 @@ export function loadSections({ extras }: Pick<Invocation, 'extras'>): Promise<re
   return Promise.all(extras.flatMap(({ loadOptions }) => loadOptions?.() ?? []));
 }
 
-/** The user that root becomes under this configuration; reads no secret. Null also for an invalid one, which is reported when it is loaded. */
-function ownerUnder(file: string, load: typeof loadConfig, sections: LoadOptions['sections']): Owner | null {
-  let path: string;
+/** The configuration without a look at its secrets; null for an invalid one, which is reported when it is loaded. */
+function withoutSecrets(file: string, load: typeof loadConfig, sections: LoadOptions['sections']): LoadedConfig | null {
   try {
-    path = load(file, { needsCredentials: false, sections }).config.replica.path;
+    return load(file, { needsCredentials: false, sections });
   } catch {
     return null;
   }
-  return ownerOf(path);
 }
 
 /** Prints what a run did, with the account as it is after it. */
