@@ -11,8 +11,8 @@ import { printable } from '../../base/text.ts';
 export class Prompter {
   readonly #stderr: Session['stderr'];
   readonly #lines: Interface;
-  readonly #answers: string[] = [];
-  #waiting: { resolve: (answer: string) => void; reject: (error: RowsyncError) => void } | null = null;
+  /** What is typed ahead waits in it. */
+  readonly #answers: NodeJS.AsyncIterator<string>;
   #isHidden = false;
   #isClosed = false;
 
@@ -27,14 +27,9 @@ export class Prompter {
     // Terminal mode takes the echo from the terminal and gives it to us.
     const signal = stopSignal(); // SIGTERM ends the input
     this.#lines = createInterface({ input: stdin, output: echo, terminal: true, historySize: 0, signal });
-    this.#lines.on('line', (line) => {
-      if (this.#waiting === null) this.#answers.push(line);
-      else this.#waiting.resolve(line);
-      this.#waiting = null;
-    });
+    this.#answers = this.#lines[Symbol.asyncIterator]();
     this.#lines.on('close', () => {
       this.#isClosed = true;
-      this.#waiting?.reject(ended());
     });
   }
 
@@ -79,13 +74,10 @@ export class Prompter {
     this.#lines.close();
   }
 
-  #next(): Promise<string> {
-    const answer = this.#answers.shift();
-    if (answer !== undefined) return Promise.resolve(answer);
-    if (this.#isClosed) return Promise.reject(ended());
-    return new Promise((resolve, reject) => {
-      this.#waiting = { resolve, reject };
-    });
+  async #next(): Promise<string> {
+    const { value, done } = await this.#answers.next();
+    if (done === true) throw ended();
+    return value;
   }
 }
 
