@@ -195,7 +195,11 @@ test('the daemon says nothing of it, on its page, in metrics, its log or a feed'
     '/edit/Person/1',
   ];
   const answers = [];
-  for (const path of [...paths, '/ask?sql=SELECT%20*%20FROM%20%22Person%22', '/export/csv/Person'])
+  for (const path of [
+    ...paths,
+    '/ask?sql=SELECT%20*%20FROM%20%22Person%22',
+    '/export/csv?sql=SELECT%20*%20FROM%20%22Person%22',
+  ])
     answers.push({ path, ...(await ask({ port: person.port }, path, { headers })) });
   await daemon.stop();
 

@@ -146,9 +146,8 @@ function aboutText({ table, status, nowMs }: TableView): Html {
 }
 
 function toolsHtml(view: TableView): Html {
-  const { table, wish, columns, sql, mistakes } = view;
-  const query = queryOf({ ...wish, columns, start: null });
-  const path = pathPart(table.name);
+  const { table, wish, sql, mistakes } = view;
+  const query = new URLSearchParams({ sql, name: table.name }).toString();
   return html`<div class="tools">
     <form id="filters" method="get" action="/browse/${pathPart(table.name)}" role="search">
       <label class="unseen" for="search">Search text in all columns</label>
@@ -159,8 +158,8 @@ function toolsHtml(view: TableView): Html {
     ${
       mistakes.length === 0 &&
       html`<p class="exports">
-        <a href="/export/csv/${path}${exact(query)}" download>CSV</a>
-        <a href="/export/json/${path}${exact(query)}" download>JSON</a>
+        <a href="/export/csv?${exact(query)}" download>CSV</a>
+        <a href="/export/json?${exact(query)}" download>JSON</a>
       </p>`
     }
     ${columnsHtml(view)} ${facetLinksHtml(view)}

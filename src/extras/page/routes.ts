@@ -5,19 +5,12 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { answerAsCsv, answerAsJson } from '../../base/result-formats.ts';
-import { asRowsyncError, usageError } from '../../base/errors.ts';
+import { asRowsyncError } from '../../base/errors.ts';
 import { bytesText, integerFromText } from '../../base/text.ts';
-import {
-  boundMemory,
-  findBrowsedTable,
-  readBrowsedTables,
-  rowsStatement,
-  type BrowsedTable,
-} from '../shared/rows-page.ts';
-import { readStored } from '../shared/sql-client.ts';
+import { boundMemory, findBrowsedTable, readBrowsedTables, type BrowsedTable } from '../shared/rows-page.ts';
 import { readFullCell, readFileLine } from '../shared/browse-row.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
-import { mistakesIn, nameOfPart, pathPart, queryOf, shownColumns, queryFromAddress } from './address.ts';
+import { nameOfPart, pathPart, queryOf, queryFromAddress } from './address.ts';
 import { answerEdit, answerEditForm } from './edit-form.ts';
 import { answerEdits } from './waiting-edits.ts';
 import { answerAsk, queryAt, SQLITE_BYTES_MAX } from './ask.ts';
@@ -76,7 +69,7 @@ function answer(desk: PageInput, [place = '', first = '', ...rest]: readonly str
   if (place === 'work' && first === '') return answerWork(desk);
   if (place === 'ask' && rest.length === 0) return answerAsk(desk, nameOfPart(first) ?? '');
   if (place === 'stale') return answerStale(desk);
-  if (place === 'export') return answerExport(desk, first, rest);
+  if (place === 'export' && /^(?:csv|json)$/.test(first) && rest.length === 0) return answerExport(desk, first);
   if (place === 'file') return answerFile(desk, [first, ...rest]);
   if (place === 'browse' && first === '') return answerTables(desk);
   if (!['browse', 'edit', 'edits', 'origin'].includes(place)) return problem(desk, 404, 'There is no such page');
@@ -147,43 +140,16 @@ function answerStale({ reader, query, request }: PageInput): AnswerChunks {
   );
 }
 
-/** `/export/csv/TABLE?…` has the rows that the page of the table shows, without an end; `/export/csv?sql=…` an answer. */
-function answerExport(desk: PageInput, format: string, [part]: readonly string[]): AnswerChunks {
-  if (format !== 'csv' && format !== 'json') return problem(desk, 404, 'An export is CSV or JSON');
-  const { reader, query } = desk;
-  const { name, columns, rows } = part === undefined ? ofQuery(desk) : ofTable(reader, part, query);
-  const given = { columns, rows };
+/** The whole answer to a query, in a file of a name: `/export/csv?sql=…&name=Order`. */
+function answerExport({ reader, query, request }: PageInput, format: string): AnswerChunks {
+  const [sql = '', at = '', fresh = ''] = ['sql', 'at', 'fresh'].map((name) => query.get(name) ?? '');
+  const given = queryAt(reader, { sql, at, fresh, nowMs: request.nowMs });
   return {
     status: 200,
     type: format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8',
-    headers: saveAs(`${name}.${format}`),
+    headers: saveAs(`${query.get('name') ?? 'answer'}.${format}`),
     chunks: format === 'json' ? answerAsJson(given) : answerAsCsv(given, { escapeFormulas: true, forTerminal: false }),
   };
-}
-
-interface Exported {
-  readonly name: string;
-  readonly columns: readonly string[];
-  readonly rows: Iterable<readonly unknown[]>;
-}
-
-function ofQuery({ reader, query, request }: PageInput): Exported {
-  const [sql = '', at = '', fresh = ''] = ['sql', 'at', 'fresh'].map((name) => query.get(name) ?? '');
-  const question = { sql, at, fresh, nowMs: request.nowMs };
-  return { name: 'answer', ...queryAt(reader, question) };
-}
-
-function ofTable(reader: ReplicaReader, part: string, query: URLSearchParams): Exported {
-  const name = nameOfPart(part) ?? part;
-  const table = findBrowsedTable(reader, name);
-  if (table === null) throw usageError(`There is no table “${name}”`, 'It may have another name now.');
-  // An address of yesterday may name a column that is called otherwise today: all rows would be no answer to it.
-  const [mistake] = mistakesIn(query, table);
-  if (mistake !== undefined) throw usageError(mistake.replace(/\.$/, ''), 'Open the table, and filter it anew.');
-  const wish = queryFromAddress(query, table);
-  const columns = shownColumns(table, wish);
-  const { text, values } = rowsStatement(table, columns, wish);
-  return { name: table.name, columns: ['_id', ...columns], rows: readStored(reader, text, values) };
 }
 
 /** The events after `?after=`. */

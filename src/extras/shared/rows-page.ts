@@ -116,7 +116,7 @@ function browsedTable(from: Connection, line: TableLine): BrowsedTable {
 }
 
 /** A statement in which values are bound. */
-export interface Statement {
+interface Statement {
   readonly text: Sql;
   readonly values: readonly Stored[];
 }
@@ -124,13 +124,9 @@ export interface Statement {
 /** One condition and what is bound in it. */
 type Condition = Statement;
 
-export function rowsStatement(table: BrowsedTable, columns: readonly string[], wish: BrowseQuery): Statement {
-  return select(table, joinSql([sql`_id`, ...columns.map((column) => ident(column))]), { ...wish, start: null }, []);
-}
-
-/** The same as people write it, with values written in. */
+/** The query for all rows that match, as people write it, with values written in. */
 export function shownSql(table: BrowsedTable, columns: readonly string[], wish: BrowseQuery): string {
-  return written(rowsStatement(table, columns, wish));
+  return written(select(table, joinSql([sql`_id`, ...columns.map((column) => ident(column))]), wish, []));
 }
 
 function countStatement(table: BrowsedTable, wish: BrowseQuery): Statement {
