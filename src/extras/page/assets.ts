@@ -9,7 +9,7 @@ export const PAGE_CSS = `:root {
   --accent: #1f5fd0; --accent-text: #fff; --quiet: #eef1f6;
   --ok: #10703f; --ok-soft: #e3f4ea; --busy: #1f5fa8; --busy-soft: #e4effb;
   --warn: #8a5200; --warn-soft: #fdf0d8; --bad: #b3261e; --bad-soft: #fce8e6;
-  --bar-read: #1f5fd0; --bar-skipped: #b4c8ec; --bar-sent: #0f8a7a; --bar-time: #8b93a3; --bar-late: #d9902f;
+  --bar-read: #1f5fd0; --bar-skipped: #b4c8ec; --bar-late: #d9902f;
 }
 @media (prefers-color-scheme: dark) {
   :root {
@@ -17,7 +17,7 @@ export const PAGE_CSS = `:root {
     --accent: #8ab4ff; --accent-text: #0c1a33; --quiet: #232b36;
     --ok: #7dd8a3; --ok-soft: #15301f; --busy: #93c2f7; --busy-soft: #14293f;
     --warn: #f2c069; --warn-soft: #34270d; --bad: #ff9c94; --bad-soft: #3d1a18;
-    --bar-read: #6d9df2; --bar-skipped: #34496e; --bar-sent: #45b8a8; --bar-time: #747d8d; --bar-late: #c98a3a;
+    --bar-read: #6d9df2; --bar-skipped: #34496e; --bar-late: #c98a3a;
   }
 }
 *, *::before, *::after { box-sizing: border-box; }
@@ -77,7 +77,6 @@ tbody th { font-weight: 550; }
 .scroll { overflow-x: auto; border: 1px solid var(--line); background: var(--card); }
 .scroll table { border: 0; }
 .scroll th, .scroll td { overflow-wrap: break-word; }
-.scroll .wide { min-width: 46rem; }
 
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 1rem 1.2rem; margin: 0 0 .9rem; }
 .card .meta { margin: .1rem 0 .75rem; }
@@ -115,21 +114,10 @@ input[type="password"], textarea { background: var(--field); border: 1px solid v
 .other { display: grid; gap: .5rem; padding-top: .6rem; max-width: 34rem; }
 details { margin-top: .75rem; }
 summary { cursor: pointer; color: var(--accent); width: fit-content; }
-details .scroll { margin-top: .75rem; }
 
-.chart { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: .9rem 1.1rem; }
-.chart svg { display: block; width: 100%; height: 9rem; }
-.chart p { margin: 0; color: var(--soft); font-size: .8rem; }
-.ends { display: flex; justify-content: space-between; padding-top: .3rem; }
-.axis { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
-.hit { fill: transparent; }
-g:hover .hit { fill: var(--quiet); }
-rect.read { fill: var(--bar-read); } rect.skipped { fill: var(--bar-skipped); } rect.sent { fill: var(--bar-sent); }
-rect.time { fill: var(--bar-time); } rect.failed { fill: var(--bad); }
-figcaption { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin-top: .6rem; font-size: .85rem; color: var(--soft); }
+rect.read { fill: var(--bar-read); } rect.failed { fill: var(--bad); }
 .key::before { content: ""; display: inline-block; width: .7rem; height: .7rem; border-radius: 3px; margin-right: .4rem; background: var(--key); }
-.key.read { --key: var(--bar-read); } .key.skipped { --key: var(--bar-skipped); } .key.sent { --key: var(--bar-sent); }
-.key.failed { --key: var(--bad); } .key.time { --key: var(--bar-time); }
+.key.failed { --key: var(--bad); }
 
 .bottom { color: var(--soft); font-size: .85rem; padding-top: 1rem; padding-bottom: 2.5rem; }
 .bottom p { margin: 0 0 .2rem; }
@@ -211,9 +199,6 @@ td.null.number { text-align: right; }
 
 /* One row, its files, and the form. */
 .pending { border-color: var(--busy); }
-.pending th { overflow-wrap: normal; }
-.pending table { margin: 0 0 .9rem; }
-.pending ins { text-decoration: none; background: var(--ok-soft); color: var(--ok); border-radius: 4px; padding: 0 .25rem; }
 .files { list-style: none; padding: 0; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: .9rem; margin: 0; }
 .files li { margin: 0; }
 .files img { display: block; width: 100%; height: 10rem; object-fit: contain; background: var(--quiet); border-radius: 8px; margin-bottom: .6rem; }
@@ -262,7 +247,7 @@ progress { width: 100%; max-width: 32rem; height: .8rem; accent-color: var(--acc
 .notes ul { margin: .2rem 0 0; padding-left: 1.2rem; }
 .notes .cells { padding: .15rem 0 .15rem 1.2rem; }
 del { color: var(--soft); text-decoration-color: var(--bad); }
-.notes ins { text-decoration: none; color: var(--ok); }
+.cells ins { text-decoration: none; color: var(--ok); }
 .quiet { color: var(--soft); }
 .changes .cells { gap: .1rem; }
 aside details p { margin: .1rem 0 .2rem 1rem; font-size: .9rem; }

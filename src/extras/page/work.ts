@@ -1,9 +1,10 @@
 /**
  * The page about the daemon's work: current and next work with buttons to begin it now. Then comes recent work with what it
- * did to which table, and a chart of the last runs.
+ * did to which table.
  */
 import { readHeldPush } from '../shared/browse-row.ts';
 import { stampFromMs } from '../../base/clock.ts';
+import { sumOf } from '../../base/sum.ts';
 import { ageText, countText, durationText, plural } from '../../base/text.ts';
 import type { RunRecord } from '../../replica/reader.ts';
 import { type TableResult } from '../../replica/bookkeeping/runs.ts';
@@ -11,7 +12,7 @@ import { readRunResults } from './run-facts.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 import type { WorkProgress, WorkNote } from '../shared/work-log.ts';
-import { cycleForm, decideForm, sectionHtml, tableHtml, type PageColumn } from './layout.ts';
+import { cycleForm, decideForm, sectionHtml, tableHtml } from './layout.ts';
 import { html, type Html } from './html.ts';
 import { framed, type PageInput } from './context.ts';
 import type { AnswerChunks } from '../shared/child-process.ts';
@@ -80,7 +81,7 @@ export function answerWork(desk: PageInput): AnswerChunks {
   const runs = reader.runs(RUNS_READ_MAX);
   const results = readRunResults(reader, RUNS_READ_MAX);
   // Rows that the origin refused, or that cannot be sent.
-  const refusedCount = reader.status().reduce((sum, table) => sum + table.refusedCount - table.inDoubtCount, 0);
+  const refusedCount = sumOf(reader.status(), (table) => table.refusedCount - table.inDoubtCount);
   const held = new Set(
     readBrowsedTables(reader).flatMap(({ id, name }) => (readHeldPush(reader, id) === null ? [] : [name])),
   );
@@ -100,8 +101,7 @@ export function answerWork(desk: PageInput): AnswerChunks {
       </div>
     </section>
     ${sectionHtml('schedule', 'Schedule', scheduleHtml(state, nowMs))}
-    ${sectionHtml('done', 'Recent work', doneHtml({ runs, results, notes: work.notes, held }, nowMs))}
-    ${sectionHtml('runs', 'Recorded runs', runsHtml(runs, nowMs))}`;
+    ${sectionHtml('done', 'Recent work', doneHtml({ runs, results, notes: work.notes, held }, nowMs))}`;
   const refreshSeconds = state.working === null ? 60 : 5;
   return framed(desk, { title: 'Work · rowsync', place: 'Work', liveSeconds: 15, refreshSeconds }, body);
 }
@@ -125,18 +125,20 @@ interface Piece {
   readonly hint: string | null;
   readonly tables: readonly TableResult[];
   readonly moved: MovedCounts;
+  /** Requests to the origin, and how many of them it answered with "not modified". */
+  readonly requestCount: number;
+  readonly skippedCount: number;
   /** Whether it succeeded and changed nothing. */
   readonly isQuiet: boolean;
 }
 
 type MovedCounts = Pick<TableResult, 'inserted' | 'updated' | 'deleted'>;
 
-function sumOf(counts: readonly MovedCounts[]): MovedCounts {
-  const sum = (pick: (each: MovedCounts) => number): number => counts.reduce((total, each) => total + pick(each), 0);
+function movedIn(counts: readonly MovedCounts[]): MovedCounts {
   return {
-    inserted: sum(({ inserted }) => inserted),
-    updated: sum(({ updated }) => updated),
-    deleted: sum(({ deleted }) => deleted),
+    inserted: sumOf(counts, ({ inserted }) => inserted),
+    updated: sumOf(counts, ({ updated }) => updated),
+    deleted: sumOf(counts, ({ deleted }) => deleted),
   };
 }
 
@@ -183,12 +185,15 @@ function lineHtml(line: readonly Piece[], held: ReadonlySet<string>, nowMs: numb
   >`;
   const done = html`<span class="state ok">done</span>`;
   if (newest.isQuiet)
-    return html`<li class="quiet"><p>${done} ${plural(line.length, 'run')} in which nothing changed, ${when}</p></li>`;
-  const sum = countsText(sumOf(line.map(({ moved }) => moved)));
+    return html`<li class="quiet">
+      <p>${done} ${plural(line.length, 'run')} in which nothing changed, ${when}${requestsText(line)}</p>
+    </li>`;
+  const sum = countsText(movedIn(line.map(({ moved }) => moved)));
   return html`<li>
     <details>
       <summary>
-        ${done} <b>${newest.name}</b> ${countText(line.length)} times, ${when}: ${sum === '' ? 'nothing changed' : sum}
+        ${done} <b>${newest.name}</b> ${countText(line.length)} times, ${when}${requestsText(line)}:
+        ${sum === '' ? 'nothing changed' : sum}
       </summary>
       <ul>
         ${line.slice(0, OPENED_MAX).map((piece) => pieceHtml(piece, held, nowMs))}
@@ -196,6 +201,13 @@ function lineHtml(line: readonly Piece[], held: ReadonlySet<string>, nowMs: numb
       </ul>
     </details>
   </li>`;
+}
+
+/** The requests of pieces of work, behind a comma; nothing without any. */
+function requestsText(pieces: readonly Piece[]): string {
+  const requestCount = sumOf(pieces, (piece) => piece.requestCount);
+  const skippedCount = sumOf(pieces, (piece) => piece.skippedCount);
+  return requestCount === 0 ? '' : `, ${plural(requestCount, 'request')} (${countText(skippedCount)} not modified)`;
 }
 
 /** The first finished run of the same kind after another; null for none. */
@@ -218,12 +230,14 @@ function pieceOfRun(run: RunRecord, results: readonly TableResult[], nextId: num
     number: id,
     at: finishedAt ?? startedAt,
     outcome,
-    took: finishedAt === null ? '' : `took ${timeText(run)}`,
+    took: finishedAt === null ? '' : `took ${timeText(startedAt, finishedAt)}`,
     summary: isQuiet ? summaryOf(outcome, { counts, tableCount, nextId }) : null,
     words: ofAll?.problem ?? error,
     hint: ofAll?.hint ?? null,
     tables,
     moved,
+    requestCount: run.requestCount,
+    skippedCount: run.notModifiedCount,
     isQuiet: isQuiet && counts === '' && outcome === 'done',
   };
 }
@@ -239,7 +253,9 @@ function pieceOfNote({ work, finishedAtMs, durationMs, outcome, tables, tableCou
     words,
     hint,
     tables,
-    moved: sumOf(tables),
+    moved: movedIn(tables),
+    requestCount: 0,
+    skippedCount: 0,
     isQuiet: false,
   };
 }
@@ -265,9 +281,9 @@ function pieceHtml(piece: Piece, held: ReadonlySet<string>, nowMs: number): Html
   const { name, number, at, outcome, took, summary, words, hint, tables } = piece;
   return html`<li>
     <p>
-      <span class="state ${toneOf({ outcome })}">${outcome}</span>
+      <span class="state ${toneOf(outcome)}">${outcome}</span>
       <b>${name}</b>${number === null ? '' : ` ${number}`},
-      ${timeHtml(at, nowMs)}${took === '' ? '' : `, ${took}`}${summary === null ? '' : `; ${summary}`}
+      ${timeHtml(at, nowMs)}${took === '' ? '' : `, ${took}`}${requestsText([piece])}${summary === null ? '' : `; ${summary}`}
     </p>
     ${troubleHtml(words, hint)}
     ${
@@ -305,115 +321,13 @@ function countsText({ inserted, updated, deleted }: MovedCounts): string {
     .join(', ');
 }
 
-/** Bars of the chart; a run every five minutes makes four hours. */
-const RUNS_SHOWN_MAX = 48;
-const LINES_MAX = 20;
-
-/** Units of the drawing: a run is this wide, bars of answers grow up from the middle, those of durations hang below. */
-const STEP = 10;
-const BAR = 7;
-const UP = 60;
-const DOWN = 30;
-const MIDDLE = 64;
-const HEIGHT = MIDDLE + 4 + DOWN;
-
-export function runsHtml(runs: readonly RunRecord[], nowMs: number): Html {
-  if (runs.length === 0) return html`<p class="about">No run has been recorded yet.</p>`;
-  const shown = runs.slice(0, RUNS_SHOWN_MAX).toReversed();
-  const requestsMax = Math.max(1, ...shown.map(({ requestCount }) => requestCount));
-  const durationMax = Math.max(1, ...shown.map((run) => secondsOf(run) ?? 0));
-  // A few runs must not become a few walls.
-  const width = Math.max(shown.length, RUNS_SHOWN_MAX) * STEP;
-  const offset = width - shown.length * STEP;
-  const bars = shown.map((run, index) =>
-    barHtml(run, { x: offset + index * STEP + (STEP - BAR) / 2, requestsMax, durationMax }),
-  );
-  const first = shown[0]?.startedAt ?? '';
-  return html`<figure class="chart">
-      <p class="scale"><span>up to ${plural(requestsMax, 'request')}</span></p>
-      <svg viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="chart-title">
-        <title id="chart-title">The last ${plural(shown.length, 'run')}: requests upwards, duration downwards</title>
-        <line class="axis" x1="0" x2="${width}" y1="${MIDDLE + 2}" y2="${MIDDLE + 2}" />
-        ${bars}
-      </svg>
-      <p class="scale"><span>up to ${durationText(durationMax * 1000)}</span></p>
-      <p class="ends"><span>${ageText(first, nowMs)}</span><span>now</span></p>
-      <figcaption>
-        <span class="key read">read</span><span class="key skipped">not modified, skipped</span
-        ><span class="key sent">of a push</span><span class="key failed">failed or stopped</span
-        ><span class="key time">duration</span>
-      </figcaption>
-    </figure>
-    <details>
-      <summary>The last ${plural(Math.min(runs.length, LINES_MAX), 'run')} as a table</summary>
-      <div class="scroll" role="region" aria-label="Recent runs" tabindex="0">
-        ${tableHtml('wide', 'Recent runs', { columns: runColumns(nowMs), rows: runs.slice(0, LINES_MAX) })}
-      </div>
-    </details>`;
-}
-
-function barHtml(
-  run: RunRecord,
-  { x, requestsMax, durationMax }: { readonly x: number; readonly requestsMax: number; readonly durationMax: number },
-): Html {
-  const height = (count: number): number => Math.round((count / requestsMax) * UP * 10) / 10;
-  const skipped = height(run.notModifiedCount);
-  const read = height(run.requestCount - run.notModifiedCount);
-  const time = Math.max(1, Math.round(((secondsOf(run) ?? 0) / durationMax) * DOWN * 10) / 10);
-  const box = (name: string, y: number, tall: number): Html | null =>
-    tall <= 0 ? null : html`<rect class="${name}" x="${x}" y="${y}" width="${BAR}" height="${tall}" />`;
-  return html`<g>
-    <title>${sentenceOf(run)}</title>
-    <rect class="hit" x="${x - (STEP - BAR) / 2}" y="0" width="${STEP}" height="${HEIGHT}" />
-    ${box('skipped', MIDDLE - skipped, skipped)}
-    ${box(run.kind === 'push' ? 'sent' : 'read', MIDDLE - skipped - read, read)}
-    ${toneOf(run) === 'bad' && box('failed', Math.max(0, MIDDLE - skipped - read - 4), 4)}
-    ${box('time', MIDDLE + 4, time)}
-  </g>`;
-}
-
-function toneOf({ outcome }: { readonly outcome: string }): 'ok' | 'busy' | 'warn' | 'bad' {
+function toneOf(outcome: string): 'ok' | 'warn' | 'bad' {
   if (outcome === 'done') return 'ok';
-  if (outcome === 'running') return 'busy';
   return outcome === 'held' ? 'warn' : 'bad';
 }
 
-/** Stamps have whole seconds. */
-function secondsOf({ startedAt, finishedAt }: RunRecord): number | null {
-  return finishedAt === null ? null : Math.max(0, (Date.parse(finishedAt) - Date.parse(startedAt)) / 1000);
-}
-
-function timeText(run: RunRecord): string {
-  const seconds = secondsOf(run);
-  if (seconds === null) return 'under way';
-  return seconds < 1 ? 'under 1 s' : durationText(seconds * 1000);
-}
-
-function sentenceOf(run: RunRecord): string {
-  const { kind, startedAt, outcome, requestCount, notModifiedCount } = run;
-  return `${startedAt} ${kind}, ${outcome}: ${plural(requestCount, 'request')}, ${countText(notModifiedCount)} not modified, ${timeText(run)}`;
-}
-
-function runColumns(nowMs: number): readonly PageColumn<RunRecord>[] {
-  const count = (title: string, of: (run: RunRecord) => number): PageColumn<RunRecord> => ({
-    title,
-    isNumber: true,
-    cell: (run) => countText(of(run)),
-  });
-  return [
-    { title: 'Run', cell: ({ id, kind }) => `${id} ${kind}` },
-    { title: 'Began', cell: ({ startedAt }) => timeHtml(startedAt, nowMs) },
-    {
-      title: 'Outcome',
-      cell: (run) =>
-        html`<span class="state ${toneOf(run)}">${run.outcome}</span>
-          ${run.errorMessage !== null && html`<span class="reason">${run.errorMessage}</span>`}`,
-    },
-    { title: 'Took', isNumber: true, cell: timeText },
-    count('Read', ({ requestCount, notModifiedCount }) => requestCount - notModifiedCount),
-    count('Skipped', ({ notModifiedCount }) => notModifiedCount),
-    count('New', ({ insertedCount }) => insertedCount),
-    count('Changed', ({ updatedCount }) => updatedCount),
-    count('Deleted', ({ deletedCount }) => deletedCount),
-  ];
+/** How long a run took; stamps have whole seconds. */
+function timeText(startedAt: string, finishedAt: string): string {
+  const ms = Date.parse(finishedAt) - Date.parse(startedAt);
+  return ms < 1000 ? 'under 1 s' : durationText(ms);
 }

@@ -66,15 +66,15 @@ test('runs of a day in which nothing changed share a line, and those of a kind t
   );
 
   expect(lines).toEqual([
-    'done 3 runs in which nothing changed, from 6 min ago to 1 min ago',
-    'done follow 2 times, from 5 min ago to 2 min ago : 2 new, 4 changed',
-    'done follow 98, 2 min ago , took under 1 s',
+    'done 3 runs in which nothing changed, from 6 min ago to 1 min ago , 3 requests (3 not modified)',
+    'done follow 2 times, from 5 min ago to 2 min ago , 2 requests (2 not modified): 2 new, 4 changed',
+    'done follow 98, 2 min ago , took under 1 s, 1 request (1 not modified)',
     'Note 1 new, 2 changed',
-    'done follow 95, 5 min ago , took under 1 s',
+    'done follow 95, 5 min ago , took under 1 s, 1 request (1 not modified)',
     'Note 1 new, 2 changed',
-    'done push 96, 4 min ago , took under 1 s',
+    'done push 96, 4 min ago , took under 1 s, 1 request (1 not modified)',
     'Note 2 changed 3 refused',
-    'done pull 93, 1 d ago , took under 1 s; nothing changed',
+    'done pull 93, 1 d ago , took under 1 s, 1 request (1 not modified); nothing changed',
   ]);
 });
 
@@ -82,14 +82,18 @@ test.each([
   [
     'failed',
     { outcome: 'failed', errorMessage: 'it does not answer' },
-    'failed pull 98, 2 min ago , took under 1 s it does not answer',
+    'failed pull 98, 2 min ago , took under 1 s, 1 request (1 not modified) it does not answer',
   ],
   [
     'was interrupted',
     { outcome: 'interrupted', finishedAt: null },
-    'interrupted pull 98, 2 min ago ; run 99 continued it',
+    'interrupted pull 98, 2 min ago , 1 request (1 not modified); run 99 continued it',
   ],
-  ['changed rows long ago', { updatedCount: 5 }, 'done pull 98, 2 min ago , took under 1 s; 5 changed'],
+  [
+    'changed rows long ago',
+    { updatedCount: 5 },
+    'done pull 98, 2 min ago , took under 1 s, 1 request (1 not modified); 5 changed',
+  ],
 ] as const)('a run that %s has a line of its own', (_title, changes, expected) => {
   expect(linesOf([run(99), run(98, changes), run(97)])[1]).toBe(expected);
 });
@@ -97,7 +101,9 @@ test.each([
 test('an interrupted run without a later one of its kind says what comes', () => {
   const runs = [run(99, { kind: 'push' }), run(98, { outcome: 'interrupted', finishedAt: null })];
 
-  expect(linesOf(runs)[1]).toBe('interrupted pull 98, 2 min ago ; the next run continues it');
+  expect(linesOf(runs)[1]).toBe(
+    'interrupted pull 98, 2 min ago , 1 request (1 not modified); the next run continues it',
+  );
 });
 
 test('what concerned all tables comes before what each one met, with what to do', () => {
@@ -117,7 +123,10 @@ test('what concerned all tables comes before what each one met, with what to do'
         ],
       ]),
     ),
-  ).toEqual(['failed pull 99, 1 min ago , took under 1 s no right ask for it', 'Note no right ask for it']);
+  ).toEqual([
+    'failed pull 99, 1 min ago , took under 1 s, 1 request (1 not modified) no right ask for it',
+    'Note no right ask for it',
+  ]);
 });
 
 test('a push that was held leads to its edits, not to a command', () => {

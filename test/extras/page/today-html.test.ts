@@ -15,7 +15,7 @@ import {
 import { documentHtml, topHtml } from '../../../src/extras/page/layout.ts';
 import { html } from '../../../src/extras/page/html.ts';
 import { bottomHtml, headlineHtml } from '../../../src/extras/page/today-html.ts';
-import { runsHtml } from '../../../src/extras/page/work.ts';
+import { doneHtml } from '../../../src/extras/page/work.ts';
 import { markedHtml, rowHtml, valueHtml } from '../../../src/extras/page/values.ts';
 import type { DaemonState } from '../../../src/daemon/state.ts';
 import type { FoundComplaint } from '../../../src/reconcile/account/facts.ts';
@@ -110,7 +110,7 @@ function pageHtml({ state, replica, identity, problems, tables, runs, desk }: Pa
   return documentHtml(
     headline.sentence,
     html`${topHtml({ identity, formToken: desk.formToken, place: 'Today' })} ${headlineHtml(headline, desk)}
-    ${openDecisionsHtml(desk, NOW)} ${runsHtml(runs, NOW)}
+    ${openDecisionsHtml(desk, NOW)} ${doneHtml({ runs, results: new Map(), notes: [], held: new Set() }, NOW)}
     ${bottomHtml({ replica, identity, state, lastMoment: null, nowMs: NOW })}`,
     null,
   );
@@ -450,28 +450,6 @@ test('what is not listed any more is counted', () => {
   expect(text).toContain('and 50 more, listed once these are decided');
   expect(text).toContain('and 2 more, listed once these are decided');
   expect(text).not.toMatch(/rowsync (?:conflicts|failures)/);
-});
-
-test('the chart has a bar for what was read, what was skipped and how long it took', () => {
-  const failed = { ...RUN, id: 2, outcome: 'failed', errorMessage: 'no connection' };
-  const text = pageHtml({ ...VIEW, runs: [failed, RUN] });
-
-  const boxes = [...text.matchAll(/<rect class="(\w+)"[^>]* y="([\d.]+)"[^>]* height="([\d.]+)"/g)].map(
-    ([, name, y, height]) => `${name} ${y} ${height}`,
-  );
-  expect(boxes).toEqual([
-    'hit 0 98',
-    'skipped 14 50',
-    'read 4 10',
-    'time 68 30',
-    'hit 0 98',
-    'skipped 14 50',
-    'read 4 10',
-    'failed 0 4',
-    'time 68 30',
-  ]);
-  expect(text).toContain('2026-06-01T11:55:00Z pull, done: 12 requests, 10 not modified, 3.0 s');
-  expect(text).toContain('no connection');
 });
 
 describe('a page in which everything that comes from elsewhere is hostile', () => {
