@@ -15,7 +15,7 @@ import { headlineOf } from '../../src/extras/page/headline.ts';
 import { headlineHtml } from '../../src/extras/page/today-html.ts';
 import { readyReply } from '../../src/extras/http/server.ts';
 import { statusLine } from '../../src/daemon/state.ts';
-import { freshness } from '../../src/extras/mcp/tool-process.ts';
+import { listTables } from '../../src/extras/mcp/tool-process.ts';
 import type { Problem } from '../../src/reconcile/account/account.ts';
 import { must } from '../../src/base/assert.ts';
 import { ALL_PROBLEMS } from '../support/account-facts.ts';
@@ -51,10 +51,10 @@ const SURFACES: readonly [string, (problem: Problem, entry: Entry) => string | n
       ),
   ],
   ['check', (problem) => accountResult(problem).message],
-  ['freshness for agents', (problem) => JSON.stringify(freshness([TABLE_STATUS], { nowMs: 0, problems: [problem] }))],
+  ['tables for agents', (problem) => JSON.stringify(listTables([TABLE_STATUS], [], { nowMs: 0, problems: [problem] }))],
   [
-    'freshness for agents, of no listed table',
-    (problem) => JSON.stringify(freshness([], { nowMs: 0, problems: [problem] })),
+    'tables for agents, of no listed table',
+    (problem) => JSON.stringify(listTables([], [], { nowMs: 0, problems: [problem] })),
   ],
   [
     'the page',

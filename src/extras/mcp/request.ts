@@ -10,7 +10,6 @@ export const TOOL_PROCESS = 'tool-process';
 
 export type ToolQuestion =
   | { readonly tool: 'list_tables' }
-  | { readonly tool: 'freshness' }
   | { readonly tool: 'describe_table'; readonly table: string }
   | {
       readonly tool: 'query';

@@ -236,7 +236,9 @@ const TOOLS: readonly Tool[] = [
   tool({
     name: 'list_tables',
     title: 'List tables',
-    description: 'Lists the tables with their rows and columns, how old each is, and whether edits may be proposed.',
+    description:
+      'Lists the tables with their rows and columns, what is wrong, and whether edits may be proposed. Every row was equal to the origin at fresh_since or ' +
+      'later (null while a row cannot be read); changed rows were last asked for at followed_at.',
     takes: NOTHING,
     answer: (_given, surroundings) => ask({ tool: 'list_tables' }, surroundings),
   }),
@@ -255,14 +257,6 @@ const TOOLS: readonly Tool[] = [
     takes: QUERY,
     answer: ({ sql, max_rows: rowsMax, fresh_within: within }, surroundings) =>
       ask({ tool: 'query', sql, rowsMax, within }, surroundings),
-  }),
-  tool({
-    name: 'freshness',
-    title: 'How old the copy is',
-    description:
-      'For each table: every row was equal to the origin at fresh_since or later (null while a row cannot be read); changed rows were last asked for at followed_at.',
-    takes: NOTHING,
-    answer: (_given, surroundings) => ask({ tool: 'freshness' }, surroundings),
   }),
   tool({
     name: 'propose_edits',

@@ -90,9 +90,7 @@ function completeAnswer(
 ): Readonly<Record<string, unknown>> {
   switch (question.tool) {
     case 'list_tables':
-      return listTables(reader, present);
-    case 'freshness':
-      return freshness(reader.status().slice(0, LISTED_MAX), present);
+      return listTables(reader.status(), readBrowsedTables(reader), present);
     case 'describe_table':
       return describeTable(reader, question.table, present);
     case 'query':
@@ -106,26 +104,23 @@ function completeAnswer(
   }
 }
 
-/** How old the tables are here, and every problem: beside its table, or on top where that is not listed. */
-export function freshness(tables: readonly TableStatus[], present: AnswerFacts): Readonly<Record<string, unknown>> {
-  const listed = new Set<string | null>(tables.map(({ table }) => table));
+/** The tables, how old they are here, and every problem: beside its table, or on top where that is not listed. */
+export function listTables(
+  tables: readonly TableStatus[],
+  described: readonly BrowsedTable[],
+  present: AnswerFacts,
+): Readonly<Record<string, unknown>> {
+  const byName = new Map(described.map((table) => [table.name, table]));
+  const listed = tables.slice(0, LISTED_MAX);
+  const names = new Set<string | null>(listed.map(({ table }) => table));
   return {
     now: stampFromMs(present.nowMs),
-    problems: present.problems.filter(({ table }) => !listed.has(table)).map(problemOf),
-    tables: tables.map((table) => freshnessOf(table, present)),
-  };
-}
-
-function listTables(reader: ReplicaReader, present: AnswerFacts): Readonly<Record<string, unknown>> {
-  const described = new Map(readBrowsedTables(reader).map((table) => [table.name, table]));
-  const tables = reader.status();
-  return {
-    now: stampFromMs(present.nowMs),
-    tables: tables.slice(0, LISTED_MAX).map((status) => ({
+    problems: present.problems.filter(({ table }) => !names.has(table)).map(problemOf),
+    tables: listed.map((status) => ({
       ...freshnessOf(status, present),
       rows: status.rowCount,
-      columns: described.get(status.table)?.columns.length ?? 0,
-      may_propose_edits: described.get(status.table)?.isTwoWay === true,
+      columns: byName.get(status.table)?.columns.length ?? 0,
+      may_propose_edits: byName.get(status.table)?.isTwoWay === true,
     })),
     ...(tables.length > LISTED_MAX ? { not_listed: tables.length - LISTED_MAX } : {}),
   };
@@ -170,7 +165,7 @@ function describeTable(reader: ReplicaReader, name: string, present: AnswerFacts
   if (table === null) {
     const names = tables.map((each) => each.table);
     if (names.includes(name))
-      throw usageError(`${name} was not read from the origin yet`, 'freshness says what is wrong with it.');
+      throw usageError(`${name} was not read from the origin yet`, 'list_tables says what is wrong with it.');
     const guess = guessText(name, names);
     throw usageError(`There is no table ${cut(name, NAME_CHARS_MAX)}${guess}`, 'list_tables lists them.');
   }

@@ -61,12 +61,12 @@ function fingerprint(): string {
   return hash.digest('hex');
 }
 
-test('freshness has the account of every other surface, with the configuration', async () => {
+test('the list of tables has the account of every other surface, with the configuration', async () => {
   using other = makeWorkspace(sandbox, 'tables: { Note: {}, Nott: {} }\n');
   await runCli(['pull'], other);
   await using asking = await startAgent(other.folder);
 
-  const { value } = await asking.call('freshness');
+  const { value } = await asking.call('list_tables');
   const { stdout } = await runCli(['status', '--json'], other);
 
   const { problems } = JSON.parse(stdout) as { problems: { code: string; severity: string }[] };
@@ -185,9 +185,9 @@ describe('answers', () => {
   });
 
   test('say how old every table is', async () => {
-    const { value } = await agent.call('freshness');
+    const { value } = await agent.call('list_tables');
 
-    expect(value['tables']).toHaveLength(2);
+    expect(value['tables']).toMatchObject([1, 2].map(() => ({ fresh_since: expect.any(String) as string })));
   });
 
   test.each([
@@ -257,14 +257,13 @@ describe('no tool', () => {
     expect(existsSync(join(workspace.folder, 'copy.db'))).toBe(false);
   });
 
-  test('takes other arguments than it says, or is another than those six', async () => {
+  test('takes other arguments than it says, or is another than those five', async () => {
     const { tools } = await agent.client.listTools();
 
     expect(tools.map(({ name }) => name)).toEqual([
       'list_tables',
       'describe_table',
       'query',
-      'freshness',
       'propose_edits',
       'list_proposals',
     ]);

@@ -149,6 +149,6 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'agents-are-told-of-listed-tables-only',
     without: 'An agent that asks how old the data is hears nothing of a problem whose table is not listed.',
-    edits: [{ file: 'extras/mcp/tool-process.ts', find: '!listed.has(table))', replace: 'table === null)' }],
+    edits: [{ file: 'extras/mcp/tool-process.ts', find: '!names.has(table))', replace: 'table === null)' }],
   },
 ];
