@@ -111,6 +111,18 @@ test('exports no table that was not read to its end, and says how old the others
   expect(fixture.rows('SELECT "table" FROM sync_status WHERE fresh_since IS NULL')).toEqual([{ table: 'Other' }]);
 });
 
+test('a table that is named, and is not in the file, is never left out without a word', async () => {
+  await using fixture = await startFixture({ tables: [NOTE, { ...NOTE, name: 'Other' }] });
+  await fixture.pull();
+  fixture.execute('DROP TABLE "Other"');
+  const options = { folder: join(fixture.folder, 'lake'), format: 'csv' as const, at: '2026-11-21T12:00:00Z' };
+
+  await expect(exportTables(fixture.path, { ...options, tables: ['Note', 'Other'] })).rejects.toMatchObject({
+    code: 'fresh.stale',
+    message: 'Not read to the end yet, so nothing was exported: Other',
+  });
+});
+
 test('a replica without tables takes no file of a former export away', async () => {
   await using fixture = await startFixture({ tables: [NOTE] });
   await fixture.pull();
