@@ -78,8 +78,6 @@ export class IncomingFile {
 
 export class FileStore {
   readonly folder: string;
-  /** Folders of content that exist, and whether each was made here and is not known to be durable yet. */
-  readonly #folders = new Map<string, Promise<boolean>>();
   readonly #modes: typeof PRIVATE;
   readonly #files: FileSystem;
   #incomingCount = 0;
@@ -148,23 +146,11 @@ export class FileStore {
   keep(files: readonly CompleteFile[]): Promise<void> {
     return withFileErrors(`Keeping a file in ${this.folder}`, async () => {
       const folders = [...new Set(files.map(({ sha256 }) => dirname(this.pathOf(sha256))))];
-      const areNew = await Promise.all(folders.map((folder) => this.#makeFolder(folder)));
+      await Promise.all(folders.map((folder) => this.#files.makeFolder(folder, this.#modes.folder)));
       await Promise.all(files.map(({ path, sha256 }) => this.#files.rename(path, this.pathOf(sha256))));
-      // The maker of a folder may not have synced its name yet: until then, every user of the folder syncs it.
-      const above = areNew.includes(true) ? [this.folder] : [];
-      await Promise.all([...above, ...folders].map((folder) => this.#files.sync(folder)));
-      for (const folder of folders) this.#folders.set(folder, Promise.resolve(false));
+      // The store's folder too: who made one of them, perhaps another call, may not have synced its name yet.
+      await Promise.all([this.folder, ...folders].map((folder) => this.#files.sync(folder)));
     });
-  }
-
-  /** Makes the folder of some content, once; returns whether its name may not be durable yet. */
-  #makeFolder(folder: string): Promise<boolean> {
-    const known = this.#folders.get(folder);
-    if (known !== undefined) return known;
-    const isNew = this.#files.makeFolder(folder, this.#modes.folder).then((made) => made !== undefined);
-    this.#folders.set(folder, isNew);
-    isNew.catch(() => this.#folders.delete(folder));
-    return isNew;
   }
 
   /** Whether this folder was opened as a store before, even if it is empty now. @throws RowsyncError `files.store`. */

@@ -14,8 +14,8 @@ export const REMOVALS: readonly Mutant[] = [
     edits: [
       {
         file: 'files/store.ts',
-        find: 'const above = areNew.includes(true) ? [this.folder] : [];',
-        replace: 'const above: string[] = areNew.length < 0 ? [this.folder] : [];',
+        find: 'await Promise.all([this.folder, ...folders].map((folder) => this.#files.sync(folder)));',
+        replace: 'await Promise.all(folders.map((folder) => this.#files.sync(folder)));',
       },
     ],
   },
@@ -25,8 +25,8 @@ export const REMOVALS: readonly Mutant[] = [
     edits: [
       {
         file: 'files/store.ts',
-        find: 'await Promise.all([...above, ...folders].map((folder) => this.#files.sync(folder)));',
-        replace: 'await Promise.all(above.map((folder) => this.#files.sync(folder)));',
+        find: 'await Promise.all([this.folder, ...folders].map((folder) => this.#files.sync(folder)));',
+        replace: 'await this.#files.sync(this.folder);',
       },
     ],
   },

@@ -16,7 +16,7 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'files/store.ts',
-        find: 'await Promise.all([...above, ...folders].map((folder) => this.#files.sync(folder)));',
+        find: 'await Promise.all([this.folder, ...folders].map((folder) => this.#files.sync(folder)));',
         replace: '',
       },
     ],
