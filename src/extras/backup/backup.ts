@@ -32,7 +32,6 @@ import {
 import { withFile } from '../../replica/copy-file.ts';
 import { CONTENT_LOST } from '../../replica/bookkeeping/files.ts';
 import { queryNumber } from '../../replica/query.ts';
-import { hasTable } from '../../replica/schema-objects.ts';
 import type { StoredContent } from '../../reconcile/files.ts';
 
 /** Makes a backup in the given file. @throws RowsyncError as `backUp` and `carryToBackup` do. */
@@ -74,7 +73,6 @@ export interface FilesAwaited {
 
 export function countAwaited(backup: string): FilesAwaited {
   return withFile(backup, READ_ONLY, (db) => {
-    if (!hasTable(db, '_rowsync_files')) return { failedCount: 0, waitingCount: 0 }; // of a version without files
     const failedCount = readFilesAwaited(db, { triedOnly: true }).length;
     return { failedCount, waitingCount: readFilesAwaited(db).length - failedCount };
   });
@@ -84,7 +82,7 @@ export function countAwaited(backup: string): FilesAwaited {
 export function countLostForGood(replica: string): number {
   const text = sql`SELECT count(*) FROM _rowsync_files WHERE state <> 'here' AND vanished_at IS NOT NULL
           AND reason = ${literal(CONTENT_LOST)}`;
-  return withFile(replica, READ_ONLY, (db) => (hasTable(db, '_rowsync_files') ? queryNumber(db, text) : 0));
+  return withFile(replica, READ_ONLY, (db) => queryNumber(db, text));
 }
 
 /** What a backup that was just made lacks of its files, and an error if not all of it is still to be fetched. */

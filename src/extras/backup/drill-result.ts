@@ -14,16 +14,16 @@ export interface Drill {
   readonly tableCount: number;
   /** As `rowsync backup` counts: with new rows, without those deleted here. */
   readonly rowCount: number;
-  /** New rows among them that the origin did not have. Results of earlier versions do not say. */
-  readonly newRowCount?: number;
+  /** New rows among them that the origin did not have. */
+  readonly newRowCount: number;
   /** Rows deleted here that the origin still had, so that they are not among them. */
-  readonly deletedRowCount?: number;
+  readonly deletedRowCount: number;
   /** Tables whose rows checked against the history since; the others have no whole history since the backup, or edits under way. */
   readonly tracedCount: number;
   readonly fileCount: number;
   readonly readFileCount: number;
-  /** Files that the replica should have had, and had not, when the backup was made. Results of earlier versions do not say. */
-  readonly notHereCount?: number;
+  /** Files that the replica should have had, and had not, when the backup was made. */
+  readonly notHereCount: number;
   /** What is wrong; null if nothing is. */
   readonly problem: string | null;
 }
@@ -57,8 +57,8 @@ export function lastDrill(config: Config): Drill | null {
 
 export function drillText({ at, path, problem, ...counts }: Drill): string {
   if (problem !== null) return `${at} failed: ${basename(path)}: ${problem}`;
-  const { tableCount, rowCount, tracedCount, fileCount, readFileCount, notHereCount = 0 } = counts;
-  const { newRowCount = 0, deletedRowCount = 0 } = counts;
+  const { tableCount, rowCount, newRowCount, deletedRowCount, tracedCount } = counts;
+  const { fileCount, readFileCount, notHereCount } = counts;
   const edits = [
     ...(newRowCount === 0 ? [] : [`including ${plural(newRowCount, 'row')} added here`]),
     ...(deletedRowCount === 0 ? [] : [`without ${plural(deletedRowCount, 'row')} deleted here`]),

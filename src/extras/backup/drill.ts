@@ -32,7 +32,8 @@ export async function drillBackup(
   given: { readonly main: Connection | null; readonly nowMs: number; readonly onAdvance?: () => void },
 ): Promise<Drill> {
   const { main, nowMs, onAdvance } = given;
-  const nothing = { tableCount: 0, rowCount: 0, tracedCount: 0, fileCount: 0, readFileCount: 0, notHereCount: 0 };
+  const noRows = { tableCount: 0, rowCount: 0, newRowCount: 0, deletedRowCount: 0, tracedCount: 0 };
+  const nothing = { ...noRows, fileCount: 0, readFileCount: 0, notHereCount: 0 };
   const about = { at: stampFromMs(nowMs), path };
   try {
     using reader = openReader(path);

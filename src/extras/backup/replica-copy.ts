@@ -31,7 +31,6 @@ import { replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
 import { takeLock } from '../../replica/lock.ts';
 import { requireReplica } from '../../replica/reader.ts';
 import { queryNumber, queryTexts } from '../../replica/query.ts';
-import { hasTable } from '../../replica/schema-objects.ts';
 import type { CarryReport } from '../shared/stored-content.ts';
 import { namesIn } from '../shared/file-names.ts';
 import { inheritSeries } from '../shared/sinks.ts';
@@ -126,20 +125,12 @@ export function datedBackups(
   source: string,
   { folder, database, nowMs }: { readonly folder: string; readonly database: string; readonly nowMs: number },
 ): { readonly path: string; readonly earlier: readonly string[] } {
-  const stem = stemOf(source);
+  const stem = basename(source).replace(/\.[^.]*$/, '');
   const own = `${stem}-${database}-${placeTag(source)}-`;
   const now = stampFromMs(nowMs).replaceAll(/[-:]/g, '');
-  const isDated = (file: string, start: string): boolean =>
-    file.startsWith(start) && DATED.test(file.slice(start.length));
   const order = (file: string): string => `${stampIn(file) > `${now}.db` ? 0 : 1} ${stampIn(file)}`;
-  const kin = readKin(source);
   const earlier = namesIn(folder)
-    .filter((file) => {
-      if (isDated(file, own)) return true;
-      // Earlier versions did not say where the replica is, and those before them did not name the database.
-      const isUntold = isDated(file, `${stem}-${database}-`) || isDated(file, `${stem}-`);
-      return isUntold && kin !== null && readKin(join(folder, file)) === kin;
-    })
+    .filter((file) => file.startsWith(own) && DATED.test(file.slice(own.length)))
     .toSorted((a, b) => (order(a) < order(b) ? 1 : -1));
   return { path: join(folder, `${own}${now}.db`), earlier: earlier.map((file) => join(folder, file)) };
 }
@@ -148,10 +139,6 @@ export function dateOfBackup(path: string): number {
   const [, day, time] = /(\d{8})T(\d{6})Z\.db$/.exec(path) ?? [];
   const digits = must(day, 'dated') + must(time, 'dated');
   return Date.parse(digits.replace(/(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)/, '$1-$2-$3T$4:$5:$6Z'));
-}
-
-function stemOf(source: string): string {
-  return basename(source).replace(/\.[^.]*$/, '');
 }
 
 /** A short tag that tells replicas in different places apart. */
@@ -166,20 +153,9 @@ function stampIn(file: string): string {
   return file.slice(-'19700101T000000Z.db'.length);
 }
 
-/** The database of a replica, and its mark against copies (replica/older-copy.ts); null if it cannot be read. */
-function readKin(path: string): string | null {
-  const text = sql`SELECT i.database || ' ' || s.file_id FROM _rowsync_identity i, _rowsync_sent s`;
-  try {
-    const kin = withFile(path, READ_ONLY, (db) => db.prepare(text).pluck().get());
-    return typeof kin === 'string' ? kin : null;
-  } catch {
-    return null;
-  }
-}
-
-/** What a file holds of the content that it names; nothing where it is of a version without files. */
+/** The content that a file names. */
 function contentsIn(path: string): readonly StoredContent[] {
-  return withFile(path, READ_ONLY, (db) => (hasTable(db, '_rowsync_files') ? readContents(db, null) : []));
+  return withFile(path, READ_ONLY, (db) => readContents(db, null));
 }
 
 export const READ_ONLY = { readonly: true, fileMustExist: true } as const;
@@ -225,7 +201,6 @@ export async function restore(
 /** What did not come is missing from now on, and the next pull fetches it. */
 function noteFiles(path: string, { folder, lost }: CarryReport): void {
   withFile(path, {}, (db) => {
-    if (!hasTable(db, '_rowsync_files')) return;
     change(db, (tx) => {
       if (folder !== null) storeStoreFolder(tx, folder);
       for (const sha256 of lost) storeContentLost(tx, sha256);
@@ -279,8 +254,6 @@ function countCreates(path: string): number {
   const tables = sql`SELECT local_name FROM _rowsync_tables WHERE push <> 'off' AND state <> 'gone'
     AND EXISTS (SELECT 1 FROM pragma_table_info(local_name) WHERE name = '_id')`;
   return withFile(path, READ_ONLY, (db) => {
-    const hasModes = db.prepare(sql`SELECT 1 FROM pragma_table_info('_rowsync_tables') WHERE name = 'push'`).get();
-    if (hasModes === undefined) return 0; // of a version without two-way tables
     const countOf = (name: string): number => queryNumber(db, sql`SELECT count(*) FROM ${ident(name)} WHERE _id < 0`);
     return queryTexts(db, tables).reduce((total, name) => total + countOf(name), 0);
   });
@@ -288,7 +261,7 @@ function countCreates(path: string): number {
 
 function countEdits(path: string): number {
   const text = sql`SELECT count(*) FROM _rowsync_rows WHERE row_id > 0 AND state = 'edited'`;
-  return withFile(path, READ_ONLY, (db) => (hasTable(db, '_rowsync_rows') ? queryNumber(db, text) : 0));
+  return withFile(path, READ_ONLY, (db) => queryNumber(db, text));
 }
 
 /**

@@ -195,12 +195,12 @@ test('the newest backups of a folder are kept, with their files, and everything 
   expect(readFileSync(join(backups, 'replica-of-somebody.db'), 'utf8')).toBe('mine');
 });
 
-test('backups of another database are left alone, also those that are being made', async () => {
+test('backups of another database, or made by hand, are left alone, also those that are being made', async () => {
   await using fixture = await startAlbum();
   const backups = join(fixture.folder, 'backups');
   mkdirSync(backups);
-  const [own, theirs] = ['replica-20260101T030000Z.db', 'replica-20260102T030000Z.db'];
-  for (const name of [own, theirs]) await backUpAll(fixture.config, join(backups, name), { withFiles: false });
+  const [byHand, theirs] = ['replica-20260101T030000Z.db', 'replica-7-a1b2c3-20260102T030000Z.db'];
+  for (const name of [byHand, theirs]) await backUpAll(fixture.config, join(backups, name), { withFiles: false });
   const db = new Database(join(backups, theirs));
   db.exec(`UPDATE _rowsync_identity SET database = '7'`);
   db.close();
@@ -210,9 +210,10 @@ test('backups of another database are left alone, also those that are being made
   for (const day of [1, 2]) await backUpDated(fixture.config, backups, { nowMs: Date.UTC(2026, 5, day, 3) });
 
   expect(readdirSync(backups).filter((name) => !name.startsWith('replica-21995-'))).toEqual([
-    theirs,
+    byHand,
     'replica-7-20260604T030000Z.db.files',
     'replica-7-20260604T030000Z.db.partial',
+    theirs,
   ]);
 });
 
@@ -224,7 +225,7 @@ test('backups of another replica of the same database are left alone, also those
   const config = { ...other.config, origin: fixture.config.origin };
   const theirs = await backUpDated(config, backups, { nowMs: Date.UTC(2026, 5, 1, 3) });
   mkdirSync(`${theirs.path.replace('20260601', '20260602')}.files`); // its backup is about to get its name
-  await backUpAll(config, join(backups, 'replica-21995-20260101T030000Z.db'), { withFiles: false }); // of an earlier version
+  await backUpAll(config, join(backups, 'replica-21995-20260101T030000Z.db'), { withFiles: false }); // made by hand
   const before = readdirSync(backups);
 
   for (const day of [1, 2, 3]) await backUpDated(fixture.config, backups, { nowMs: Date.UTC(2026, 5, day, 3) });
