@@ -7,8 +7,8 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, statSync, createReadStream, createWriteStream, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Writable, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import * as z from 'zod';
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { NODE_FLAGS } from '../../base/node-flags.ts';
 import type { Config } from '../../config/load.ts';
@@ -119,7 +119,7 @@ export async function restoreByChild({ session, isJson }: Invocation, config: Co
   }
   const reader = ownerOf(backup);
   const child = start(session, config, ['restore', PIPE, ...jsonOption(isJson)]);
-  child.stdout.setEncoding('utf8').on('data', (text: string) => void session.stdout.write(text));
+  child.stdout.setEncoding('utf8').on('data', (said: string) => void session.stdout.write(said));
   const ended = once(child, 'close');
   if (reader !== null) become(reader);
   try {
@@ -156,20 +156,23 @@ function start(
     cwd: folder,
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => void stderr.write(text));
+  child.stderr.setEncoding('utf8').on('data', (said: string) => void stderr.write(said));
   return child;
 }
 
-/** What comes before the bytes of a part, as a line of JSON; the name of a file is its SHA-256. */
-const HEAD = z.object({ name: z.string(), bytes: z.int().nonnegative() });
+/** What comes before the bytes of a part; the name of a file is its SHA-256. */
+interface Head {
+  readonly name: string;
+  readonly bytes: number;
+}
 
-type Head = z.infer<typeof HEAD>;
+/** A head is a name and a number, filled up to so many bytes. */
+const HEAD_BYTES = 100;
+const HEAD = /^([a-z0-9]+) (\d{1,16}) *$/;
 
 /** Names of parts that are no files. */
 const REPLICA = 'replica';
 const REPORT = 'report';
-/** A head has a name and a number. */
-const HEAD_BYTES_MAX = 200;
 /** A report of a backup; it may name many lost files. */
 const REPORT_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -181,9 +184,9 @@ export async function* streamOf(backup: string, report: unknown): AsyncGenerator
     const store = new FileStore(folder);
     for await (const { sha256 } of listContent(store)) yield* part(sha256, store.pathOf(sha256));
   }
-  const text = Buffer.from(JSON.stringify(report));
-  yield head({ name: REPORT, bytes: text.length });
-  yield text;
+  const reported = Buffer.from(JSON.stringify(report));
+  yield head({ name: REPORT, bytes: reported.length });
+  yield reported;
 }
 
 async function* part(name: string, path: string): AsyncGenerator<Uint8Array> {
@@ -193,8 +196,8 @@ async function* part(name: string, path: string): AsyncGenerator<Uint8Array> {
   if (bytes > 0) yield* createReadStream(path, { end: bytes - 1 }) as AsyncIterable<Uint8Array>; // without an encoding
 }
 
-function head(of: Head): Uint8Array {
-  return Buffer.from(`${JSON.stringify(of)}\n`);
+function head({ name, bytes }: Head): Uint8Array {
+  return Buffer.from(`${name} ${bytes}`.padEnd(HEAD_BYTES));
 }
 
 /** Writes a streamed backup under a free name, and returns its report. @throws RowsyncError `backup.damaged`; then nothing is left. */
@@ -240,17 +243,9 @@ class BackupParts {
   }
 
   async head(): Promise<Head> {
-    let line: Uint8Array = Buffer.alloc(0);
-    for (;;) {
-      const end = this.#rest.indexOf(0x0a);
-      line = Buffer.concat([line, end === -1 ? this.#rest : this.#rest.subarray(0, end)]);
-      this.#rest = end === -1 ? Buffer.alloc(0) : this.#rest.subarray(end + 1);
-      if (line.length > HEAD_BYTES_MAX) throw damaged();
-      const { data } = end === -1 ? {} : HEAD.safeParse(parsed(line));
-      if (data !== undefined) return data;
-      if (end !== -1) throw damaged();
-      await this.#fill();
-    }
+    const [, name, bytes] = HEAD.exec(await text(this.pieces(HEAD_BYTES))) ?? [];
+    if (name === undefined) throw damaged();
+    return { name, bytes: Number(bytes) };
   }
 
   async *pieces(bytes: number): AsyncGenerator<Uint8Array> {
@@ -265,23 +260,17 @@ class BackupParts {
 
   async json(bytes: number): Promise<unknown> {
     if (bytes > REPORT_BYTES_MAX) throw damaged();
-    const pieces: Uint8Array[] = [];
-    for await (const piece of this.pieces(bytes)) pieces.push(piece);
-    return parsed(Buffer.concat(pieces));
+    try {
+      return JSON.parse(await text(this.pieces(bytes)));
+    } catch {
+      throw damaged();
+    }
   }
 
   async #fill(): Promise<void> {
     const next = await this.#input.next();
     if (next.done === true) throw damaged();
     this.#rest = next.value;
-  }
-}
-
-function parsed(text: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(text).toString('utf8'));
-  } catch {
-    throw damaged();
   }
 }
 
