@@ -378,7 +378,7 @@ export class SinkWriter {
         onPart: () => this.#context.onStep?.('part'),
       });
       this.#context.onStep?.('rows');
-      await this.#public.write(sending, changed, new Set());
+      await this.#public.write(sending, changed);
       await writeMoment(session, this.#target, round.moment);
       const bounds = { after: this.#lastEntry, upTo: round.lastEntry, out };
       if (hasHistory) await sendHistory(session, this.#target, reader, bounds);

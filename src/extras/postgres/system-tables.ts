@@ -97,8 +97,8 @@ export class PublicTables {
     });
   }
 
-  async write(sending: CopyTarget, changed: readonly ChangedTable[], made: Set<string>): Promise<void> {
-    for (const { table, lines } of changed) await writeTable(sending, { table, lines, made });
+  async write(sending: CopyTarget, changed: readonly ChangedTable[]): Promise<void> {
+    for (const one of changed) await writeTable(sending, one);
   }
 
   /** What was written is stored. */
@@ -150,17 +150,10 @@ function* linesOf(
   }
 }
 
-async function writeTable(
-  sending: CopyTarget,
-  {
-    table: { name, columns },
-    lines,
-    made,
-  }: { readonly table: PublicTable; readonly lines: readonly string[]; readonly made: Set<string> },
-): Promise<void> {
+async function writeTable(sending: CopyTarget, { table: { name, columns }, lines }: ChangedTable): Promise<void> {
   const { session, target } = sending;
   const names = [...Object.keys(columns).map(ident), sql`_key`];
-  const from = await freshTemporary(session, { name: `_rowsync_in_${name}`, like: target.of(name), made });
+  const from = await freshTemporary(session, { name: `_rowsync_in_${name}`, like: target.of(name), made: new Set() });
   await session.copy(sql`COPY ${from} (${joinSql(names)}) FROM STDIN`, lines);
   await session.query(mergeSql(sending, { into: name, from, key: sql`_key`, columns: names, keepsDeleted: false }));
   await session.query(
