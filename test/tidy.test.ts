@@ -245,7 +245,8 @@ describe('texts', () => {
 });
 
 describe('documents', () => {
-  const readmes = paths.filter((path) => path === 'README.md' || path === 'src/README.md').map(readTop);
+  const MAPS = ['src/README.md', 'docs/design/large-changes.md'];
+  const readmes = ['README.md', ...MAPS].map(readTop);
 
   test('name no path that does not exist', () => {
     expect(readmes.flatMap((readme) => pathProblems(readme, paths))).toEqual([]);
@@ -259,6 +260,7 @@ describe('documents', () => {
     ['src/README.md', '`extras/gone/gone.ts` reads', 'extras/gone/gone.ts'],
     ['src/README.md', '`gone.ts` reads', 'gone.ts'],
     ['src/README.md', '[up](../NEWS.md)', 'NEWS.md'],
+    ['docs/design/large-changes.md', '`wire/gone.ts` reads', 'wire/gone.ts'],
   ])('of which %s says %j are found', (path, text, named) => {
     const problems = pathProblems(planted(path, text), ['src/wire/json.ts']);
 
@@ -275,15 +277,32 @@ describe('documents', () => {
     );
   });
 
-  test('that say where something is name a file that has it', () => {
-    const { text } = readTop('src/README.md');
-    const named = [...text.matchAll(/`(\w+)` in `([\w/.-]+\.ts)`/g)].map(([, name = '', path = '']) => ({
-      name,
-      path,
-    }));
+  test.each(MAPS)('that say where something is name a file that has it: %s', (map) => {
+    const named = [...readTop(map).text.matchAll(/`#?(\w+)` in `([\w/.-]+\.ts)`/g)];
+    const missing = named.filter(([, name = '', path = '']) => !readTop(`src/${path}`).text.includes(name));
 
-    expect(named.filter(({ name, path }) => !readTop(`src/${path}`).text.includes(name))).toEqual([]);
+    expect(missing.map(([said]) => said)).toEqual([]);
     expect(named.length).toBeGreaterThan(3);
+  });
+
+  test.each(MAPS)('that say where something is use names that the source has: %s', (map) => {
+    const [places = ''] = readTop(map).text.split('## Reading order');
+    const names = [...places.matchAll(/`#?([A-Za-z]*[a-z][A-Z]\w*|[A-Z]{2,}_[A-Z_]+)`/g)].map(([, name = '']) => name);
+    const source = paths
+      .filter((path) => /^(?:src|test\/support)\/.*\.ts$|^systemd\//.test(path))
+      .map((path) => readTop(path).text);
+
+    expect(names.filter((name) => !source.some((text) => text.includes(name)))).toEqual([]);
+    expect(names.length).toBeGreaterThan(3);
+  });
+
+  test('that say where something is have one subject a line, and short lines', () => {
+    const [, map = ''] = readTop('src/README.md').text.split('## Where to change what');
+    const [entries = ''] = map.split('## Reading order');
+    const lines = entries.split('\n').filter((line) => /^ *- /.test(line));
+
+    expect(lines.filter((line) => line.length > 400 || !/^(?:- \*\*|  - )/.test(line))).toEqual([]);
+    expect(lines.length).toBeGreaterThan(100);
   });
 
   test('for users tell what changed, newest first', () => {

@@ -308,12 +308,12 @@ const TOP_LEVEL = ['src', 'test', 'config', 'packaging', 'systemd', '.ci'];
 
 /**
  * Every path that a README names exists. A path is what stands in backquotes and starts with a folder of the repository
- * (in src/README.md also with a folder of src, or a source file's name alone), and what a link leads to.
+ * (in the maps for developers also with a folder of src, or a source file's name alone), and what a link leads to.
  */
 export function pathProblems({ path, text }: TidyFile, files: readonly string[]): readonly string[] {
   const quoted = [...text.matchAll(/`([\w.@-]+(?:\/[\w.@-]+)*\/?)`/g)].map((match) => match[1] ?? '');
   const linked = [...text.matchAll(/\]\((?![a-z]+:|#)([^)#\s]+)/g)].map((match) => resolve(path, match[1] ?? ''));
-  const isDeveloper = path === 'src/README.md';
+  const isDeveloper = path === 'src/README.md' || path === 'docs/design/large-changes.md';
   const exists = (target: string): boolean => {
     const bare = target.replace(/\/$/, '');
     return files.some(
