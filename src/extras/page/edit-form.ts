@@ -3,7 +3,7 @@
  * unchanged.
  */
 import { createHash } from 'node:crypto';
-import { integerFromText, plural } from '../../base/text.ts';
+import { integerFromText } from '../../base/text.ts';
 import {
   type BrowsedColumn,
   type BrowsedTable,
@@ -208,20 +208,8 @@ ${exact(text)}</textarea>`;
     />${list !== '' && html`<datalist id="${list}">${options}</datalist>`}`;
 }
 
-/** A cell as its field says it; `was` is what the person saw. */
-interface TypedCell {
-  readonly column: string;
-  readonly value: Stored;
-  readonly was: string;
-}
-
 /** Every cell that was typed and that no trigger takes, with the reason. */
-function mistakesIn(
-  desk: PageInput,
-  table: BrowsedTable,
-  { kind }: RowEdit,
-  cells: readonly TypedCell[],
-): ReadonlyMap<string, string> {
+function mistakesIn(desk: PageInput, table: BrowsedTable, { kind, cells }: RowEdit): ReadonlyMap<string, string> {
   const judged = cells.filter(({ value, was }) => kind === 'insert' || !isAsSeen(value, was));
   return new Map(
     judged.flatMap(({ column, value }) => {
@@ -231,35 +219,26 @@ function mistakesIn(
   );
 }
 
-/** The edit in the fields of a form; null if they are not from our form. */
+const KINDS = ['insert', 'update', 'delete'] as const;
+
+/** The edit in the fields of a form, and what was typed; null if they are not from our form. */
 function editOf(
   fields: readonly (readonly [string, string])[],
   table: BrowsedTable,
-): {
-  readonly edit: RowEdit;
-  readonly typed: ReadonlyMap<string, string>;
-  readonly cells: readonly TypedCell[];
-} | null {
+): { readonly edit: RowEdit; readonly typed: ReadonlyMap<string, string> } | null {
   const byName = new Map(fields);
-  const kind = byName.get('kind');
-  const id = integerFromText(byName.get('row') ?? '');
+  const kind = KINDS.find((one) => one === byName.get('kind'));
+  const id = kind === 'insert' ? null : integerFromText(byName.get('row') ?? '');
+  if (kind === undefined || (id === null && kind !== 'insert')) return null;
   const typed = new Map<string, string>();
   const cells = table.columns.flatMap((column) => {
     const text = byName.get(`v:${column.name}`)?.replaceAll('\r\n', '\n');
-    if (text === undefined) return [];
+    const was = byName.get(`w:${column.name}`) ?? '';
+    if (text === undefined) return kind === 'delete' && was !== '' ? [{ column: column.name, value: null, was }] : [];
     typed.set(column.name, text);
-    return [{ column: column.name, value: storedFromText(column, text), was: byName.get(`w:${column.name}`) ?? '' }];
+    return [{ column: column.name, value: storedFromText(column, text), was }];
   });
-  if (kind === 'insert') {
-    return { edit: { kind, table: table.name, cells: cells.filter(({ value }) => value !== null) }, typed, cells };
-  }
-  if (id === null) return null;
-  if (kind === 'update') return { edit: { kind, table: table.name, id, cells }, typed, cells };
-  const seen = table.columns.flatMap(({ name }) => {
-    const was = byName.get(`w:${name}`);
-    return was === undefined ? [] : [{ column: name, was }];
-  });
-  return kind === 'delete' ? { edit: { kind, table: table.name, id, cells: seen }, typed, cells } : null;
+  return { edit: { kind, table: table.name, id, cells }, typed };
 }
 
 /** What is wrong with a field is said beside it; what no field explains, in the words of SQLite or of a trigger. */
@@ -279,16 +258,12 @@ function movedWords(
   kind: RowEdit['kind'],
   valueOf: (column: string) => string | null,
 ): string {
-  const [only = ''] = columns;
-  const now = (column: string): string => {
+  const changes = columns.map((column) => {
     const value = valueOf(column);
-    return value === null ? 'no value' : `“${cutText(value, WORDS_CHARS_MAX)}”`;
-  };
-  const isDelete = kind === 'delete';
-  if (columns.length === 1)
-    return `“${only}” was changed meanwhile${isDelete ? '' : ` to ${now(only)}`}. ${belowWords(kind)}`;
-  const list = columns.map((column) => (isDelete ? column : `${column} to ${now(column)}`)).join(', ');
-  return `${plural(columns.length, 'column')} were changed meanwhile (${list}). ${belowWords(kind)}`;
+    const now = value === null ? 'no value' : `“${cutText(value, WORDS_CHARS_MAX)}”`;
+    return kind === 'delete' ? `“${column}” changed` : `“${column}” changed to ${now}`;
+  });
+  return `${changes.join(', ')} meanwhile. ${belowWords(kind)}`;
 }
 
 /** The form, empty for the row `new`. */
@@ -341,18 +316,18 @@ export function answerEdit(desk: PageInput, fields: NonNullable<PageInput['reque
   if (reason !== null) return problem(desk, 403, reason);
   const given = editOf(fields, table);
   if (given === null) return problem(desk, 400, 'Invalid form. Reload the page and try again.');
-  const { edit, typed, cells: written } = given;
+  const { edit, typed } = given;
   const outcome = editRowAsClient(desk.request.replicaPath, edit, isAsSeen);
   if (outcome.kind === 'done') {
     const said = outcome.changedCount === 0 ? 'same' : edit.kind;
     return redirect(`/browse/${pathPart(table.name)}/${outcome.id}?_said=${said}`);
   }
-  const idNow = edit.kind === 'insert' ? null : readIdAtOrigin(desk.reader, table.name, edit.id);
-  const id = edit.kind === 'insert' ? null : (idNow ?? edit.id);
+  const idNow = edit.id === null ? null : readIdAtOrigin(desk.reader, table.name, edit.id);
+  const id = idNow ?? edit.id;
   const cells = id === null ? null : readRowCells(desk.reader, table, id);
   const valueOf = (column: string): string | null =>
     fieldText(cells?.[table.columns.findIndex(({ name: own }) => own === column)]?.value ?? null) || null;
-  const mistakes = outcome.kind === 'refused' ? mistakesIn(desk, table, edit, written) : new Map<string, string>();
+  const mistakes = outcome.kind === 'refused' ? mistakesIn(desk, table, edit) : new Map<string, string>();
   const words = {
     refused: outcome.kind === 'refused' ? refusedWords(outcome.words, [...mistakes.keys()]) : '',
     moved: outcome.kind === 'moved' ? movedWords(outcome.columns, edit.kind, valueOf) : '',

@@ -77,25 +77,13 @@ export function storeView(path: string, { name, text }: { readonly name: string;
 }
 
 /** An edit of one row, as a form says it; a column that is not named keeps its value. */
-export type RowEdit =
-  | {
-      readonly kind: 'update';
-      readonly table: string;
-      readonly id: number;
-      /** `was` is what the person saw. */
-      readonly cells: readonly { readonly column: string; readonly value: Stored; readonly was: string }[];
-    }
-  | { readonly kind: 'insert'; readonly table: string; readonly cells: readonly EditedCell[] }
-  | {
-      readonly kind: 'delete';
-      readonly table: string;
-      readonly id: number;
-      readonly cells: readonly { readonly column: string; readonly was: string }[];
-    };
-
-interface EditedCell {
-  readonly column: string;
-  readonly value: Stored;
+export interface RowEdit {
+  readonly kind: 'insert' | 'update' | 'delete';
+  readonly table: string;
+  /** Null for a new row. */
+  readonly id: number | null;
+  /** What the person typed, which counts for no delete, and what they saw. */
+  readonly cells: readonly { readonly column: string; readonly value: Stored; readonly was: string }[];
 }
 
 /** What came of an edit; nothing was changed but where it is done. */
@@ -124,29 +112,27 @@ export function editRowAsClient(
   });
 }
 
-function editRow(db: Database.Database, edit: RowEdit, isSame: (stored: Stored, was: string) => boolean): EditOutcome {
-  const table = ident(edit.table);
-  if (edit.kind === 'insert') {
-    const { cells } = edit;
-    return { kind: 'done', id: writeCells(db, edit.table, null, cells), changedCount: cells.length };
+function editRow(
+  db: Database.Database,
+  { kind, table, id, cells }: RowEdit,
+  isSame: (stored: Stored, was: string) => boolean,
+): EditOutcome {
+  if (id === null) {
+    const given = cells.filter(({ value }) => value !== null);
+    return { kind: 'done', id: writeCells(db, table, null, given), changedCount: 1 };
   }
-  const names = [sql`_id`, ...edit.cells.map(({ column }) => ident(column))];
-  const [row] = queryRows(db, sql`SELECT ${joinSql(names)} FROM ${table} WHERE _id = ?`, [edit.id]);
+  const names = joinSql([sql`_id`, ...cells.map(({ column }) => ident(column))]);
+  const [row] = queryRows(db, sql`SELECT ${names} FROM ${ident(table)} WHERE _id = ?`, [id]);
   if (row === undefined) return { kind: 'gone' };
-  if (edit.kind === 'delete') {
-    const moved = edit.cells.filter(({ was }, index) => !isSame(row[index + 1] ?? null, was));
-    if (moved.length > 0) return { kind: 'moved', columns: moved.map(({ column }) => column) };
-    db.prepare(sql`DELETE FROM ${table} WHERE _id = ?`).run(edit.id);
-    return { kind: 'done', id: edit.id, changedCount: 1 };
-  }
-  const cells = edit.cells.map((cell, index) => ({ ...cell, here: row[index + 1] ?? null }));
+  const seen = cells.map((cell, index) => ({ ...cell, here: row[index + 1] ?? null }));
   // A value that a person left unchanged is no edit, even if the cell changed since.
-  const changed = cells.filter(({ value, was }) => !isSame(value, was));
-  const moved = changed.filter(({ here, was }) => !isSame(here, was));
+  const edited = kind === 'delete' ? seen : seen.filter(({ value, was }) => !isSame(value, was));
+  const moved = edited.filter(({ here, was }) => !isSame(here, was));
   if (moved.length > 0) return { kind: 'moved', columns: moved.map(({ column }) => column) };
-  if (changed.length === 0) return { kind: 'done', id: edit.id, changedCount: 0 };
-  writeCells(db, edit.table, edit.id, changed);
-  return { kind: 'done', id: edit.id, changedCount: changed.length };
+  if (kind === 'delete') db.prepare(sql`DELETE FROM ${ident(table)} WHERE _id = ?`).run(id);
+  else if (edited.length === 0) return { kind: 'done', id, changedCount: 0 };
+  else writeCells(db, table, id, edited);
+  return { kind: 'done', id, changedCount: Math.max(1, edited.length) };
 }
 
 /** Writes cells of a row, or a new row with them for null; returns its id. @throws what SQLite says, also in the words of a trigger. */

@@ -281,7 +281,7 @@ test('an edit of a cell that was changed meanwhile overwrites nothing', async ()
   const same = await post(person, { kind: 'update', table: 'Note', row: '3', 'v:Title': 'title 3', 'w:Title': was });
 
   expect(answer.status).toBe(409);
-  expect(answer.body).toContain('“Title” was changed meanwhile to “meanwhile”. What you typed is below.');
+  expect(answer.body).toContain('“Title” changed to “meanwhile” meanwhile. What you typed is below.');
   expect(same.headers.location).toBe('/browse/Note/3?_said=same');
   expect(daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 3')).toEqual([{ Title: 'meanwhile' }]);
 });
@@ -407,7 +407,7 @@ test('a row that changed since the page was made is not deleted', async () => {
 
   expect(form.body.match(/name="w:Title"/g)).toHaveLength(2);
   expect(answer.status).toBe(409);
-  expect(answer.body).toContain('was changed meanwhile. The row is shown below as it is now');
+  expect(answer.body).toContain('changed meanwhile. The row is shown below as it is now');
   expect(daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 3')).toEqual([{ Title: 'meanwhile' }]);
 });
 
