@@ -14,7 +14,7 @@ import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { makeWorkspace, startRowsync } from '../support/child.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { ask as askAll, type Asked, type Asking } from '../support/http.ts';
-import { postOf, signIn, type SignedIn } from '../support/page.ts';
+import { decisionFields, postOf, signIn, type SignedIn } from '../support/page.ts';
 import { temporaryFolder } from '../support/replica.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { runCli, type RunResult } from '../support/session.ts';
@@ -337,7 +337,7 @@ test('the daemon says neither, in its log at every level, over HTTP or to whom i
   const refused = await askAs(
     person,
     '/decide',
-    postOf({ token: person.token, kind: 'resolve', id: '0', take: 'local' }, port),
+    postOf({ token: person.token, ...decisionFields(person, { id: 0 }) }, port),
   );
   sandbox.store.revokeToken(TOKEN);
   await daemon.elapse(7);

@@ -46,8 +46,27 @@ export async function signIn(daemon: TestDaemon): Promise<SignedIn> {
   const { headers } = await ask({ port }, '/sign-in', postOf({ key }, port));
   const cookie = (headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '';
   const { body } = await ask({ port }, '/', { headers: { Host: `127.0.0.1:${port}`, Cookie: cookie } });
-  const field = (name: string): string => new RegExp(`name="${name}"\\s+value="([^"]+)"`).exec(body)?.[1] ?? '';
-  return { port, key, cookie, token: field('token'), seen: field('seen') };
+  const token = /name="token"\s+value="([^"]+)"/.exec(body)?.[1] ?? '';
+  return { port, key, cookie, token, seen: seenIn(body) };
+}
+
+/** What the first form of a conflict in a page was made from. */
+export function seenIn(body: string): string {
+  return /&quot;seen&quot;:&quot;([^&]+)&quot;/.exec(body)?.[1] ?? '';
+}
+
+/** The fields of the form of a conflict, or of what is given in their place. */
+export function decisionFields(
+  { seen }: Pick<SignedIn, 'seen'>,
+  { take = 'local', value, ...decision }: Readonly<Record<string, unknown>> = {},
+): Record<string, string> {
+  if (decision['kind'] !== undefined) return { decision: JSON.stringify(decision) };
+  const resolve = { kind: 'resolve', id: 1, seen, ...decision };
+  return {
+    decision: JSON.stringify(resolve),
+    take: String(take),
+    ...(typeof value === 'string' ? { value } : {}),
+  };
 }
 
 /** A form as a browser sends it. */

@@ -8,13 +8,13 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
-import type { PersonDecision, SeenEdits } from '../../capture/person-decision.ts';
+import type { PersonDecision } from '../../capture/person-decision.ts';
 import type { DecisionAnswer } from '../../extra.ts';
 import type { WorkKind } from '../../daemon/jobs.ts';
 import { SESSION_MS_MAX, type PageAuth } from './page-key.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import { publicStateOf, type PublicState } from './public-state.ts';
-import { durationText, integerFromText } from '../../base/text.ts';
+import { durationText } from '../../base/text.ts';
 import { documentHtml, sentenceHtml, topHtml, type Bar } from '../page/layout.ts';
 import { html } from '../page/html.ts';
 import type { PageRequest } from '../page/request.ts';
@@ -208,26 +208,33 @@ export const TABLE_NAMES = z.array(z.string());
 const READ = z.object({ tables: TABLE_NAMES });
 const WORK = z.object({ work: z.string() });
 
-const TAKES = ['local', 'remote', 'base', 'value'] as const;
+const SEEN = z.object({ table: z.string(), rowId: z.int().nullable(), version: z.string() }).exactOptional();
 
-/** A decision as the command line sends it. */
+/** A decision as the command line and the page send it. */
 const DECISION = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('resolve'),
     id: z.int(),
-    take: z.enum(TAKES),
+    take: z.enum(['local', 'remote', 'base', 'value']),
     value: z.string().nullable(),
     isAgain: z.boolean().optional(),
+    seen: z.string().optional(),
   }),
-  z.object({ kind: z.literal('discard'), table: z.string(), rowId: z.int().nullable() }),
-  z.object({ kind: z.literal('retry'), ids: z.array(z.int()) }),
+  z.object({ kind: z.literal('discard'), table: z.string(), rowId: z.int().nullable(), seen: SEEN }),
+  z.object({ kind: z.literal('retry'), ids: z.array(z.int()), seen: SEEN }),
   z.object({ kind: z.literal('seen'), upToId: z.int() }),
 ]);
 
-/** What a program sent; null for anything else. */
-function parsed<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> | null {
+/** Only a person at the page, who was shown what is held, lets it through. */
+const FORM_DECISION = z.discriminatedUnion('kind', [
+  ...DECISION.options,
+  z.object({ kind: z.literal('confirm'), table: z.string().nullable(), shown: z.string(), seen: SEEN }),
+]);
+
+/** What was sent as JSON, with what was chosen beside it; null for anything else. */
+function parsed<Schema extends z.ZodType>(schema: Schema, text: string, chosen: object = {}): z.output<Schema> | null {
   try {
-    return schema.safeParse(JSON.parse(text)).data ?? null;
+    return schema.safeParse({ ...JSON.parse(text), ...chosen }).data ?? null;
   } catch {
     return null;
   }
@@ -305,54 +312,13 @@ function readBody(request: IncomingMessage): Promise<string | null> {
   });
 }
 
+/** The decision in a form; of a conflict, the button that was pressed says what is taken. */
 function decisionFromForm(form: URLSearchParams): PersonDecision | null {
-  const id = integerFromText(form.get('id') ?? '');
-  const row = seenEdits(form);
-  switch (form.get('kind')) {
-    case 'resolve':
-    case 'takeBack': {
-      const given = form.get('take');
-      const take = given === 'null' ? 'value' : TAKES.find((name) => name === given);
-      if (id === null || take === undefined) return null;
-      // Browsers send every line break of a field as two characters.
-      const value = given === 'value' ? (form.get('value') ?? '').replaceAll('\r\n', '\n') : null;
-      const isAgain = form.get('kind') === 'takeBack';
-      return { kind: 'resolve', id, take, value, seen: form.get('seen') ?? '', isAgain };
-    }
-    case 'retry':
-      return id === null || row?.rowId == null ? null : { kind: 'retry', ids: [id], seen: row };
-    case 'seen':
-      return id === null ? null : { kind: 'seen', upToId: id };
-    case 'retryAll':
-      return { kind: 'retry', ids: [] };
-    case 'confirm': {
-      const shown = decoded(form.get('shown'));
-      const seen = row === null || row.version === '' ? {} : { seen: row };
-      return shown === null ? null : { kind: 'confirm', table: decoded(form.get('table')), shown, ...seen };
-    }
-    case 'discard':
-      return row?.rowId == null ? null : { kind: 'discard', table: row.table, rowId: row.rowId, seen: row };
-    case 'discardAll':
-      return row === null ? null : { kind: 'discard', table: row.table, rowId: null, seen: { ...row, rowId: null } };
-    default:
-      return null;
-  }
-}
-
-/** The row that a form is about, or all edited rows of a table, and what it was made from. */
-function seenEdits(form: URLSearchParams): SeenEdits | null {
-  const table = decoded(form.get('table'));
-  return table === null
-    ? null
-    : { table, rowId: integerFromText(form.get('row') ?? ''), version: form.get('seen') ?? '' };
-}
-
-export function decoded(text: string | null): string | null {
-  try {
-    return text === null ? null : decodeURIComponent(text);
-  } catch {
-    return null;
-  }
+  const pressed = form.get('take');
+  const take = pressed === 'null' ? 'value' : pressed;
+  // Browsers send every line break of a field as two characters.
+  const value = pressed === 'value' ? (form.get('value') ?? '').replaceAll('\r\n', '\n') : null;
+  return parsed(FORM_DECISION, form.get('decision') ?? '', pressed === null ? {} : { take, value });
 }
 
 const STATES: Readonly<Record<PublicState['state'], readonly [tone: string, sentence: string]>> = {

@@ -90,11 +90,7 @@ export function filterText({ op, value }: Filter): string {
 }
 
 export function shownColumns(table: BrowsedTable, { columns }: TableQuery): readonly string[] {
-  if (columns !== null) return columns;
-  const names = table.columns.map(({ name }) => name);
-  if (names.length <= COLUMNS_SHOWN_MAX) return names;
-  // The key and the columns of the query come first; other columns fill the rest.
-  return names.slice(0, COLUMNS_SHOWN_MAX);
+  return columns ?? table.columns.map(({ name }) => name).slice(0, COLUMNS_SHOWN_MAX);
 }
 
 /** The query of an address for a wish, with `?` if it is not empty. */

@@ -12,7 +12,7 @@ import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { kindOfHold } from '../../replica/confirmation.ts';
 import { readBrowsedTables, type BrowsedColumn } from '../shared/rows-page.ts';
 import { readLastChange } from '../shared/browse-row.ts';
-import { decideForm, foldedHtml, hiddenHtml } from './layout.ts';
+import { decideForm, foldedHtml, hiddenHtml, jsonField } from './layout.ts';
 import { pathPart } from './address.ts';
 import { exact, html, type Html, type HtmlPart } from './html.ts';
 import type { PageRequest, RefusedDecision } from './request.ts';
@@ -127,7 +127,7 @@ export function openDecisionsHtml(desk: OpenDecisions, nowMs: number): Html {
       <h2 id="waiting">${plural(failureCount, 'row')} refused, in doubt or unreadable</h2>
       ${failures.map((line, index) => failureHtml(line, { index, formToken, nowMs }))}
       ${moreHtml(failureCount - failures.length)}
-      ${failures.length >= 2 && decideForm(formToken, { kind: 'retryAll' }, ['Send all refused rows again'])}
+      ${failures.length >= 2 && decideForm(formToken, { kind: 'retry', ids: [] }, ['Send all refused rows again'])}
     </section>`
   }${lostHtml(desk, nowMs)}`;
 }
@@ -144,7 +144,7 @@ function lostHtml({ lost, lostCount, formToken }: OpenDecisions, nowMs: number):
     </p>
     ${lost.map((line) => conflictHtml(line, formToken, nowMs))}
     ${lostCount !== lost.length && html`<p class="more">and ${countText(lostCount - lost.length)} more</p>`}
-    ${decideForm(formToken, { kind: 'seen', id: last.id }, ['I have seen these'])}
+    ${decideForm(formToken, { kind: 'seen', upToId: last.id }, ['I have seen these'])}
   </section>`;
 }
 
@@ -185,11 +185,9 @@ export function conflictHtml(line: ShownConflict, formToken: string, nowMs: numb
     </div>`;
   const button = (take: string, label: string, look = ''): Html =>
     html`<button name="take" value="${take}" class="${look}">${label}</button>`;
-  const hidden = hiddenHtml(formToken, {
-    kind: isOpen ? 'resolve' : 'takeBack',
-    id,
-    seen: conflictVersion(line),
-  });
+  // What is taken says the button.
+  const decision = { kind: 'resolve', id, seen: conflictVersion(line), isAgain: !isOpen };
+  const hidden = hiddenHtml(formToken, { decision: jsonField(decision) });
   return html`<article class="card${isOpen ? ' conflict' : ''}" aria-labelledby="conflict-${id}" tabindex="-1">
     <h3 id="conflict-${id}">${rowHeading(line)}</h3>
     <p class="meta">Conflict ${id}, ${ageText(at, nowMs)}: ${words.what}</p>
@@ -272,11 +270,11 @@ function failureButtons(row: {
   readonly seen: string;
   readonly formToken: string;
 }): Html {
-  const { id, table, rowId, isInDoubt, seen, formToken } = row;
-  const place = { table: encodeURIComponent(table.toWellFormed()), row: rowId, seen };
+  const { id, table, rowId, isInDoubt, seen: version, formToken } = row;
+  const seen = { table, rowId, version };
   const again = isInDoubt ? 'It is not there: send again' : 'Send again';
   return html`<div class="buttons">
-    ${decideForm(formToken, { kind: 'retry', id, ...place }, [again, 'main'])}
-    ${decideForm(formToken, { kind: 'discard', ...place }, ['Discard the edit'])}
+    ${decideForm(formToken, { kind: 'retry', ids: [id], seen }, [again, 'main'])}
+    ${decideForm(formToken, { kind: 'discard', table, rowId, seen }, ['Discard the edit'])}
   </div>`;
 }

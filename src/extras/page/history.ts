@@ -3,11 +3,12 @@
  */
 import { ageText, plural } from '../../base/text.ts';
 import { causeWords, IS_COUNTED, type HistoryEntry } from '../history/entries.ts';
-import { isTaken, kindText, TAKEN } from '../history/history-text.ts';
+import { isTaken, kindText, TAKEN, whenText } from '../history/history-text.ts';
 import { pathPart } from './address.ts';
 import { html, type Html } from './html.ts';
 import type { BrowsedColumn } from '../shared/rows-page.ts';
-import { cellsOf, cellValueHtml, shortName, type ShownValue } from './values.ts';
+import { cellsOf, cellValueHtml, shortName, shownValue, type ShownValue } from './values.ts';
+import type { WaitingCell } from '../shared/browse-row.ts';
 import { sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { queryAll, queryTexts } from '../../replica/query.ts';
@@ -38,8 +39,8 @@ function lineHtml(line: HistoryEntry, { of, columnsOf, nowMs }: ChangesView): Ht
   const { rowId, kind, originBy, cause, runId } = line;
   const table = line.table ?? '';
   const when = shownAt(line);
-  const run = runId === null ? '' : `(run ${runId})`;
-  const why = `${[isTaken(line) ? '' : causeWords(line), run].filter((part) => part !== '').join(' ')}${whenText(line)}`;
+  const run = runId === null ? [] : [`run ${runId}`];
+  const why = [...(isTaken(line) ? [] : [causeWords(line)]), ...run, whenText(line)].join(', ');
   const by = originBy === null || cause === 'edit' || isTaken(line) ? null : shortName(originBy);
   return html`<li>
     <p>
@@ -58,13 +59,6 @@ function lineHtml(line: HistoryEntry, { of, columnsOf, nowMs }: ChangesView): Ht
 const STAMP_KINDS = new Set(['DateModified', 'LastModifiedBy']);
 
 const NO_CELLS: ReadonlyMap<string, ShownValue> = new Map();
-
-/** When it happened at the origin, as exactly as known. */
-function whenText({ notBefore, notAfter, stamped, at }: HistoryEntry): string {
-  if (notAfter === null || notAfter === at) return notBefore === null ? '' : `, after ${notBefore}`;
-  if (stamped === 1) return `, at ${notAfter} as the origin says`;
-  return notBefore === null ? `, before ${notAfter}` : `, between ${notBefore} and ${notAfter}`;
-}
 
 /** The cells of an insert, update or delete, with their old and new values; at most so many, stamps and rights only if there are no others. */
 export function cellsHtml(
@@ -93,6 +87,16 @@ export function cellsHtml(
       )}
     </dl>
     ${rest > 0 && html`<p class="none">${plural(rest, 'more cell')}</p>`}`;
+}
+
+/** The cells of an edit that waits, with the origin's values and those that the next push sends. */
+export function waitingCellsHtml(
+  lines: readonly WaitingCell[],
+  shown: { readonly cellsMax: number; readonly columns: readonly BrowsedColumn[] },
+): Html | null {
+  const valuesOf = (side: 'base' | 'local'): ReadonlyMap<string, ShownValue> =>
+    new Map(lines.flatMap((line) => (line.column === null ? [] : [[line.column, shownValue(line[side])]])));
+  return cellsHtml({ kind: lines[0]?.kind ?? 'update', old: valuesOf('base'), now: valuesOf('local') }, shown);
 }
 
 /** How many changes there were in an hour, by person; `by` is null if the origin names none. */

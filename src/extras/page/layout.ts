@@ -3,6 +3,7 @@
  * sentence.
  */
 import type { ReplicaIdentity } from '../../replica/reader.ts';
+import type { PersonDecision } from '../../capture/person-decision.ts';
 import { html, type Html, type HtmlPart } from './html.ts';
 
 export type PageName = 'Today' | 'Browse' | 'Ask' | 'Work';
@@ -105,20 +106,30 @@ export function hiddenHtml(
   );
 }
 
-function buttonHtml(
+/** A value in a field, as JSON of printable ASCII characters, so that it comes back to the letter. */
+export function jsonField(value: object): string {
+  const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value).replaceAll(/[^\x20-\x7E]/g, escaped);
+}
+
+type Button = readonly [label: string, look?: string];
+
+/** A button that sends a decision, and the page to which it leads afterwards. */
+export function decideForm(
   formToken: string,
-  fields: Readonly<Record<string, string | number>>,
-  [label, look = '']: readonly [label: string, look?: string],
+  decision: PersonDecision,
+  [label, look = '']: Button,
+  next: string = '/',
 ): Html {
-  return html`${hiddenHtml(formToken, fields)}<button class="${look}">${label}</button>`;
+  return html`<form method="post" action="/decide">
+    ${hiddenHtml(formToken, { decision: jsonField(decision), next })}<button class="${look}">${label}</button>
+  </form>`;
 }
 
-export function decideForm(...content: Parameters<typeof buttonHtml>): Html {
-  return html`<form method="post" action="/decide">${buttonHtml(...content)}</form>`;
-}
-
-export function cycleForm(...content: Parameters<typeof buttonHtml>): Html {
-  return html`<form method="post" action="/cycle">${buttonHtml(...content)}</form>`;
+export function cycleForm(formToken: string, work: Readonly<Record<string, string>>, [label, look = '']: Button): Html {
+  return html`<form method="post" action="/cycle">
+    ${hiddenHtml(formToken, work)}<button class="${look}">${label}</button>
+  </form>`;
 }
 
 /** A part that is folded until a person opens it, or until what was typed in it was refused. */

@@ -18,11 +18,11 @@ import {
 import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
 import { pathPart } from './address.ts';
 import { conflictHtml, failureHtml, showConflicts } from './decisions.ts';
-import { decideForm, sectionHtml, tableHtml } from './layout.ts';
+import { decideForm, sectionHtml } from './layout.ts';
 import { html, type Html } from './html.ts';
-import { cellValueHtml, fileNameOf, momentHtml, rowHtml, shownValue, typedHtml } from './values.ts';
+import { fileNameOf, momentHtml, rowHtml, typedHtml } from './values.ts';
 import { planLocally } from '../putback/local-plan.ts';
-import { readJournalled, changesHtml } from './history.ts';
+import { readJournalled, changesHtml, waitingCellsHtml } from './history.ts';
 import { isRenumbering, readIdAtOrigin, readNewestEntries } from '../history/entries.ts';
 import { editVersion } from '../../replica/bookkeeping/row-states.ts';
 import { takenVersion } from '../../replica/bookkeeping/conflicts.ts';
@@ -116,7 +116,6 @@ function waitingHtml({ table, id, waiting, deletedBase, held, seen, formToken, n
   const [first] = waiting;
   if (first === undefined) return null;
   const what = first.kind === 'insert' ? 'New row' : first.kind === 'delete' ? 'Deleted here' : 'Edited here';
-  const cells = waiting.filter(({ column }) => column !== null);
   const path = pathPart(table.name);
   const state =
     first.state === 'edited' && held !== null
@@ -130,36 +129,12 @@ function waitingHtml({ table, id, waiting, deletedBase, held, seen, formToken, n
       html`<p class="label">As the origin has it</p>
         ${rowHtml(deletedBase, null, table.columns)}`
     }
-    ${
-      cells.length !== 0 &&
-      tableHtml('', 'What is sent', {
-        rows: cells,
-        columns: [
-          { title: 'Column', cell: ({ column }) => html`<bdi>${column}</bdi>` },
-          {
-            title: 'At the origin',
-            cell: ({ kind, column, base }) =>
-              kind === 'insert'
-                ? html`<em class="none">new</em>`
-                : cellValueHtml(table.columns, column, shownValue(base)),
-          },
-          {
-            title: 'Here',
-            cell: ({ column, local }) => html`<ins>${cellValueHtml(table.columns, column, shownValue(local))}</ins>`,
-          },
-        ],
-      })
-    }
+    ${waitingCellsHtml(waiting, { cellsMax: Infinity, columns: table.columns })}
     ${decideForm(
       formToken,
-      {
-        kind: 'discard',
-        table: encodeURIComponent(table.name.toWellFormed()),
-        row: id,
-        seen,
-        next: first.kind === 'insert' ? `/browse/${path}` : `/browse/${path}/${id}`,
-      },
+      { kind: 'discard', table: table.name, rowId: id, seen: { table: table.name, rowId: id, version: seen } },
       ['Undo the edit'],
+      first.kind === 'insert' ? `/browse/${path}` : `/browse/${path}/${id}`,
     )}
   </section>`;
 }

@@ -45,7 +45,6 @@ const PARTS: Partial<Readonly<Record<ProblemCode, string>>> = {
 function problemHtml({ code, table, sentence, hint }: Problem, desk: OpenDecisions): Html {
   const part = PARTS[code];
   const isHeldPush = code === 'table.held' && table !== null && desk.heldPushes.has(table);
-  const ofTable = table === null ? {} : { table: encodeURIComponent(table.toWellFormed()) };
   return html`<li>
     ${
       table !== null &&
@@ -61,11 +60,7 @@ function problemHtml({ code, table, sentence, hint }: Problem, desk: OpenDecisio
       confirmForm(
         'Let it through…',
         'It is done with the next cycle, which begins now. Nothing takes it back by itself.',
-        [
-          desk.formToken,
-          { kind: 'confirm', shown: encodeURIComponent(sentence.toWellFormed()), ...ofTable },
-          ['Yes, let it through', 'main'],
-        ],
+        [desk.formToken, { kind: 'confirm', table, shown: sentence }, ['Yes, let it through', 'main']],
       )
     }
   </li>`;

@@ -11,10 +11,9 @@ import type { AnswerChunks } from '../shared/child-process.ts';
 import { pathPart } from './address.ts';
 import { crumbsHtml, framed, type PageInput } from './context.ts';
 import { kindText } from '../history/history-text.ts';
-import { cellsHtml } from './history.ts';
+import { waitingCellsHtml } from './history.ts';
 import { html, type Html } from './html.ts';
 import { confirmForm, decideForm } from './layout.ts';
-import { shownValue, type ShownValue } from './values.ts';
 
 const ROWS_MAX = 50;
 /** Cells of one row; its own page has all. */
@@ -56,10 +55,10 @@ export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks 
 /** Why they wait, and the buttons for all of them. */
 function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTable, count: number): Html {
   const held = readHeldPush(reader, table.id);
-  const encoded = encodeURIComponent(table.name.toWellFormed());
   const { waitingCount, parkedInDoubtCount } = countWaiting(reader, table.id);
   const discardable = waitingCount + parkedInDoubtCount;
-  const fields = { table: encoded, seen: editVersion(reader, { table: table.name, rowId: null }) };
+  const all = { table: table.name, rowId: null };
+  const seen = { ...all, version: editVersion(reader, all) };
   return html`<p class="about">
       ${held === null ? 'The next push sends what is not refused or in conflict.' : `At the time it was held: ${held}.`}
       What you discard is kept in
@@ -73,7 +72,7 @@ function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTa
           `This sends ${sentText(reader, table)} of ${table.name} to the origin. It does not take a delete back: rowsync putback makes a row anew there.`,
           [
             formToken,
-            { kind: 'confirm', shown: encodeURIComponent(held.toWellFormed()), ...fields },
+            { kind: 'confirm', table: table.name, shown: held, seen },
             [`Send ${sentText(reader, table)}`, 'main'],
           ],
         )
@@ -83,7 +82,7 @@ function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTa
         confirmForm(
           `Discard ${count === 1 ? 'it' : `all ${plural(discardable, 'edit')}`}…`,
           'The rows here get the values of the origin. Your values are kept in sync_conflicts, from which each can be taken again on its own.',
-          [formToken, { kind: 'discardAll', ...fields }, [`Discard ${plural(discardable, 'edit')}`, 'main']],
+          [formToken, { kind: 'discard', ...all, seen }, [`Discard ${plural(discardable, 'edit')}`, 'main']],
         )
       }
     </div>`;
@@ -121,22 +120,15 @@ function rowHtml({
   readonly desk: PageInput;
 }): Html {
   const [{ kind, state } = { kind: 'update', state: 'edited' }] = lines;
-  const valuesOf = (side: 'base' | 'local'): ReadonlyMap<string, ShownValue> =>
-    new Map(lines.flatMap((line) => (line.column === null ? [] : [[line.column, shownValue(line[side])]])));
   const path = pathPart(table.name);
-  const fields = {
-    kind: 'discard',
-    table: encodeURIComponent(table.name.toWellFormed()),
-    row: id,
-    seen: editVersion(reader, { table: table.name, rowId: id }),
-    next: `/edits/${path}`,
-  };
+  const row = { table: table.name, rowId: id };
+  const decision = { kind: 'discard', ...row, seen: { ...row, version: editVersion(reader, row) } } as const;
   return html`<li>
     <p>
       <a href="/browse/${path}/${id}">Row ${id}</a> <bdi>${name}</bdi>
       <b>${kindText(kind)}</b>${state === 'edited' ? '' : `, ${STATES[state] ?? state}`}
     </p>
-    ${cellsHtml({ kind, old: valuesOf('base'), now: valuesOf('local') }, { cellsMax: CELLS_MAX, columns: table.columns })}
-    ${decideForm(request.formToken, fields, [`Discard row ${id}`, 'plain'])}
+    ${waitingCellsHtml(lines, { cellsMax: CELLS_MAX, columns: table.columns })}
+    ${decideForm(request.formToken, decision, [`Discard row ${id}`, 'plain'], `/edits/${path}`)}
   </li>`;
 }

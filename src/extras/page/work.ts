@@ -96,7 +96,7 @@ export function answerWork(desk: PageInput): AnswerChunks {
         )}
         ${
           refusedCount !== 0 &&
-          decideForm(formToken, { kind: 'retryAll' }, [`Send ${plural(refusedCount, 'refused row')} again`])
+          decideForm(formToken, { kind: 'retry', ids: [] }, [`Send ${plural(refusedCount, 'refused row')} again`])
         }
       </div>
     </section>

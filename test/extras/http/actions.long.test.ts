@@ -6,7 +6,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
 import { ask, portOf, type Asked } from '../../support/http.ts';
-import { keyOf, PAGE_YAML, postOf, signIn, startTroubled, type SignedIn } from '../../support/page.ts';
+import {
+  decisionFields,
+  keyOf,
+  PAGE_YAML,
+  postOf,
+  seenIn,
+  signIn,
+  startTroubled,
+  type SignedIn,
+} from '../../support/page.ts';
 import { startTestSandbox, type TestSandbox } from '../../support/sandbox.ts';
 import { NOTE } from '../../support/two-way.ts';
 
@@ -19,15 +28,23 @@ const TROUBLED = [{ conflicts: 1, failures: 1 }];
 
 /** Sends a form as who has signed in. */
 function send(
-  { port, cookie, token, seen }: SignedIn,
+  { port, cookie, token }: SignedIn,
   path: string,
   fields: Readonly<Record<string, string>>,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Asked> {
-  return ask({ port }, path, postOf({ token, seen, ...fields }, port, { Cookie: cookie, ...headers }));
+  return ask({ port }, path, postOf({ token, ...fields }, port, { Cookie: cookie, ...headers }));
 }
 
-const RESOLVE = { kind: 'resolve', id: '1', take: 'local' };
+/** Decides as who has signed in: the first conflict, unless something else is given. */
+function decide(
+  person: SignedIn,
+  decision: Readonly<Record<string, unknown>> = {},
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Asked> {
+  const { token = person.token, ...others } = decision;
+  return send({ ...person, token: String(token) }, '/decide', decisionFields(person, others), headers);
+}
 
 test('the key signs in, with a cookie that no script and no other site gets', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
@@ -66,7 +83,7 @@ test('a decision by button is carried out and pushed within seconds', async () =
   await using daemon = await startTroubled(sandbox);
   const person = await signIn(daemon);
 
-  const { status, headers } = await send(person, '/decide', RESOLVE);
+  const { status, headers } = await decide(person);
 
   expect([status, headers.location]).toEqual([303, '/?said=resolve']);
   const { body } = await ask({ port: person.port }, '/?said=resolve', { headers: { Cookie: person.cookie } });
@@ -84,10 +101,10 @@ test('an edit that lost is taken back by its button, or put away as seen', async
   const page = async (): Promise<string> =>
     (await ask({ port: person.port }, '/', { headers: { Cookie: person.cookie } })).body;
   const [, shown = ''] = (await page()).split('1 edit lost to a change at the origin</h2>');
-  const seen = /name="seen" value="([^"]+)"/.exec(shown)?.[1] ?? '';
-  expect((await send(person, '/decide', { ...RESOLVE, seen })).status).toBe(409); // it is decided already
+  const seen = seenIn(shown);
+  expect((await decide(person, { seen })).status).toBe(409); // it is decided already
 
-  const { status, headers } = await send(person, '/decide', { ...RESOLVE, kind: 'takeBack', seen });
+  const { status, headers } = await decide(person, { isAgain: true, seen });
   expect([status, headers.location]).toEqual([303, '/?said=resolve']);
   expect(await page()).not.toContain('lost to a change');
   await daemon.seconds(8);
@@ -98,7 +115,7 @@ test('an edit that lost is taken back by its button, or put away as seen', async
   await daemon.elapse(5);
   expect(await page()).toContain('1 edit lost to a change at the origin</h2>');
   const [{ id }] = daemon.rows('SELECT max(id) AS id FROM sync_conflicts') as [{ id: number }];
-  expect((await send(person, '/decide', { kind: 'seen', id: String(id) })).headers.location).toBe('/?said=seen');
+  expect((await decide(person, { kind: 'seen', upToId: id })).headers.location).toBe('/?said=seen');
   expect(await page()).not.toContain('lost to a change');
 });
 
@@ -107,9 +124,9 @@ test('the later of two people who decide one conflict is told, and changes nothi
   await using daemon = await startTroubled(sandbox);
   const [first, second] = [await signIn(daemon), await signIn(daemon)];
 
-  await send(first, '/decide', RESOLVE);
+  await decide(first);
   await daemon.seconds(8);
-  const late = await send(second, '/decide', { ...RESOLVE, take: 'remote' });
+  const late = await decide(second, { take: 'remote' });
 
   expect(late.status).toBe(409);
   expect(late.body).toContain('was decided by a person (local)');
@@ -124,7 +141,7 @@ test('a page from before the origin changed its value decides nothing', async ()
   sandbox.store.update('Note', 1, { Title: 'theirs, later' });
   await daemon.elapse(5);
 
-  const late = await send(person, '/decide', { ...RESOLVE, take: 'remote' });
+  const late = await decide(person, { take: 'remote' });
 
   expect(late.status).toBe(409);
   expect(late.body).toContain('changed since the page was made');
@@ -136,7 +153,7 @@ test('a form counts once, and a second click gets the answer to the first', asyn
   await using daemon = await startTroubled(sandbox);
   const person = await signIn(daemon);
 
-  const clicks = await Promise.all([1, 2, 3].map(() => send(person, '/decide', RESOLVE)));
+  const clicks = await Promise.all([1, 2, 3].map(() => decide(person)));
   await daemon.seconds(8);
 
   expect(clicks.map(({ status }) => status)).toEqual([303, 303, 303]);
@@ -151,7 +168,7 @@ test.each<[string, Record<string, string>, string]>([
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   await using daemon = await startTroubled(sandbox);
 
-  const { status } = await send(await signIn(daemon), '/decide', { ...RESOLVE, ...fields });
+  const { status } = await decide(await signIn(daemon), { ...fields });
 
   expect(status).toBe(303);
   expect(daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 1')).toEqual([{ Title: title }]);
@@ -162,8 +179,8 @@ test('what cannot be taken is said, and changes nothing', async () => {
   await using daemon = await startTroubled(sandbox);
   const person = await signIn(daemon);
 
-  const empty = await send(person, '/decide', { ...RESOLVE, take: 'null' });
-  const gone = await send(person, '/decide', { ...RESOLVE, id: '99' });
+  const empty = await decide(person, { take: 'null' });
+  const gone = await decide(person, { id: 99 });
 
   expect([empty.status, gone.status]).toEqual([409, 409]);
   expect(empty.body).toContain('must have a value');
@@ -176,11 +193,11 @@ test('a refused row is sent again, or put back', async () => {
   await using daemon = await startTroubled(sandbox);
   const person = await signIn(daemon);
 
-  const again = await send(person, '/decide', await formOf(person, 'retry'));
+  const again = await send(person, '/decide', await formOf(person, "{'kind':'retry'"));
   await daemon.seconds(8);
   expect(again.headers.location).toBe('/?said=retry');
   expect(open(daemon)).toEqual(TROUBLED);
-  const discarded = await send(person, '/decide', await formOf(person, 'discard'));
+  const discarded = await send(person, '/decide', await formOf(person, "{'kind':'discard'"));
   expect(discarded.headers.location).toBe('/?said=discard');
 
   expect(daemon.rows('SELECT "Code" FROM "Note" WHERE _id = 2')).toEqual([{ Code: 'c2' }]);
@@ -193,7 +210,7 @@ test.each(['discard', 'retry'])(
     await using sandbox = await startTestSandbox({ tables: [NOTE] });
     await using daemon = await startTroubled(sandbox);
     const person = await signIn(daemon);
-    const older = await formOf(person, kind);
+    const older = await formOf(person, `{'kind':'${kind}'`);
     daemon.execute(`UPDATE "Note" SET "Code" = 'corrected' WHERE _id = 2`);
 
     const answer = await send(person, '/decide', older);
@@ -206,12 +223,18 @@ test.each(['discard', 'retry'])(
   },
 );
 
-/** The fields of the first form of a kind on a page. */
-async function formOf({ port, cookie }: SignedIn, kind: string, path = '/'): Promise<Record<string, string>> {
+/** The fields of the first form on a page whose decision has this in its JSON. */
+async function formOf({ port, cookie }: SignedIn, part: string, path = '/'): Promise<Record<string, string>> {
   const { body } = await ask({ port }, path, { headers: { Cookie: cookie } });
-  const form = body.split('</form>').find((text) => text.includes(`value="${kind}"`)) ?? '';
+  const forms = body.split('</form>').map((text) => text.replaceAll('&quot;', "'"));
+  const form = forms.find((text) => text.includes(part)) ?? '';
   const fields = form.matchAll(/name="([^"]+)"\s+value="([^"]*)"/g);
-  return Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, value]));
+  return Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, value.replaceAll("'", '"')]));
+}
+
+/** What a form lets through. */
+function shownIn({ decision = '{}' }: Record<string, string>): { readonly shown?: string } {
+  return JSON.parse(decision) as { readonly shown?: string };
 }
 
 test('what a guard holds is let through by button, but only what was shown', async () => {
@@ -221,17 +244,17 @@ test('what a guard holds is let through by button, but only what was shown', asy
   daemon.execute('DELETE FROM "Note" WHERE _id > 2');
   await daemon.elapse(5);
   const person = await signIn(daemon);
-  const older = await formOf(person, 'confirm', '/edits/Note');
+  const older = await formOf(person, "{'kind':'confirm'", '/edits/Note');
   daemon.execute('DELETE FROM "Note" WHERE _id = 2');
-  const form = await formOf(person, 'confirm', '/edits/Note');
+  const form = await formOf(person, "{'kind':'confirm'", '/edits/Note');
 
   const { body } = await ask({ port: person.port }, '/edits/Note', { headers: { Cookie: person.cookie } });
-  const other = await send(person, '/decide', { ...form, shown: 'what was shown yesterday' });
+  const other = await decide(person, { ...shownIn(form), shown: 'what was shown yesterday' });
   const late = await send(person, '/decide', older);
   const answer = await send(person, '/decide', form);
   await daemon.elapse(6);
 
-  expect(decodeURIComponent(form['shown'] ?? '')).toContain('4 of 6 rows would be deleted');
+  expect(shownIn(form).shown).toContain('4 of 6 rows would be deleted');
   expect(body).toMatch(
     /<summary>Let them through…<\/summary>[^]*This sends 5 deletes of Note to the origin[^]*>Send 5 deletes</,
   );
@@ -252,12 +275,20 @@ test('a held push lists its edits row by row, and each or all can be discarded',
   const { body: today } = await ask({ port: person.port }, '/', { headers: { Cookie: person.cookie } });
   const { body } = await ask({ port: person.port }, '/edits/Note', { headers: { Cookie: person.cookie } });
   const row = await ask({ port: person.port }, '/browse/Note/3', { headers: { Cookie: person.cookie } });
-  const all = await formOf(person, 'discardAll', '/edits/Note');
-  const one = await send(person, '/decide', await formOf(person, 'discard', '/edits/Note'));
+  const all = await formOf(person, "'kind':'discard','table':'Note','rowId':null", '/edits/Note');
+  const one = await send(
+    person,
+    '/decide',
+    await formOf(person, "'kind':'discard','table':'Note','rowId':1", '/edits/Note'),
+  );
   const left = edited();
   const late = await send(person, '/decide', all);
   const kept = edited();
-  const rest = await send(person, '/decide', await formOf(person, 'discardAll', '/edits/Note'));
+  const rest = await send(
+    person,
+    '/decide',
+    await formOf(person, "'kind':'discard','table':'Note','rowId':null", '/edits/Note'),
+  );
 
   expect(today).toContain('href="/edits/Note"');
   expect(today).not.toMatch(/Let it through|rowsync (?:plan|push|discard)/);
@@ -282,14 +313,13 @@ test('a pull that is held as a whole is let through by button, but only as it wa
   await using daemon = startDaemon(sandbox, PAGE_YAML.replace('"*"', 'Nota: false, "*"'));
   await daemon.elapse(5);
   const person = await signIn(daemon);
-  const { body } = await ask({ port: person.port }, '/', { headers: { Cookie: person.cookie } });
-  const shown = /name="shown" value="([^"]+)"/.exec(body)?.[1] ?? '';
+  const form = await formOf(person, "{'kind':'confirm'");
 
-  const other = await send(person, '/decide', { kind: 'confirm', shown: 'what was shown yesterday' });
-  const answer = await send(person, '/decide', { kind: 'confirm', shown });
+  const other = await decide(person, { ...shownIn(form), shown: 'what was shown yesterday' });
+  const answer = await send(person, '/decide', form);
   await daemon.elapse(20);
 
-  expect(decodeURIComponent(shown)).toContain('No table matches Nota');
+  expect(shownIn(form).shown).toContain('No table matches Nota');
   expect(other.status).toBe(409);
   expect(answer.headers.location).toBe('/?said=confirm');
   expect(daemon.rows('SELECT count(*) AS n FROM "Note"')).toEqual([{ n: 6 }]);
@@ -349,7 +379,7 @@ describe('refused, with nothing changed, is a form', () => {
     const person = await signIn(daemon);
     const { fields, headers } = changeFor(person);
 
-    const answer = await send(person, '/decide', { ...RESOLVE, ...fields }, headers);
+    const answer = await decide(person, fields, headers);
 
     expect(answer.status).toBe(status);
     expect(open(daemon)).toEqual(TROUBLED);
@@ -360,10 +390,10 @@ describe('refused, with nothing changed, is a form', () => {
 test('no GET changes anything, whatever it carries', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   await using daemon = await startTroubled(sandbox);
-  const { port, cookie, token } = await signIn(daemon);
+  const { port, cookie, token, seen } = await signIn(daemon);
   const before = daemon.rows('SELECT * FROM _rowsync_conflicts, _rowsync_rows');
   const work = daemon.events('work.finished').length;
-  const fields = new URLSearchParams({ token, ...RESOLVE, key: keyOf(daemon) }).toString();
+  const fields = new URLSearchParams({ token, ...decisionFields({ seen }), key: keyOf(daemon) }).toString();
 
   for (const path of ['/', '/decide', '/cycle', '/sign-in', '/sign-out', '/status', '/metrics']) {
     const { headers } = await ask({ port }, `${path}?${fields}`, {
@@ -404,7 +434,7 @@ test('who has signed in stays so when the configuration is read again', async ()
   await daemon.elapse(1);
 
   expect(keyOf(daemon)).toBe(key);
-  expect((await send(person, '/decide', RESOLVE)).status).toBe(303);
+  expect((await decide(person)).status).toBe(303);
 });
 
 test('a program decides with the key itself, without cookie and token', async () => {
@@ -427,6 +457,7 @@ test('a program decides with the key itself, without cookie and token', async ()
     { ...decision, id: 1.5 },
     { kind: 'retry', ids: ['1'] },
     { kind: 'discard' },
+    { kind: 'confirm', table: 'Note', shown: 'what is held' },
   ]) {
     expect((await post(keyOf(daemon), broken)).status).toBe(400);
   }

@@ -7,7 +7,7 @@ import type { DecisionAnswer } from '../../../src/extra.ts';
 import { DecisionQueue } from '../../../src/extras/http/decision-queue.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { testClock } from '../../support/clock.ts';
-import { PAGE_YAML, postOf, signIn, startTroubled } from '../../support/page.ts';
+import { decisionFields, PAGE_YAML, postOf, signIn, startTroubled } from '../../support/page.ts';
 import { ask } from '../../support/http.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
 import { NOTE, startTwoWay } from '../../support/two-way.ts';
@@ -81,7 +81,7 @@ test('wait for the work under way', async () => {
   const { port, cookie, token, seen } = await signIn(daemon);
   const order: string[] = [];
   let answered: Promise<unknown> = Promise.resolve();
-  const body = { token, kind: 'resolve', id: '1', take: 'local', seen };
+  const body = { token, ...decisionFields({ seen }) };
   sandbox.before(
     1,
     async () => {

@@ -239,7 +239,7 @@ describe.skipIf(CHROMIUM === null)('in a Chromium on the PATH', () => {
       route.fulfill({
         contentType: 'text/html',
         body: `<iframe src="${origin}/"></iframe><form method="post" action="${origin}/decide">
-        <input name="kind" value="resolve"><input name="id" value="1"><input name="take" value="local"><button>go</button></form>`,
+        <input name="decision" value='{"kind":"resolve","id":1}'><input name="take" value="local"><button>go</button></form>`,
       }),
     );
     await page.goto('http://evil.example/');

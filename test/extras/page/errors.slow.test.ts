@@ -11,7 +11,7 @@ import { answerPage } from '../../../src/extras/page/routes.ts';
 import { ChildFailure } from '../../../src/extras/shared/child-pool.ts';
 import { startDaemon } from '../../support/daemon.ts';
 import { ask } from '../../support/http.ts';
-import { PAGE_YAML, postOf, signIn, startTroubled } from '../../support/page.ts';
+import { decisionFields, PAGE_YAML, postOf, signIn, startTroubled } from '../../support/page.ts';
 import { requestOf } from '../../support/page-request.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
 import { NOTE } from '../../support/two-way.ts';
@@ -89,7 +89,7 @@ test('another value of a conflict that its column does not take comes back with 
   await using daemon = await startTroubled(sandbox);
   const person = await signIn(daemon);
   const value = 'far too long for <twenty> characters';
-  const fields = { token: person.token, kind: 'resolve', id: '1', seen: person.seen, take: 'value', value };
+  const fields = { token: person.token, ...decisionFields(person, { take: 'value', value }) };
 
   const form = postOf(fields, person.port, { Cookie: person.cookie });
   const answer = await ask({ port: person.port }, '/decide', form);

@@ -199,7 +199,7 @@ describe.skipIf(CHROMIUM === null)('in a Chromium on the PATH', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('status').filter({ hasText: 'Saved here' }).waitFor();
 
-    expect(await page.getByRole('table', { name: 'What is sent' }).innerText()).toContain('by keys');
+    expect(await page.getByRole('region', { name: 'Edited here' }).innerText()).toContain('by keys');
     expect(daemon.rows('SELECT "Title" FROM "Note" WHERE _id = 3')).toEqual([{ Title: 'by keys' }]);
     expect(complaints).toEqual([]);
   }, 60_000);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
 import { ask, type Asked } from '../../support/http.ts';
-import { PAGE_YAML, postOf, signIn, startTroubled, type SignedIn } from '../../support/page.ts';
+import { decisionFields, PAGE_YAML, postOf, signIn, startTroubled, type SignedIn } from '../../support/page.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
 import { NOTE } from '../../support/two-way.ts';
 
@@ -552,7 +552,9 @@ test('all refused rows are sent again by one button, where there are several', a
   sandbox.store.update('Note', 3, { Code: 'free' });
   daemon.execute(`UPDATE "Note" SET "Code" = 'c' || _id WHERE _id IN (2, 5)`);
   await daemon.elapse(1);
-  const form = postOf({ token: person.token, kind: 'retryAll' }, person.port, { Cookie: person.cookie });
+  const form = postOf({ token: person.token, ...decisionFields(person, { kind: 'retry', ids: [] }) }, person.port, {
+    Cookie: person.cookie,
+  });
 
   const answer = await ask({ port: person.port }, '/decide', form);
   await daemon.elapse(5);

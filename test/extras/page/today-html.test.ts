@@ -343,11 +343,11 @@ test('each edit that lost can be taken back, and all of them be left', () => {
 
   expect(text).toContain('<a href="#lost">3 edits lost</a>');
   expect(text).not.toContain('rowsync conflicts');
-  expect(text.match(/name="kind" value="takeBack"/g)).toHaveLength(2);
+  expect(text.match(/&quot;isAgain&quot;:true/g)).toHaveLength(2);
   expect(text.match(/<button name="take" value="local" class="">Take it back</g)).toHaveLength(2);
   expect(text).not.toContain('value="remote"');
   expect(text).toContain('and 1 more');
-  expect(text).toMatch(/name="kind" value="seen" \/><input type="hidden" name="id" value="9"/);
+  expect(text).toContain('value="{&quot;kind&quot;:&quot;seen&quot;,&quot;upToId&quot;:9}"');
 });
 
 test('a row that cannot be read has no buttons, and one in doubt a warning', () => {
@@ -488,7 +488,7 @@ describe('a page in which everything that comes from elsewhere is hostile', () =
 
   /** Without the digests of what a person saw, which differ with it, and what follows a text that was put in; it begins with a word of its own. */
   const bareOf = (page: string): string =>
-    page.replaceAll(/harmless[^<"]*(?=[<"])/g, 'harmless').replaceAll(/(name="seen"\s+value=")[\w-]{22}"/g, '$1"');
+    page.replaceAll(/harmless[^<"]*(?=[<"])/g, 'harmless').replaceAll(/(seen&quot;:&quot;)[\w-]{22}&/g, '$1&');
 
   test('has the tags of a harmless one and no others, and shows nothing that acts', () => {
     const harmless = tagsOf(bareOf(hostilePage('harmless')), 'harmless');
