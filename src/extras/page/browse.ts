@@ -211,19 +211,13 @@ function fewValuesHtml(view: TableView, facet: Facet | undefined): Html | null {
 }
 
 /** A value that leads to its rows. */
-function valueLink({ table, wish }: TableView, column: string, value: Cell): Html {
+function valueLink(view: TableView, column: string, value: Cell): Html {
+  const { table, wish } = view;
   const others = wish.filters.filter((filter) => filter.column !== column);
   const text = value === null || value === '' ? 'no value' : String(shownValue(value));
-  const words =
-    typedHtml(
-      table.columns.find(({ name }) => name === column),
-      value,
-    ) ?? text;
-  const filter = {
-    column,
-    op: value === null || value === '' ? ('empty' as const) : ('=' as const),
-    value: String(value ?? ''),
-  };
+  const words = typedHtml(columnOf(view, column), value) ?? text;
+  const op = value === null || value === '' ? 'empty' : '=';
+  const filter = { column, op, value: String(value ?? '') } as const;
   const to = queryOf({ ...wish, filters: [...others, filter], start: null });
   return value instanceof Uint8Array || text.length >= FACET_CHARS_MAX
     ? html`<bdi>${text}</bdi>`
