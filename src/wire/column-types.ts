@@ -38,8 +38,10 @@ export interface CellForm {
 /** How values travel (values.ts). `zone` is the caller's. */
 interface Wire {
   readonly readOutput: ValueReader;
-  /** The text of an element means the same with spaces around it; in types without this, every character counts. */
-  readonly readXmlText?: (text: string, read: ValueReader) => Value | undefined;
+  /** The text of an element means the same with spaces around it; in other types, every character counts. */
+  readonly isXmlTrimmed?: boolean;
+  /** Of the trimmed text; `readOutput` where that reads it as well. */
+  readonly readXmlText?: (text: string) => Value | undefined;
   /** The text of an XML element, not escaped, or of a string in JSON. */
   readonly writeInput: (value: Given, zone: string) => string;
   /** Whether JSON has the text without quotes, as a number or a boolean. */
@@ -84,7 +86,7 @@ export function ofText(read: (text: string) => Value | undefined): ValueReader {
   return (raw) => (typeof raw === 'string' ? read(raw) : readNull(raw));
 }
 
-const readText = ofText((text) => (text.isWellFormed() ? text : undefined));
+const readText: ValueReader = (raw) => (typeof raw === 'string' && raw.isWellFormed() ? raw : readNull(raw));
 
 /** Text as sent; a number or an object in a column of a type we do not know is kept as its JSON text. */
 const readAnyText: ValueReader = (raw) => {
@@ -114,11 +116,10 @@ function readOutputDate(text: string): string | undefined {
 /** On the date 0001-01-01 in UTC; another date would say nothing about a time of day. */
 function readOutputTime(text: string): string | undefined {
   const begin = text.indexOf('T') + 1;
-  const time = text.slice(begin, begin + 8);
-  return isTimeOfDay(time) && OUTPUT_TIME.test(text) ? time : undefined;
+  return OUTPUT_TIME.test(text) ? text.slice(begin, begin + 8) : undefined;
 }
 
-const OUTPUT_TIME = /^(?:\d{4}-\d\d-\d\dT)?\d\d:\d\d:\d\d(?:\+00:00|Z)?$/;
+const OUTPUT_TIME = /^(?:\d{4}-\d\d-\d\dT)?(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\+00:00|Z)?$/;
 
 /** Seconds as a number, or as an ISO 8601 duration that has only seconds; the sign may be in either place. */
 function secondsFromText(text: string): Numeric | undefined {
@@ -136,8 +137,6 @@ function isNumber(value: Given): boolean {
 function isInstant(value: Given): boolean {
   return typeof value === 'string' && value.endsWith('Z') && utcFromOffsetText(value) !== undefined;
 }
-
-const trimmed = (text: string, read: ValueReader): Value | undefined => read(text);
 
 const TEXT: TypeRules = {
   form: 'text',
@@ -196,6 +195,7 @@ const CHECKBOX: TypeRules = {
   filterLiteral: () => null,
   readOutput: (raw) => (typeof raw === 'boolean' ? raw : readNull(raw)),
   isJsonLiteral: true,
+  isXmlTrimmed: true,
   readXmlText: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
 };
 
@@ -228,7 +228,7 @@ const NUMERIC: TypeRules = {
   readOutput: readNumeric,
   writeInput: (value) => numericToPlain(value),
   isJsonLiteral: true,
-  readXmlText: trimmed,
+  isXmlTrimmed: true,
 };
 
 const DURATION: TypeRules = {
@@ -251,7 +251,7 @@ const DATE: TypeRules = {
   sendProblem: (value) => (typeof value === 'string' && isDate(value) ? null : 'a date is written YYYY-MM-DD'),
   filterLiteral: (value) => (typeof value === 'string' && isDate(value) ? dateLiteral(value) : null),
   readOutput: ofText(readOutputDate),
-  readXmlText: trimmed,
+  isXmlTrimmed: true,
 };
 
 const TIME: TypeRules = {
@@ -264,7 +264,7 @@ const TIME: TypeRules = {
   sendProblem: (value) => (typeof value === 'string' && isTimeOfDay(value) ? null : 'a time is written hh:mm:ss'),
   filterLiteral: (value) => (typeof value === 'string' && isTimeOfDay(value) ? timeLiteral(value) : null),
   readOutput: ofText(readOutputTime),
-  readXmlText: trimmed,
+  isXmlTrimmed: true,
 };
 
 /** A moment in UTC without its part of a second. */
@@ -292,7 +292,7 @@ const TIMESTAMP: TypeRules = {
   // Both formats show whole seconds.
   isTakenAs: (sent, there) => typeof sent === 'string' && withoutFraction(sent) === there,
   writeInput: (value, zone) => inputTextFromUtc(String(value), zone),
-  readXmlText: trimmed,
+  isXmlTrimmed: true,
 };
 
 const ATTACHMENT: TypeRules = {

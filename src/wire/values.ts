@@ -21,12 +21,12 @@ export function readXmlOutput(type: ColumnType): ValueReader {
 
 /** Reads element text of a type by its reader of JSON; null is a null element. */
 export function xmlReaderOf(type: ColumnType, read: ValueReader): ValueReader {
-  const { readXmlText } = TYPE_RULES[type];
-  if (readXmlText === undefined) return (raw) => (raw === null || typeof raw === 'string' ? read(raw) : undefined);
+  const { isXmlTrimmed, readXmlText = read } = TYPE_RULES[type];
+  if (isXmlTrimmed !== true) return (raw) => (raw === null || typeof raw === 'string' ? read(raw) : undefined);
   return (raw) => {
     if (typeof raw !== 'string') return raw === null ? null : undefined;
     const text = raw.trim();
-    return text === '' ? null : readXmlText(text, read);
+    return text === '' ? null : readXmlText(text);
   };
 }
 

@@ -4,6 +4,7 @@
  * other than UTF-8, elements that mix text with elements, and whatever exceeds `XmlLimits` are refused.
  */
 import { SaxesParser } from 'saxes';
+import { must } from '../base/assert.ts';
 import { WireFault } from './fault.ts';
 
 /**
@@ -63,8 +64,8 @@ export function readXml(text: string, limits = XML_LIMITS, takeChild?: TakeChild
   if (hasMoreReferences(text, limits.referencesMax)) {
     return new WireFault(`The XML document has more than ${limits.referencesMax} references`, { status: 413 });
   }
-  // Lines end as XML has it (1.0, 2.11): the parser would cut its text at each return.
-  return new Tree(text.replaceAll(/\r\n?/g, '\n'), limits, takeChild).read();
+  // Lines end as XML has it (1.0, 2.11): the parser would cut its text at each return. Most documents have none.
+  return new Tree(text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text, limits, takeChild).read();
 }
 
 function hasMoreReferences(text: string, countMax: number): boolean {
@@ -100,11 +101,10 @@ class Tree {
   readonly #limits: XmlLimits;
   readonly #takeChild: TakeChild | undefined;
   readonly #parser = new SaxesParser({ position: false, defaultXMLVersion: '1.0', forceXMLVersion: true });
-  /** From the root to the element that is open. */
-  readonly #open: OpenElement[] = [];
+  /** From the document, whose only child is the root, to the element that is open. */
+  readonly #open: OpenElement[] = [{ name: '', attributes: NONE, children: NONE, text: '' }];
   /** Of the tag that is read. */
   #attributes: XmlAttribute[] | undefined;
-  #root: OpenElement | undefined;
   #nodeCount = 0;
   /** Between two pieces, where the last one ended: the parser's own position is wrong then. */
   #pieceEnd: number | null = null;
@@ -147,7 +147,7 @@ class Tree {
       if (!(error instanceof Error) || error.name !== 'Error') throw error;
       return this.#fault(error.message.split(/[.:]/, 1).join(), 400);
     }
-    return this.#root ?? new WireFault('The XML document has no element');
+    return this.#open[0]?.children[0] ?? new WireFault('The XML document has no element');
   }
 
   get #position(): number {
@@ -178,11 +178,11 @@ class Tree {
     if (this.#nodeCount > nodesMax) this.#refuse(`there are more than ${nodesMax} elements and attributes`, 413);
   }
 
-  #checkTag(): void {
+  #checkTag(position: number): void {
     const { tagCharactersMax } = this.#limits;
-    if (this.#position - this.#heardAt < tagCharactersMax) return;
+    if (position - this.#heardAt < tagCharactersMax) return;
     // It was heard before or behind the `<`, of which a tag has no other.
-    const length = this.#position - this.#text.lastIndexOf('<', this.#position - 1);
+    const length = position - this.#text.lastIndexOf('<', position - 1);
     if (length > tagCharactersMax) this.#refuse(`a tag has more than ${tagCharactersMax} characters`);
   }
 
@@ -191,55 +191,49 @@ class Tree {
     const { markupCharactersMax } = this.#limits;
     const at = this.#text.charAt(this.#heardAt) === '<' ? this.#heardAt + 1 : this.#heardAt;
     const isText = this.#text.charAt(at - 1) !== '<';
-    if (!isText && !'!?'.includes(this.#text.charAt(at))) this.#checkTag();
-    else if (this.#position - this.#heardAt > markupCharactersMax && !(isText && this.#open.length > 0)) {
+    if (!isText && !'!?'.includes(this.#text.charAt(at))) this.#checkTag(this.#position);
+    else if (this.#position - this.#heardAt > markupCharactersMax && !(isText && this.#open.length > 1)) {
       this.#refuse(`a section or a comment has more than ${markupCharactersMax} characters`, 413);
     }
   }
 
   #begin(name: string): void {
     const { depthMax } = this.#limits;
-    if (this.#open.length >= depthMax) this.#refuse(`elements are nested deeper than ${depthMax} levels`, 413);
-    this.#checkTag();
+    const { position } = this.#parser;
+    const depth = this.#open.length;
+    if (depth > depthMax) this.#refuse(`elements are nested deeper than ${depthMax} levels`, 413);
+    this.#checkTag(position);
     this.#countNode();
-    const element: OpenElement = {
-      name,
-      attributes: this.#attributes ?? NONE,
-      children: NONE,
-      text: '',
-    };
+    if (depth === 1) this.#checkProlog();
+    const element: OpenElement = { name, attributes: this.#attributes ?? NONE, children: NONE, text: '' };
     this.#attributes = undefined;
-    const parent = this.#open.at(-1);
-    if (parent === undefined) {
-      this.#checkProlog();
-      this.#root = element;
-    } else {
-      this.#requireBlank(parent);
-      const isTaken = this.#takeChild !== undefined && parent === this.#root;
-      if (isTaken || parent.children.length === 0) parent.children = [element];
-      else (parent.children as OpenElement[]).push(element);
-    }
+    const parent = must(this.#open[depth - 1], 'the document is always open');
+    this.#requireBlank(parent);
+    const isTaken = this.#takeChild !== undefined && depth === 2;
+    if (isTaken || parent.children.length === 0) parent.children = [element];
+    else (parent.children as OpenElement[]).push(element);
     this.#open.push(element);
-    this.#heardAt = this.#parser.position;
+    this.#heardAt = position;
   }
 
   #end(): void {
-    this.#checkTag();
+    const { position } = this.#parser;
+    this.#checkTag(position);
+    this.#heardAt = position;
     const element = this.#open.pop();
-    if (this.#open.length === 1 && element !== undefined) this.#takeChild?.(element);
-    this.#heardAt = this.#parser.position;
+    if (this.#open.length === 2 && element !== undefined) this.#takeChild?.(element);
   }
 
   /** A comment or an instruction that ends at a place. */
   #passOver(end: number): void {
-    if (this.#open.length > 0) this.#heardAt = end;
+    if (this.#open.length > 1) this.#heardAt = end;
   }
 
   /** Text of the open element; it may come in pieces. */
   #addText(piece: string): void {
     this.#heardAt = this.#parser.position;
     const element = this.#open.at(-1);
-    if (element === undefined) return;
+    if (element === undefined || this.#open.length === 1) return;
     const { textCharactersMax } = this.#limits;
     element.text += piece;
     if (element.text.length > textCharactersMax) {

@@ -1,7 +1,7 @@
 /** The part of equivalent.ts about src/wire/. */
 import type { Equivalent } from './equivalent.ts';
 
-const TAG_CHECK = 'if (this.#position - this.#heardAt < tagCharactersMax) return;';
+const TAG_CHECK = 'if (position - this.#heardAt < tagCharactersMax) return;';
 
 export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   [
@@ -419,8 +419,8 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   ],
   ...[
     ["if (element.text === '') return;", "element.text === ''", 'false'],
-    [TAG_CHECK, 'this.#position - this.#heardAt', 'this.#position + this.#heardAt'],
-    [TAG_CHECK, 'this.#position - this.#heardAt < tagCharactersMax', 'false'],
+    [TAG_CHECK, 'position - this.#heardAt', 'position + this.#heardAt'],
+    [TAG_CHECK, 'position - this.#heardAt < tagCharactersMax', 'false'],
   ].map(([line = '', from = '', to = '']): Equivalent => [
     'src/wire/xml-tree.ts',
     line,
@@ -430,7 +430,7 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   ]),
   [
     'src/wire/xml-tree.ts',
-    "const length = this.#position - this.#text.lastIndexOf('<', this.#position - 1);",
+    "const length = position - this.#text.lastIndexOf('<', position - 1);",
     '1',
     '2',
     'the tag is long: its `<` is far before',
