@@ -73,7 +73,7 @@ async function checkFirstPages(
     if (second.etag === null) names.without.push(name);
     else if ((await ask(parts, table, { etag: second.etag })).kind === 'notModified') names.honoured.push(name);
     // A row may have changed in between, but hardly twice in a row at this moment.
-    else if ((await askTwice(parts, table)) === 'honoured') names.honoured.push(name);
+    else if (await isHonoured(parts, table)) names.honoured.push(name);
     else names.ignored.push(name);
   }
   const { unstable, without, ignored, honoured } = names;
@@ -103,9 +103,9 @@ async function checkFirstPages(
   ];
 }
 
-async function askTwice(parts: AnswerParts, table: TableDescriptor): Promise<'honoured' | 'ignored'> {
+async function isHonoured(parts: AnswerParts, table: TableDescriptor): Promise<boolean> {
   const { etag } = await ask(parts, table);
-  return etag !== null && (await ask(parts, table, { etag })).kind === 'notModified' ? 'honoured' : 'ignored';
+  return etag !== null && (await ask(parts, table, { etag })).kind === 'notModified';
 }
 
 /** The same rows in another order; other rows are someone's work. */

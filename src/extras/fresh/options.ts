@@ -1,7 +1,7 @@
 /**
  * `--fresh` and `--moment` of the commands that read from the origin, or answer from the replica.
  */
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { AGE_FORMS } from '../shared/freshness.ts';
 
 const HELP = `
@@ -17,8 +17,9 @@ const MOMENT_DOC = 'only while all tables are as they were at one moment, or not
 
 export function addFreshOptions(program: Command): void {
   const find = (name: string): Command | undefined => program.commands.find((command) => command.name() === name);
-  find('sql')?.option('--fresh <age>', FRESH_DOC).option('--moment', MOMENT_DOC).addHelpText('after', HELP);
-  find('export')?.option('--fresh <age>', FRESH_DOC).option('--moment', MOMENT_DOC);
+  for (const name of ['sql', 'export'])
+    find(name)?.option('--fresh <age>', FRESH_DOC).addOption(new Option('--moment', MOMENT_DOC).conflicts('fresh'));
+  find('sql')?.addHelpText('after', HELP);
   find('backup')?.option('--moment', MOMENT_DOC);
   find('pull')?.option(
     '--moment',

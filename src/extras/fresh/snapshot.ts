@@ -2,7 +2,7 @@
  * Leaves a reader in a transaction in which a question may be answered. That is so with young tables (`--fresh`), or while the tables are as they all were at one
  * moment (`--moment`). Older tables are read first, by the daemon or, where none runs, by this command; an older answer is never given.
  */
-import { RowsyncError, asRowsyncError, usageError } from '../../base/errors.ts';
+import { RowsyncError, asRowsyncError } from '../../base/errors.ts';
 import { REQUEST_RETRIES } from '../../base/retries.ts';
 import { ident, sql } from '../../base/sql.ts';
 import { printable, someOf } from '../../base/text.ts';
@@ -33,9 +33,6 @@ export async function hold(
   config: Config,
   { reader, reads, options: { fresh, moment = false } }: HeldQuestion,
 ): Promise<object | null> {
-  if (fresh !== undefined && moment) {
-    throw usageError('--moment and --fresh exclude each other', 'Give one of them.');
-  }
   if (moment) {
     reader.prepare(sql`BEGIN`).run();
     const { at, notCovered } = requireMoment(reader, filtersOf(reader, config));

@@ -1,7 +1,7 @@
 /**
  * `rowsync undo`: takes the changes of a run, or since a moment, back as edits of two-way tables.
  */
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { plural, printable, someOf } from '../../base/text.ts';
 import { undoTable, type TableUndo, type UndoSelection } from './undo.ts';
@@ -43,7 +43,7 @@ export function addUndoCommand(program: Command, runner: Runner): void {
     .option('--table <name>', 'only of this table')
     .option('--row <id>', 'only of the row with this _id')
     .option('--dry-run', 'show what would be edited, without editing')
-    .option('--confirm', 'put deleted rows back at the origin')
+    .addOption(new Option('--confirm', 'put deleted rows back at the origin').conflicts('dryRun'))
     .addHelpText('after', EXAMPLES)
     .action(runner(undo));
 }
@@ -57,8 +57,6 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
   }
   if (options.row !== undefined && options.table === undefined)
     throw usageError('--row needs --table', 'Name the table of the row.');
-  if (options.dryRun === true && options.confirm === true)
-    throw usageError('--dry-run and --confirm exclude each other', 'Look first, then confirm.');
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { path } = config.replica;
   const { tables, wish, editsSince, withoutHistory } = readUndoSelection(invocation, path, { run, options });

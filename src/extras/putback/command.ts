@@ -3,7 +3,7 @@
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';
 import { EXIT, type RowsyncError, usageError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
@@ -45,9 +45,9 @@ Examples:
   rowsync putback --resume                                        after a crash, or once a refused row may pass`;
 
 type PutbackOptions = Flags<
-  'with' | 'into' | 'at' | 'deletedSince' | 'run' | 'workflow',
+  'with' | 'into' | 'at' | 'deletedSince' | 'run',
   'plan' | 'confirm' | 'status' | 'resume' | 'again' | 'revisions'
-> & { readonly from: string };
+> & { readonly from: string; readonly workflow?: 'run' | 'suppress' };
 
 export function addPutbackCommand(program: Command, runner: Runner): void {
   program
@@ -65,9 +65,11 @@ export function addPutbackCommand(program: Command, runner: Runner): void {
     .option('--deleted-since <time>', 'only rows that were lost since then')
     .option('--run <number>', 'only rows that were lost in this run')
     .option('--revisions', 'attach older revisions of files, too, the oldest first, where they are here')
-    .option(
-      '--workflow <run|suppress>',
-      "whether the origin's workflow runs (default: suppress, with the right to manage data)",
+    .addOption(
+      new Option(
+        '--workflow <how>',
+        "whether the origin's workflow runs (default: suppress, with the right to manage data)",
+      ).choices(['run', 'suppress']),
     )
     .option('--plan', 'show what would be done, and send nothing (default)')
     .option('--confirm', 'put the rows back; safety.maxPushRows does not hold them')
@@ -97,7 +99,6 @@ async function putback(
   if (!isStatus && isResume === isNamed) throw usage('Name the table of the rows, or --resume or --status alone');
   if (options.again === true && !isResume) throw usage('--again needs --resume');
   const { workflow = null } = options;
-  if (workflow !== null && workflow !== 'run' && workflow !== 'suppress') throw usage('--workflow is run or suppress');
   const configs = await loadConfigs(invocation, options);
   const path = putbackPath(configs.config, configs.into);
   if (isStatus) return showStatus(invocation, path, { verified: null, text: null });

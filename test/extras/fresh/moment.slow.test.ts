@@ -189,6 +189,15 @@ test('edits that wait are no part of a moment, and their push ends it', async ()
   expect((await world.run('sql', '--moment', QUERY)).exitCode).toBe(75);
 });
 
+test('an answer is asked for of a moment or of an age, and not of both', async () => {
+  await using world = await startWorld();
+
+  const both = await world.run('sql', '--moment', '--fresh', '1h', QUERY);
+
+  expect(both).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(both.stderr).toContain("option '--moment' cannot be used with option '--fresh <age>'");
+});
+
 test('a backup and an export are of a moment, or are not made', async () => {
   await using world = await startWorld();
   await world.run('pull', '--moment');

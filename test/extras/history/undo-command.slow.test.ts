@@ -397,6 +397,7 @@ test.each([
   { args: [], says: 'either the number of a run or --since' },
   { args: ['1', '--since', '1h'], says: 'either the number of a run or --since' },
   { args: ['1', '--row', '1'], says: '--row needs --table' },
+  { args: ['1', '--dry-run', '--confirm'], says: "option '--confirm' cannot be used with option '--dry-run'" },
   { args: ['x'], says: '"x" is not the number of a run' },
   { args: ['99'], says: 'No change of run 99 is known' },
   { args: ['--since', '2026-11-25T07:00:00Z'], says: 'Its history begins at' },
