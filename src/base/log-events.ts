@@ -43,8 +43,6 @@ export const LOG_EVENTS = {
   'windows.differ': 'Totals of days differ from the origin in some windows of a table; these windows are read.',
   'sweep.torn': 'Rows shifted between two pages while they were read; they are read again.',
   'follow.swept': 'A table could not be followed, for `reason`, and was swept.',
-  'columns.removed':
-    'Columns that the configuration now leaves out, or masks in another way, were removed with all that was kept of them.',
   'table.reshaped': 'Columns of a table changed while its rows were read; they are read again.',
   'table.way':
     'When tables (`table`) are followed and when they are swept, in `way`, or why they are not followed; logged at the start and when it changes.',

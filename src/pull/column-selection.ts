@@ -24,6 +24,8 @@ import { isSameMask } from '../wire/mask.ts';
 import type { TableDescriptor } from '../wire/schema.ts';
 import type { PullContext, TableSettings } from './context.ts';
 import { retryRefused } from '../capture/writer/apply-outcome.ts';
+import { storeSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
+import { changeOf } from './schema-changes.ts';
 
 /** What a person agreed to. */
 export interface Confirmation {
@@ -64,10 +66,6 @@ export async function applySelection(
   return chosen;
 }
 
-function namesOf(columns: readonly ColumnRecord[]): string {
-  return columns.map(({ localName }) => `"${printable(localName)}"`).join(', ');
-}
-
 /** Rows with unpushed edits of these columns; edits that no capture has seen yet are not included. */
 function countEdits(from: Connection, { id }: TableRecord, columns: readonly ColumnRecord[]): number {
   const table = findTwoWayTable(from, id);
@@ -78,9 +76,10 @@ function countEdits(from: Connection, { id }: TableRecord, columns: readonly Col
 }
 
 function heldError({ localName }: TableRecord, columns: readonly ColumnRecord[], editCount: number): RowsyncError {
+  const names = columns.map((column) => `"${printable(column.localName)}"`).join(', ');
   const edits = editCount === 0 ? '' : `, among them edits of ${plural(editCount, 'row')} that were not pushed`;
   return new RowsyncError('needsPerson', 'guard.schema', {
-    message: `${localName}: the configuration now leaves out columns that hold values here, or masks them in another way (${namesOf(columns)})${edits}; nothing was read`,
+    message: `${localName}: the configuration now leaves out columns that hold values here, or masks them in another way (${names})${edits}; nothing was read`,
     hint: `rowsync pull --confirm ${shellWord(localName)} removes these values, also from history, deleted rows and conflicts, and reads the table anew. To keep them, change tables.${localName} back.`,
   });
 }
@@ -102,7 +101,7 @@ function otherKeyError({ localName }: TableRecord): RowsyncError {
 
 /** Drops columns with all their kept values, and overwrites the bytes. */
 async function removeColumns(
-  { replica, clock, log, removeContents }: PullContext,
+  { replica, clock, removeContents }: PullContext,
   record: TableRecord,
   { chosen, overtaken }: { readonly chosen: Chosen; readonly overtaken: readonly ColumnRecord[] },
 ): Promise<void> {
@@ -119,6 +118,9 @@ async function removeColumns(
       return hashes;
     });
     onChanged?.();
+    const gone = overtaken.filter((column) => chosen.leftOut.some((one) => one.id === column.id));
+    const changes = gone.map(({ name }) => changeOf('columnLeftOut', record.name, name));
+    storeSchemaChanges(tx, changes, at);
     // What comes now, or in another form, is left out until the table has its new shape.
     const anew = overtaken.map((column) => ({ id: column.id, pattern: null }));
     storeFacts(tx, id, { left_out: [...chosen.leftOut, ...record.leftOut, ...anew] });
@@ -132,5 +134,4 @@ async function removeColumns(
   replica.prepare(sql`PRAGMA wal_checkpoint(TRUNCATE)`).get();
   // After a crash before this, `rowsync files prune` finds them.
   await removeContents?.(contents);
-  log.warn('columns.removed', { table: record.localName });
 }

@@ -67,6 +67,7 @@ const WORDS: Readonly<Record<SchemaChange['kind'], (now: string, former: string)
   columnGone: () => 'the origin no longer shows the column',
   columnBack: () => 'the origin shows the column again',
   columnType: (now, former) => `the origin changed the type of the column from ${former} to ${now}`,
+  columnLeftOut: () => 'the configuration now leaves the column out; its values here were removed',
   columnIncluded: (mask) => `the configuration now includes ${mask === '' ? 'its values' : `it, masked (${mask})`}`,
   tableRemade: (now) => `the table was dropped or renamed here, and made again; edits that went with it: ${now}`,
   guardsRemade: () => 'the guards of the table were removed in this file, and made again',

@@ -113,6 +113,10 @@ test('leaving a column out later waits for a person, then removes its values and
   expect(held.tables[0]?.held).toMatchObject({ code: 'guard.schema' });
   expect(held.tables[0]?.held?.message).toContain('"Notes"');
   expect(done.tables[0]).toMatchObject({ error: null, held: null });
+  expect(held.schemaChanges).toEqual([]);
+  expect(done.schemaChanges).toEqual([
+    'Customer.Notes: the configuration now leaves the column out; its values here were removed',
+  ]);
   expect(columnsOf(fixture)).not.toContain('Notes');
   expect(filesWith(fixture, 'SECRET-NOTES').concat(filesWith(fixture, 'SECRET-CHANGED'))).toEqual([]);
   expect(filesWith(fixture, 'SECRET-BANK')).not.toEqual([]);

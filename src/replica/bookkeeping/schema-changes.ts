@@ -1,6 +1,6 @@
 /**
- * What changed in the tables and columns of the origin, as each pull saw it, what the configuration lets in, and what another program took away here. Written in the transaction that
- * follows the change, so that each change is recorded once.
+ * What changed in tables and columns, as each pull saw it: at the origin, by the configuration, or because another program took it away here. Written
+ * in the transaction that follows the change, so that each change is recorded once.
  */
 import { sql } from '../../base/sql.ts';
 import type { RemadePart } from '../../reconcile/account/facts.ts';
@@ -11,8 +11,8 @@ import { queryAll } from '../query.ts';
  * One row per change; the newest thousands are kept. Names are those at the origin.
  *
  *    kind           tableNew · tableRenamed · tableGone · tableBack · columnNew · columnRenamed · columnGone · columnBack · columnType ·
- *                   columnIncluded (the configuration left it out before, or masked it in another way) · tableRemade, columnRemade, guardsRemade (another program dropped or renamed it in this file, and it was made again)
- *    former, now    the names before and after a rename, or the types; null for other kinds. now of tableRemade: how many edits it had; of columnIncluded: the kind of its mask
+ *                   columnLeftOut, columnIncluded (by the configuration) · tableRemade, columnRemade, guardsRemade (another program took it away here)
+ *    former, now    names before and after a rename, or types; null for other kinds. now of tableRemade: how many edits it had; of columnIncluded: its mask
  */
 export const SCHEMA_CHANGES = sql`
   CREATE TABLE _rowsync_schema_changes (
@@ -25,7 +25,7 @@ const CHANGES_MAX = 10_000;
 export interface SchemaChange {
   readonly kind:
     | `table${'New' | 'Renamed' | 'Gone' | 'Back' | 'Remade'}`
-    | `column${'New' | 'Renamed' | 'Gone' | 'Back' | 'Type' | 'Included' | 'Remade'}`
+    | `column${'New' | 'Renamed' | 'Gone' | 'Back' | 'Type' | 'Included' | 'LeftOut' | 'Remade'}`
     | 'guardsRemade';
   readonly table: string;
   readonly column: string | null;
