@@ -91,10 +91,8 @@ export function readPageKey(replicaPath: string): string | null {
   }
 }
 
-/** Asks for what the daemon of a replica says of itself; null where none answers. Less of it is for who may not read the key of the page. */
-function askStatus(config: Config): Promise<unknown> {
-  return askJson(config, readPageKey(config.replica.path) ?? '', { path: '/status', msMax: ANSWER_MS_MAX });
-}
+/** What the daemon of a replica says of itself; less of it to who may not read the key of the page. */
+const STATUS: DaemonPath = { path: '/status', msMax: ANSWER_MS_MAX };
 
 /** What is known of the daemon of a configuration: its answer, or what the system says of the service. */
 export async function hearDaemon(
@@ -103,7 +101,7 @@ export async function hearDaemon(
 ): Promise<{ readonly answer: DaemonAnswer | null; readonly facts: DaemonFacts }> {
   const { replica } = config;
   const { listen } = httpOf(config);
-  const said = await askStatus(config);
+  const said = await askJson(config, STATUS);
   const answer = daemonAnswer.safeParse(said).data ?? wordOfStranger(said);
   const added = problemsOf(extras);
   if (answer !== null) return { answer, facts: { keeper: 'daemon', complaints: answer.complaints ?? [], added } };
@@ -122,13 +120,13 @@ export async function hearDaemon(
 
 /** Hands a decision to the daemon of a replica. Null without an answer, or for who may not read the replica. */
 export async function askDaemonTo(config: Config, decision: PersonDecision): Promise<DecisionAnswer | null> {
-  const answer = await post(config, { path: '/decide', msMax: DECISION_MS_MAX }, decision);
+  const answer = await askJson(config, { path: '/decide', msMax: DECISION_MS_MAX }, decision);
   return isDecisionAnswer(answer) ? answer : null;
 }
 
 /** Has the daemon of a replica read tables now, by their names at the origin; false where it could not be asked. */
 export async function askDaemonToRead(config: Config, tables: readonly string[]): Promise<boolean> {
-  return isTaken(await post(config, { path: '/read', msMax: READ_MS_MAX }, { tables }));
+  return isTaken(await askJson(config, { path: '/read', msMax: READ_MS_MAX }, { tables }));
 }
 
 export interface DaemonWork {
@@ -144,7 +142,7 @@ export interface DaemonWork {
 
 /** Asks for it; null where the daemon does not answer, or not to this user. */
 export async function hearDaemonWork(config: Config, work: string): Promise<DaemonWork | null> {
-  const answer = daemonAnswer.safeParse(await askStatus(config)).data;
+  const answer = daemonAnswer.safeParse(await askJson(config, STATUS)).data;
   if (answer === undefined) return null;
   const { progress = null, last, lastAsked = last, failure } = answer;
   const ended = lastAsked?.[work] ?? null;
@@ -173,7 +171,7 @@ function isKey<K extends string>(record: Readonly<Record<K, unknown>>, key: unkn
 
 /** Makes one kind of work of the daemon due now; false where it could not be asked. */
 export async function askDaemonForWork(config: Config, work: string): Promise<boolean> {
-  return isTaken(await post(config, { path: '/cycle', msMax: DECISION_MS_MAX }, { work }));
+  return isTaken(await askJson(config, { path: '/cycle', msMax: DECISION_MS_MAX }, { work }));
 }
 
 /** A path of the daemon, and how long its answer may take. */
@@ -182,19 +180,14 @@ interface DaemonPath {
   readonly msMax: number;
 }
 
-/** Posts what the key beside the replica allows; null without an answer, or for who may not read the key. */
-async function post(config: Config, asked: DaemonPath, body: object): Promise<unknown> {
-  const key = readPageKey(config.replica.path);
-  return key === null ? null : askJson(config, key, asked, JSON.stringify(body));
-}
-
-/** Null without an answer: no daemon, or one that is just stopping. A body is posted. */
-async function askJson(config: Config, key: string, { path, msMax }: DaemonPath, body = ''): Promise<unknown> {
+/** Asks with the key beside the replica. A body is posted, by its readers alone. Null without an answer: no daemon, or one that is just stopping. */
+async function askJson(config: Config, { path, msMax }: DaemonPath, body?: object): Promise<unknown> {
   const { listen } = httpOf(config);
-  if (listen === null) return null;
+  const key = readPageKey(config.replica.path);
+  if (listen === null || (key === null && body !== undefined)) return null;
   const where = listen.kind === 'socket' ? { socketPath: listen.path } : { host: listen.host, port: listen.port };
-  const [method, type] = body === '' ? ['GET', {}] : ['POST', { 'Content-Type': 'application/json' }];
-  const headers = { Authorization: `Bearer ${key}`, ...type };
+  const [method, type] = body === undefined ? ['GET', {}] : ['POST', { 'Content-Type': 'application/json' }];
+  const headers = { Authorization: `Bearer ${key ?? ''}`, ...type };
   const { request } = await import('node:http');
   const asking = request({ ...where, path, method, headers, agent: false, signal: AbortSignal.timeout(msMax) });
   asking.on('error', () => undefined); // said by what waits for it
@@ -203,7 +196,7 @@ async function askJson(config: Config, key: string, { path, msMax }: DaemonPath,
       asking
         .once('error', reject)
         .once('response', (answer) => resolve(answer.setEncoding('utf8')))
-        .end(body);
+        .end(JSON.stringify(body));
     });
     let text = '';
     for await (const chunk of response) {
