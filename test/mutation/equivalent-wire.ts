@@ -1,6 +1,8 @@
 /** The part of equivalent.ts about src/wire/. */
 import type { Equivalent } from './equivalent.ts';
 
+const LINE_ENDS =
+  "return new Tree(text.includes('\\r') ? text.replaceAll(/\\r\\n?/g, '\\n') : text, limits, takeChild).read();";
 const TAG_CHECK = 'if (position - this.#heardAt < tagCharactersMax) return;';
 
 export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
@@ -362,6 +364,13 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   ['src/wire/time-zones.ts', 'offsets.set(from, first);', 'offsets.set(from, first);', '', 'this way is only faster'],
   ['src/wire/xml.ts', 'reader.element = cell.name;', 'reader.element = cell.name;', '', 'this way is only faster'],
   [
+    'src/wire/xml.ts',
+    "if (raw !== allowed.raw) allowed = { raw, allow: raw?.trim().replaceAll(/\\s+/g, ',') ?? null };",
+    'raw !== allowed.raw',
+    'true',
+    'this way is only faster',
+  ],
+  [
     'src/wire/json-budget.ts',
     'if (text.length <= SMALL_CHARACTERS && hasFewBrackets(text)) return null;',
     'text.length <= SMALL_CHARACTERS',
@@ -419,6 +428,9 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   ],
   ...[
     ["if (element.text === '') return;", "element.text === ''", 'false'],
+    [LINE_ENDS, "'\\r'", "''"],
+    [LINE_ENDS, "text.includes('\\r')", 'true'],
+    [LINE_ENDS, "text.includes('\\r')", 'false'],
     [TAG_CHECK, 'position - this.#heardAt', 'position + this.#heardAt'],
     [TAG_CHECK, 'position - this.#heardAt < tagCharactersMax', 'false'],
   ].map(([line = '', from = '', to = '']): Equivalent => [

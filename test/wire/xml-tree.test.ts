@@ -73,6 +73,10 @@ describe('documents', () => {
     expect(read(`<a>${content}</a>`).text).toBe(text);
   });
 
+  test('only what comes before the root may be a document type', () => {
+    expect(read('<a><b><![CDATA[<!DOCTYPE b>]]></b><c/></a>').children[0]?.text).toBe('<!DOCTYPE b>');
+  });
+
   test('children of the root are given away one by one, each with all of its own', () => {
     const taken: XmlElement[] = [];
 
@@ -182,6 +186,10 @@ describe('faults', () => {
     expect(faultOf('<a>\n<secret></other></a>')).toBe('The XML document, line 2, column 16: unexpected close tag');
     expect(faultOf('<a>\n<secret>')).toBe('The XML document, line 2, column 8: unclosed tag');
     expect(faultOf('<a secret="" secret=""/>')).toBe('The XML document, line 1, column 24: duplicate attribute');
+  });
+
+  test('text around the root is told as such', () => {
+    expect(faultOf('<a><b/></a>c<d/>')).toBe('The XML document, line 1, column 13: text data outside of root node');
   });
 
   test('every document that is cut is refused', () => {

@@ -37,6 +37,20 @@ describe('numbers leave with six decimals', () => {
   });
 });
 
+test.each([
+  ['Numeric', ' 1.5\n', 1.5],
+  ['Duration', ' PT90S ', 90],
+  ['Checkbox', ' true ', true],
+  ['Date', ' 2026-11-21T00:00:00+00:00 ', '2026-11-21'],
+  ['Time', ' 0001-01-01T08:30:00+00:00 ', '08:30:00'],
+  ['Timestamp', ' 2026-11-21T08:30:00+00:00 ', '2026-11-21T08:30:00Z'],
+  ['Date', ' ', null],
+  ['Text', ' a ', ' a '],
+  ['Unknown', ' ', ' '],
+] as const)('spaces around a %s: %j is %j', (type, text, value) => {
+  expect(readXmlOutput(type)(text)).toBe(value);
+});
+
 test('what is no text has no meaning, in columns of any type', () => {
   expect([readXmlOutput('Unknown')(5), readXmlOutput('Unknown')(null), readXmlOutput('Numeric')(5)]).toEqual([
     undefined,
