@@ -127,7 +127,7 @@ describe.skipIf(reason !== '')(`a release${reason}`, () => {
     };
     const listed = new Map(sbom.components.map((component) => [component['bom-ref'].replace(/^.*#/, ''), component]));
     const bytes = readFileSync(join(release, 'rowsync-linux-x64'));
-    const program = bytes.subarray(bytes.indexOf('const ownUrl = ')).toString('latin1');
+    const program = bytes.subarray(bytes.indexOf('__esmMin=')).toString('latin1');
     const texts = new Map(
       production.filter((each) => each !== 'node_modules/node').map((each) => [each, ownTexts(each)]),
     );
