@@ -83,7 +83,7 @@ test('a query that a rename breaks is named with the rename and the corrected te
   await fixture.pull();
 
   expect(fixture.complaints()).toEqual([
-    `contract.breaks: dear.sql does not compile: no such table: Good; Article: the origin renamed the table, which was called Good (${day(0)}); Article.Unit Price: the column was called Price (${day(0)})`,
+    `contract.breaks: dear.sql does not compile: no such table: Good; Article: the origin renamed the table, which was called Good (${day(0)}); Article.Unit Price: the origin renamed the column, which was called Price (${day(0)})`,
   ]);
   expect(fixture.hints()).toEqual([
     'With the names of today: SELECT Title FROM "Article" WHERE "Article"."Unit Price" > 1',
