@@ -36,7 +36,7 @@ import {
   type Failure,
 } from './request-errors.ts';
 import type { OriginLimits } from './limits.ts';
-import type { Receiver, Transport, WireAnswer, TransportFault, WireRequest } from './transport.ts';
+import type { Receiver, Transport, WireAnswer, TransportFault, WireHeaders, WireRequest } from './transport.ts';
 
 export interface ReadOptions<E extends Etag = Etag> {
   /** Sent as If-None-Match; without one the answer is never `notModified`. */
@@ -134,6 +134,41 @@ const NO_STORE = ['cache-control', 'no-store'] as const;
 /** The headers of a request for a file: its bytes as they are. */
 const FILE_HEADERS = ['accept', '*/*', 'accept-encoding', 'identity'] as const;
 
+/** Takes the content of a file, also of several answers: what one that broke off brought is given up before the next byte. */
+class RestartableReceiver implements Receiver {
+  readonly #to: FileTarget;
+  readonly bytesMax: number;
+  #isBegun = false;
+  #comesAgain = false;
+
+  constructor(to: FileTarget, bytesMax: number) {
+    this.#to = to;
+    this.bytesMax = bytesMax;
+  }
+
+  /** Whether another answer may bring the content. */
+  get mayRepeat(): boolean {
+    return !this.#isBegun || this.#to.restart !== undefined;
+  }
+
+  accepts(status: number, headers: WireHeaders): boolean {
+    this.#comesAgain = this.#isBegun;
+    return status === 200 && isFile(headers);
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    await this.restart();
+    this.#isBegun = true;
+    await this.#to.receive(chunk);
+  }
+
+  /** Gives up what an earlier answer brought, once. */
+  async restart(): Promise<void> {
+    if (this.#comesAgain) await this.#to.restart?.();
+    this.#comesAgain = false;
+  }
+}
+
 export class Requests {
   readonly #parts: RequestParts;
   readonly #queue: PQueue;
@@ -173,31 +208,13 @@ export class Requests {
     const reading = { ...this.#reading(target, { etag, isChange: false }), isHead: to === null };
     const headers = [...FILE_HEADERS, ...(etag === null ? [] : ['if-none-match', etag])];
     const method = to === null ? 'HEAD' : 'GET';
-    let isBegun = false;
-    let comesAgain = false;
-    const receiver: Receiver | undefined =
-      to === null
-        ? undefined
-        : {
-            bytesMax: this.#parts.limits.fileBytesMax,
-            accepts: (status, fields) => {
-              comesAgain = isBegun;
-              return status === 200 && isFile(fields);
-            },
-            write: async (chunk) => {
-              if (comesAgain) await to.restart?.();
-              comesAgain = false;
-              isBegun = true;
-              await to.receive(chunk);
-            },
-          };
+    const receiver = to === null ? undefined : new RestartableReceiver(to, this.#parts.limits.fileBytesMax);
     const found = await this.#repeat(target, { method, headers, receiver, signal: options.signal }, (result) => {
       if (result.kind === 'fault' && result.reason === 'receiver' && result.cause !== null) throw result.cause;
       const outcome = this.#judgeRead<FileHeaders, E>(result, reading, (answer) => readFile(answer, reading));
-      const mayRepeat = !isBegun || to?.restart !== undefined;
-      return outcome.kind === 'failed' && !mayRepeat ? { ...outcome, isTransient: false } : outcome;
+      return outcome.kind === 'failed' && receiver?.mayRepeat === false ? { ...outcome, isTransient: false } : outcome;
     });
-    if (comesAgain) await to?.restart?.(); // it came without a byte
+    await receiver?.restart(); // it came without a byte
     return found;
   }
 
