@@ -18,6 +18,7 @@ import {
   decideMoved,
   decideRemote,
   discardedLines,
+  finalRows,
   type OpenQuestion,
   type RowRefusal,
   type RowFacts,
@@ -277,9 +278,7 @@ function afterFailure(
 ): RowOutcome {
   if (unanswered === undefined || outcome.state !== 'edited') return outcome;
   if (unanswered.rowCount > 1 || !limits.has(id)) return outcome;
-  const base = outcome.base === 'same' ? facts.base : outcome.base;
-  const local = outcome.local === 'same' ? facts.local : outcome.local === 'base' ? base : outcome.local;
-  if (!isLeftAsSent({ base, local, sent: cells }, kind, columns)) return outcome;
+  if (!isLeftAsSent({ ...finalRows(facts, outcome), sent: cells }, kind, columns)) return outcome;
   const { words } = unanswered;
   const reason = `sent alone, it got no answer about it: ${words.message}`;
   const refusal = { kind, reason, column: null, words, hope: unansweredHope(words.status), cells };

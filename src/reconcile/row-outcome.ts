@@ -71,6 +71,21 @@ export interface RowOutcome {
   readonly isOffPage: boolean;
 }
 
+/** The row that one side of an outcome writes; null if it writes none. */
+export function writtenRow(side: RowOutcome['base'] | RowOutcome['local']): Row | null {
+  return typeof side === 'object' ? side : null;
+}
+
+/** Both sides of a row as an outcome leaves them. */
+export function finalRows(
+  facts: Pick<RowFacts, 'base' | 'local'>,
+  outcome: Pick<RowOutcome, 'base' | 'local'>,
+): Pick<RowFacts, 'base' | 'local'> {
+  const base = outcome.base === 'same' ? facts.base : outcome.base;
+  if (outcome.local === 'base') return { base, local: base };
+  return { base, local: outcome.local === 'same' ? facts.local : outcome.local };
+}
+
 /** The row stays as it is. */
 function unchanged({ id, state }: Pick<RowFacts, 'id' | 'state'>): RowOutcome {
   return {
@@ -122,20 +137,18 @@ export function decideRemote(known: RowFacts, remote: Row | null, rules: MergeRu
     conflicts: decision.conflicts,
     evidence: isLost ? rules.reason : null,
   };
-  return withQuestions(facts, outcome, { columns, base: decision.base, local });
+  return withQuestions(facts, outcome, columns);
 }
 
 /** Closes the questions that need no answer; a row that waits for none continues. */
-function withQuestions(
-  { questions }: RowFacts,
-  outcome: RowOutcome,
-  now: { readonly columns: readonly MergeColumn[]; readonly base: Row | null; readonly local: Row | null },
-): RowOutcome {
+function withQuestions(facts: RowFacts, outcome: RowOutcome, columns: readonly MergeColumn[]): RowOutcome {
+  const { questions } = facts;
+  const now = finalRows(facts, outcome);
   const isWaiting = outcome.state === 'conflicted' || outcome.state === 'inDoubt';
   const decided = outcome.conflicts.filter(({ state }) => state === 'decided');
   const isSettled = ({ kind, column }: OpenQuestion): boolean => {
     if (!isWaiting || decided.some((line) => line.column === column)) return true;
-    return kind === 'cell' && column !== null && isAnswered(now, column, now.columns[column] ?? null);
+    return kind === 'cell' && column !== null && isAnswered(now, column, columns[column] ?? null);
   };
   const conflicts = outcome.conflicts.map((line) => {
     const same = ({ kind, column }: OpenQuestion): boolean => kind === line.kind && column === line.column;
@@ -247,7 +260,7 @@ export function decidePutBack(facts: RowFacts, columns: readonly MergeColumn[]):
 
 /** Closes the questions about a row that need no answer any more; a row that waits for none continues. */
 export function decideQuestions(facts: RowFacts, columns: readonly MergeColumn[]): RowOutcome {
-  return withQuestions(facts, unchanged(facts), { columns, base: facts.base, local: facts.local });
+  return withQuestions(facts, unchanged(facts), columns);
 }
 
 /** Columns (indexes) leave the table: their edits are kept. */

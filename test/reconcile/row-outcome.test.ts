@@ -13,6 +13,8 @@ import {
   decidePutBack,
   decideRemote,
   decideStray,
+  finalRows,
+  writtenRow,
   type OpenQuestion,
   type RowFacts,
   type RowOutcome,
@@ -297,6 +299,44 @@ test.each([
 
   expect(outcome).toMatchObject({ base: 'same', local: then, state });
   expect(outcome.conflicts.map((line) => [line.base, line.local])).toEqual(lines);
+});
+
+test.each<[Pick<RowOutcome, 'base' | 'local'>, Pick<RowFacts, 'base' | 'local'>]>([
+  [
+    { base: 'same', local: 'same' },
+    { base: B, local: L },
+  ],
+  [
+    { base: 'same', local: 'base' },
+    { base: B, local: B },
+  ],
+  [
+    { base: R, local: 'base' },
+    { base: R, local: R },
+  ],
+  [
+    { base: R, local: 'same' },
+    { base: R, local: L },
+  ],
+  [
+    { base: null, local: null },
+    { base: null, local: null },
+  ],
+  [
+    { base: 'same', local: R },
+    { base: B, local: R },
+  ],
+])('an outcome leaves both sides of a row (%#)', (outcome, final) => {
+  expect(finalRows(facts(), outcome)).toEqual(final);
+});
+
+test('an outcome writes a row, but none that stays, is copied or leaves', () => {
+  expect([R, 'same', 'base', null].map((side) => writtenRow(side as RowOutcome['local']))).toEqual([
+    R,
+    null,
+    null,
+    null,
+  ]);
 });
 
 test('of a row that is deleted here, no cell is put back', () => {

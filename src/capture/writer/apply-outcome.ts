@@ -5,7 +5,13 @@
 import { assert } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { ident, joinSql, sql } from '../../base/sql.ts';
-import { decideStray, type OpenQuestion, type RowFacts, type RowOutcome } from '../../reconcile/row-outcome.ts';
+import {
+  decideStray,
+  writtenRow,
+  type OpenQuestion,
+  type RowFacts,
+  type RowOutcome,
+} from '../../reconcile/row-outcome.ts';
 import type { RowVersion } from '../../reconcile/merge.ts';
 import { nextRowState, type RowEvent } from '../../reconcile/row-state.ts';
 import {
@@ -74,7 +80,7 @@ export function applyOutcome(
   assert(new Set(outcomes.map(({ id }) => id)).size === outcomes.length, 'a row has one outcome');
   requireHarmlessTriggers(tx, table); // one that drops a cell would leave an edit that nobody made
   const at = stampFromMs(nowMs);
-  const bases = outcomes.flatMap(({ base }) => (typeof base === 'object' && base !== null ? [base] : []));
+  const bases = outcomes.flatMap(({ base }) => writtenRow(base) ?? []);
   const baseIds = bases.map(({ id }) => id);
   renumberStrays(tx, table, readStrayIds(tx, table, baseIds), at);
   keepLastValues(tx, table, outcomes, at);
@@ -183,9 +189,10 @@ function renumber(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[]): 
 function writeLocals(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[]): void {
   const copied = outcomes.filter(({ local }) => local === 'base').map(({ newId }) => newId);
   if (copied.length > 0) copyFromBase(tx, table, copied);
-  const rows = outcomes.flatMap(({ newId, local }) =>
-    typeof local === 'object' && local !== null ? [{ ...local, id: newId }] : [],
-  );
+  const rows = outcomes.flatMap(({ newId, local }) => {
+    const row = writtenRow(local);
+    return row === null ? [] : [{ ...row, id: newId }];
+  });
   if (rows.length > 0) writeCells(tx, table, rows);
 }
 
@@ -232,7 +239,7 @@ function storeWords(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[],
   );
   for (const { newId, conflicts, refusal } of outcomes) {
     if (conflicts.length > 0) keepConflicts(tx, table, { rowId: newId, lines: conflicts, at });
-    if (typeof refusal === 'object' && refusal !== null) storeRefusal(tx, table, { rowId: newId, ...refusal }, nowMs);
+    if (refusal !== null && refusal !== 'forget') storeRefusal(tx, table, { rowId: newId, ...refusal }, nowMs);
   }
   const forgotten = outcomes.filter(({ refusal }) => refusal === 'forget').map(({ newId }) => newId);
   if (forgotten.length > 0) forgetRefusals(tx, table.id, forgotten);

@@ -11,7 +11,7 @@ import { discardEdits } from '../../capture/resolve-conflict.ts';
 import type { TwoWayTable } from '../../capture/two-way-table.ts';
 import { storeRemoteRows } from '../../capture/writer/store-origin-rows.ts';
 import type { RowOutcome } from '../../reconcile/row-outcome.ts';
-import { decideCell, decideMadeAgain } from '../../reconcile/row-outcome.ts';
+import { decideCell, decideMadeAgain, writtenRow } from '../../reconcile/row-outcome.ts';
 import { findById, findByMatch } from '../../push/find-rows.ts';
 import { readReasons } from '../../replica/bookkeeping/refusals.ts';
 import { readRowStates, takeLocalId } from '../../replica/bookkeeping/row-states.ts';
@@ -308,7 +308,7 @@ async function stageCells(
       let edited: RowOutcome | null = null;
       for (const { column, stored } of cells.filter(({ column: at }) => at >= 0)) {
         const value = valueFromStored(stored, table.columns[column]?.type ?? 'Text');
-        const before: Row = typeof edited?.local === 'object' && edited.local !== null ? edited.local : local;
+        const before: Row = writtenRow(edited?.local ?? null) ?? local;
         edited = { ...decideCell({ ...known, local: before }, { column, value, overwrites: false }), state: 'edited' };
       }
       return edited === null ? [] : [edited];
