@@ -15,7 +15,7 @@ import type { PushTableOptions } from '../reconcile/push-plan.ts';
 import type { NameStyle } from '../reconcile/naming.ts';
 import type { Replica } from '../replica/database.ts';
 import type { ColumnShape, TableDescriptor } from '../wire/schema.ts';
-import type { PullProgress } from './report.ts';
+import type { PullProgress, SweepCounts } from './report.ts';
 
 export interface PullSettings {
   /** Rows per page, 2 to 500. */
@@ -88,6 +88,18 @@ export interface PreparedTable extends RemoteTable {
   readonly pageRows: number;
   /** Why its edits cannot be pushed, to be reported once its rows are here; null if they can, or there are none. */
   readonly problem: RowsyncError | null;
+}
+
+/** A table that is read, in a pull or to compare it. */
+export interface TableReading {
+  readonly context: PullContext;
+  readonly table: PreparedTable;
+}
+
+/** One table of a pull. */
+export interface TablePull extends TableReading {
+  /** Added to as rows are stored or leave. */
+  readonly counts: SweepCounts;
 }
 
 export interface PullOptions {

@@ -22,8 +22,7 @@ import { readMeasured } from '../replica/rows.ts';
 import { readPagedWindows } from '../replica/bookkeeping/pages.ts';
 import { TOP_MAX } from '../wire/request-paths.ts';
 import { isZone } from '../wire/time-zones.ts';
-import type { PreparedTable, PullContext } from './context.ts';
-import type { SweepCounts } from './report.ts';
+import type { TablePull, TableReading } from './context.ts';
 import { sweepWindows } from './sweep.ts';
 import { confirmedRows } from '../capture/writer/store-origin-rows.ts';
 import { storeFacts, readTable } from '../replica/bookkeeping/tables.ts';
@@ -42,29 +41,26 @@ export interface ChangedWindows {
 }
 
 /** Reads the windows that were found; returns how many rows were deleted, null if a sweep has to look. @throws RowsyncError as `sweepPages`. */
-export async function readChangedWindows(
-  context: PullContext,
-  table: PreparedTable,
-  { found, counts }: { readonly found: ChangedWindows; readonly counts: SweepCounts },
-): Promise<number | null> {
+export async function readChangedWindows(run: TablePull, found: ChangedWindows): Promise<number | null> {
   const { windows } = found;
   if (windows.length === 0) return 0;
-  context.log.info('windows.differ', { table: table.target.localName, windowCount: windows.length });
-  const deletedCount = await sweepWindows(context, table, { windows, counts });
-  if (deletedCount !== null) await noteUselessMeasures(context, table, found);
+  run.context.log.info('windows.differ', { table: run.table.target.localName, windowCount: windows.length });
+  const deletedCount = await sweepWindows(run, windows);
+  if (deletedCount !== null) await noteUselessMeasures(run, found);
   return deletedCount;
 }
 
 /** The windows that differ; null if the origin does not tell, or the table is one window. @throws RowsyncError of the origin. */
-export async function findChangedWindows(context: PullContext, table: PreparedTable): Promise<ChangedWindows | null> {
-  const { replica } = context;
+export async function findChangedWindows(reading: TableReading): Promise<ChangedWindows | null> {
+  const { table } = reading;
+  const { replica } = reading.context;
   const plan = planMeasures(table.descriptor);
   const zone = readIdentity(replica)?.timeZone ?? '';
   const windows = readPagedWindows(replica, table.target.id);
   if (plan === null || windows.length < 2 || !isZone(zone)) return null;
-  const there = await readDays(context, table, plan);
+  const there = await readDays(reading, plan);
   if (there === null) return null;
-  const here = await addUpRows(context, table, { plan, zone });
+  const here = await addUpRows(reading, { plan, zone });
   const { ignoredMeasures } = readTable(replica, table.target.id);
   const differing = compareDays(plan.measures, { there, here }, ignoredMeasures).map(({ day }) => day);
   return { windows: windowsOfDays(differing, windows, zone), plan, zone, there, here };
@@ -72,13 +68,12 @@ export async function findChangedWindows(context: PullContext, table: PreparedTa
 
 /** Compares again after the windows were read. A measure that still differs is ignored until the next whole sweep. Returns all ignored ones. */
 export async function noteUselessMeasures(
-  context: PullContext,
-  table: PreparedTable,
+  reading: TableReading,
   { plan, zone, there, here: before }: ChangedWindows,
 ): Promise<readonly string[]> {
-  const { replica } = context;
-  const { id, localName } = table.target;
-  const here = await addUpRows(context, table, { plan, zone });
+  const { replica } = reading.context;
+  const { id, localName } = reading.table.target;
+  const here = await addUpRows(reading, { plan, zone });
   const known = readTable(replica, id).ignoredMeasures;
   const ignored = [...new Set([...known, ...uselessMeasures(plan.measures, { there, before, here })])];
   if (ignored.length > known.length)
@@ -88,8 +83,7 @@ export async function noteUselessMeasures(
 
 /** The days of the origin; null without an answer. */
 async function readDays(
-  { origin, signal }: PullContext,
-  { address }: PreparedTable,
+  { context: { origin, signal }, table: { address } }: TableReading,
   { created, measures }: MeasurePlan,
 ): Promise<Days | null> {
   const days = new Map<string, DayMeasures>();
@@ -119,9 +113,8 @@ export async function orNone(asked: Promise<AggregatePage | null>): Promise<Aggr
 
 /** The days of the rows here that the origin confirmed. */
 async function addUpRows(
-  { replica, clock, signal }: PullContext,
-  table: PreparedTable,
-  { plan, zone }: { readonly plan: MeasurePlan; readonly zone: string },
+  { context: { replica, clock, signal }, table }: TableReading,
+  { plan, zone }: Pick<ChangedWindows, 'plan' | 'zone'>,
 ): Promise<Days> {
   const target = confirmedRows(table);
   const localNameOf = (name: string): string => table.shapes.find((shape) => shape.name === name)?.localName ?? '_id';

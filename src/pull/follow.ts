@@ -48,7 +48,7 @@ import { readRowsById, type RowChanges } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/request-paths.ts';
 import type { RowPage, TableSummary } from '../wire/schema.ts';
-import type { LocalShape, PreparedTable, PullContext, TableSettings } from './context.ts';
+import type { LocalShape, PreparedTable, PullContext, TablePull, TableReading, TableSettings } from './context.ts';
 import { describeTable, storedDescription } from './table-description.ts';
 import { findChangedWindows, orNone, readChangedWindows } from './fingerprint.ts';
 import { applySchema } from './apply-schema.ts';
@@ -77,7 +77,8 @@ const CHANGED_WINDOWS_MAX = 8;
 const HINTS_MAX = 10_000;
 
 /** The stamp of the last changed row, asked before a sweep: later changes have no earlier one. Null if it cannot be followed. @throws RowsyncError. */
-export async function readNewestStamp({ origin, signal }: PullContext, table: PreparedTable): Promise<string | null> {
+export async function readNewestStamp({ context, table }: TableReading): Promise<string | null> {
+  const { origin, signal } = context;
   const stamps = stampsOf(table);
   if (stamps === null) return null;
   const { shape } = stamps;
@@ -103,14 +104,15 @@ export async function followKnown(
   const none = { why: 'begin', deletedCount: 0 } as const;
   if (stored === null || (findTable(replica, summary.id)?.sweptAt ?? null) === null) return none;
   const table = await applySchema(context, stored, { ...tableOptions, confirmed: false, discard });
+  const run = { context, table, counts };
   const readBefore = counts.pagesReadCount;
   let followed: Followed;
   try {
-    followed = await followTable(context, table, counts);
+    followed = await followTable(run);
   } catch (thrown) {
     const { code, kind } = asRowsyncError(thrown);
     if (code === 'origin.moving') return { why: 'moving', deletedCount: 0 };
-    if (await shrinkPages(context, table, thrown)) return { why: 'large', deletedCount: 0 };
+    if (await shrinkPages(run, thrown)) return { why: 'large', deletedCount: 0 };
     // The origin refuses the former name of a renamed column, or leaves it out of the answer.
     const mayBeShape = kind === 'originRefused' || kind === 'wireFormat';
     if (!mayBeShape || isSameShape(stored, await describeTable(context, summary))) throw thrown;
@@ -140,8 +142,18 @@ export function stampsOf({ descriptor, shapes }: PreparedTable): Stamps | null {
   return shape === undefined || key === undefined ? null : { shape, index, key };
 }
 
+/** A table that is followed, and from where its changes are read. */
+interface Following extends TablePull {
+  readonly stamps: Stamps;
+  readonly watermark: string;
+  /** Whether the changes were more rows than a page the last time, and when that was, in seconds since 1970. */
+  readonly wasLarge: boolean;
+  readonly readAt: number | null;
+}
+
 /** Brings the changed rows. @throws RowsyncError of the origin or the replica. */
-async function followTable(context: PullContext, table: PreparedTable, counts: SweepCounts): Promise<Followed> {
+async function followTable(run: TablePull): Promise<Followed> {
+  const { context, table } = run;
   const { origin, replica, clock, signal, settings } = context;
   const { id, localName } = table.target;
   const stamps = stampsOf(table);
@@ -150,7 +162,7 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
   if (stamps === null || before === null || !mayFollow(record)) return { why: 'begin', deletedCount: 0 };
   const at = stampFromMs(clock.nowMs());
   if (record.rowsFilter !== (table.address.rows ?? null)) return { why: 'filter', deletedCount: 0 };
-  const from = { stamps, watermark: before, counts, isLarge: record.hasLargeTail, readAt: record.readAt };
+  const following = { ...run, stamps, watermark: before, wasLarge: record.hasLargeTail, readAt: record.readAt };
   let read: Changes | { readonly why: WhySwept } = { newest: null, isLarge: false };
   let deletedCount = 0;
   let isCounted = false;
@@ -160,17 +172,17 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
     isCounted = there !== null;
     // Without a count deletes are not seen: for a table that somebody wants now, that does not suffice.
     if (!isCounted && settings.compares === false) return { why: 'count', deletedCount };
-    read = await readChanges(context, table, from);
+    read = await readChanges(following);
     if ('why' in read) return { why: read.why, deletedCount };
     const missing = there === null ? 0 : countExpected(replica, confirmedRows(table)) - there;
-    if (missing > 0) deletedCount += (await findDeleted(context, table, { watermark: before, counts })) ?? 0;
+    if (missing > 0) deletedCount += (await findDeleted(following)) ?? 0;
     if (there === null || there === countExpected(replica, confirmedRows(table))) break;
     if (round === 1) continue;
-    const found = round < ROUNDS_MAX ? await readShortWindows(context, table, { round, stamps, counts }) : null;
+    const found = round < ROUNDS_MAX ? await readShortWindows(following, round) : null;
     if (found === null) return { why: 'count', deletedCount };
     deletedCount += found;
   }
-  const watermark = await nextWatermark(context, table, { stamps, before, newest: read.newest });
+  const watermark = await nextWatermark(following, read.newest);
   if (watermark === null) return { why: 'stamps', deletedCount };
   const { isLarge } = read;
   const compares = settings.compares !== false && isCompareDue(record.comparedAt, clock.nowMs());
@@ -178,21 +190,18 @@ async function followTable(context: PullContext, table: PreparedTable, counts: S
     // Noted first: an origin that fails to answer is not asked again the next minute.
     storeFollowed(tx, id, { watermark, at: isCounted ? at : null, isLarge, comparedAt: compares ? at : null });
   });
-  const found = compares ? await findChangedWindows(context, table) : null;
-  const changed = found === null ? 0 : await readChangedWindows(context, table, { found, counts });
+  const found = compares ? await findChangedWindows(run) : null;
+  const changed = found === null ? 0 : await readChangedWindows(run, found);
   return changed === null ? { why: 'count', deletedCount } : { why: null, deletedCount: deletedCount + changed };
 }
 
 /** Reads windows with missing rows; null if a sweep has to look. Days name them in round 2, later the last short one is found by halving. */
-async function readShortWindows(
-  context: PullContext,
-  table: PreparedTable,
-  { round, stamps, counts }: { readonly round: number; readonly stamps: Stamps; readonly counts: SweepCounts },
-): Promise<number | null> {
+async function readShortWindows(following: Following, round: number): Promise<number | null> {
+  const { context, table, stamps } = following;
   const { origin, replica, signal } = context;
-  const found = round === 2 ? await findChangedWindows(context, table) : null;
+  const found = round === 2 ? await findChangedWindows(following) : null;
   if (found !== null && found.windows.length > 0 && found.windows.length <= CHANGED_WINDOWS_MAX)
-    return await readChangedWindows(context, table, { found, counts });
+    return await readChangedWindows(following, found);
   const created = createdColumn(table.descriptor.columns);
   const column = table.shapes.find(({ name }) => name === created?.name)?.localName;
   if (created === null || column === undefined) return null;
@@ -206,7 +215,7 @@ async function readShortWindows(
       return there !== countStampedFrom(replica, confirmedRows(table), { column, stamp: window });
     },
   );
-  return await sweepWindows(context, table, { windows: [short], counts });
+  return await sweepWindows(following, [short]);
 }
 
 /** The last item with a property. The first item has it without being asked, and no item after one without it. */
@@ -223,32 +232,29 @@ async function lastWhere<T>(items: readonly T[], holds: (item: T) => Promise<boo
 
 /** Compares rows by the second of their change. Returns the second to read from, null for none; null for all if the origin does not add up. */
 async function findUnread(
-  context: PullContext,
-  table: PreparedTable,
-  from: ChangesFrom,
+  following: Following,
   after: string,
 ): Promise<{ readonly there: Seconds; readonly second: string | null } | null> {
+  const { context, table, stamps, readAt } = following;
   const { replica, origin, clock } = context;
-  const there = await countSeconds(context, table, from.stamps, after);
+  const there = await countSeconds(following, after);
   if (there === null) return null;
   const { clockAheadMs } = origin.counters();
-  const readAtMs = readAtOrigin(from.readAt, { nowMs: clock.nowMs(), clockAheadMs });
-  const known = { column: from.stamps.shape.localName, stamp: after };
+  const readAtMs = readAtOrigin(readAt, { nowMs: clock.nowMs(), clockAheadMs });
+  const known = { column: stamps.shape.localName, stamp: after };
   const unreadBehind = (readBehind: string | null): string | null =>
     firstUnread({ there, here: countBySecond(replica, confirmedRows(table), known), readAtMs, readBehind });
   const second = unreadBehind(null);
   if (second === null) return { there, second };
-  const newest = await readChangedPage(context, table, from, { after, skip: 0, descending: true });
+  const newest = await readChangedPage(following, { after, skip: 0, descending: true });
   return { there, second: unreadBehind(readBehindOf(newest)) };
 }
 
 /** How many rows the origin has changed in each second from the given one on; null if it does not say. */
-async function countSeconds(
-  { origin, signal }: PullContext,
-  { address }: PreparedTable,
-  { shape, key }: Stamps,
-  after: string,
-): Promise<Seconds | null> {
+async function countSeconds({ context, table, stamps }: Following, after: string): Promise<Seconds | null> {
+  const { origin, signal } = context;
+  const { address } = table;
+  const { shape, key } = stamps;
   if (shape.name.includes('//') || key.includes('//')) return null;
   const filter = `${columnReference(shape.name)} >= ${timestampLiteral(after)}`;
   const group = { name: shape.name, suffix: 'SS', type: 'Timestamp' } as const;
@@ -264,25 +270,19 @@ async function countSeconds(
 }
 
 /** Asks for rows listed as deleted or, under a filter, changed last. Returns how many were deleted; null for none, or if more may not be. */
-async function findDeleted(
-  context: PullContext,
-  table: PreparedTable,
-  { watermark, counts }: { readonly watermark: string; readonly counts: SweepCounts },
-): Promise<number | null> {
+async function findDeleted(following: Following): Promise<number | null> {
+  const { context, table } = following;
   const { rows = null } = table.address;
-  const listed = await listDeleted(context, table, watermark);
-  const changed = rows === null ? [] : await listChanged(context, table, watermark);
+  const listed = await listDeleted(following);
+  const changed = rows === null ? [] : await listChanged(following);
   const ids = [...new Set([...listed, ...changed])].slice(0, HINTS_MAX);
   const here = [...readRowsById(context.replica, confirmedRows(table), ids).keys()];
-  return here.length === 0 ? null : await proveDeletes(context, table, { ids: here, counts });
+  return here.length === 0 ? null : await proveDeletes(following, here);
 }
 
 /** Rows that the origin lists as deleted; none without such a list. */
-async function listDeleted(
-  { origin, signal }: PullContext,
-  table: PreparedTable,
-  watermark: string,
-): Promise<readonly number[]> {
+async function listDeleted({ context, table, watermark }: Following): Promise<readonly number[]> {
+  const { origin, signal } = context;
   const from = firstCursor(watermark).after;
   try {
     return (await origin.deletedIds({ table: table.address, from }, { signal })).value;
@@ -293,12 +293,9 @@ async function listDeleted(
 }
 
 /** The last changed rows, inside or outside of the table's filter; at most a page. */
-async function listChanged(
-  { origin, signal }: PullContext,
-  table: PreparedTable,
-  watermark: string,
-): Promise<readonly number[]> {
-  const { shape } = must(stampsOf(table), 'a table that is followed has stamps');
+async function listChanged({ context, table, stamps, watermark }: Following): Promise<readonly number[]> {
+  const { origin, signal } = context;
+  const { shape } = stamps;
   const filter = `${columnReference(shape.name)} >= ${timestampLiteral(firstCursor(watermark).after)}`;
   const query = { columns: [shape.name], sort: [{ column: shape.name, descending: true }], filter, top: TOP_MAX };
   const everyRow = { ...table.address, rows: null };
@@ -306,15 +303,12 @@ async function listChanged(
 }
 
 /** The stamp of the last changed row; null if the origin's stamps went back: the row with the watermark is here, and did not come. */
-async function nextWatermark(
-  context: PullContext,
-  table: PreparedTable,
-  { stamps, before, newest }: { readonly stamps: Stamps; readonly before: string; readonly newest: string | null },
-): Promise<string | null> {
+async function nextWatermark(following: Following, newest: string | null): Promise<string | null> {
+  const { context, table, stamps, watermark: before } = following;
   if (before === FIRST_STAMP) return newest ?? before;
   if (newest !== null && newest >= before) return newest;
   if ((readLatestStamp(context.replica, confirmedRows(table), stamps.shape.localName) ?? '') >= before) return null;
-  return newest ?? (await readNewestStamp(context, table));
+  return newest ?? (await readNewestStamp(following));
 }
 
 interface Changes {
@@ -324,29 +318,16 @@ interface Changes {
   readonly isLarge: boolean;
 }
 
-/** From where changes are read, and what is counted meanwhile. */
-interface ChangesFrom {
-  readonly stamps: Stamps;
-  readonly watermark: string;
-  readonly counts: SweepCounts;
-  /** Whether these were more rows than a page the last time, and when that was, in seconds since 1970. */
-  readonly isLarge: boolean;
-  readonly readAt: number | null;
-}
-
 /** Reads what was changed. Rows that were compared by seconds are not read, as soon as there are more than a page of them. */
-async function readChanges(
-  context: PullContext,
-  table: PreparedTable,
-  from: ChangesFrom,
-): Promise<Changes | { readonly why: WhySwept }> {
+async function readChanges(following: Following): Promise<Changes | { readonly why: WhySwept }> {
+  const { context, table, counts, wasLarge } = following;
   let newest: string | null = null;
-  let cursor = firstCursor(from.watermark);
+  let cursor = firstCursor(following.watermark);
   let isLarge = false;
-  let compares = from.isLarge;
+  let compares = wasLarge;
   const pagesMax = Math.max(FOLLOW_PAGES_MAX, countPages(context.replica, table.target.id));
   for (let count = 0; count < pagesMax; count += 1) {
-    const unread = compares ? await findUnread(context, table, from, cursor.after) : null;
+    const unread = compares ? await findUnread(following, cursor.after) : null;
     if (unread !== null) {
       const { there, second } = unread;
       newest = laterStamp(newest, there.keys());
@@ -354,14 +335,14 @@ async function readChanges(
       if (second === null) return { newest, isLarge };
       cursor = cursorAt(second);
     }
-    const readBefore = from.counts.pagesReadCount;
-    const page = await readChangedPage(context, table, from, cursor);
+    const readBefore = counts.pagesReadCount;
+    const page = await readChangedPage(following, cursor);
     newest = laterStamp(newest, page.stampById.values());
     const step = judgeChangedPage(cursor, page);
     if (step.kind === 'sweep') return { why: step.why };
     if (step.kind === 'done') return { newest, isLarge };
     // A full page without news: all of them may be known.
-    compares = count === 0 && !from.isLarge && from.counts.pagesReadCount === readBefore;
+    compares = count === 0 && !wasLarge && counts.pagesReadCount === readBefore;
     isLarge = true;
     ({ cursor } = step);
   }
@@ -369,11 +350,10 @@ async function readChanges(
 }
 
 async function readChangedPage(
-  context: PullContext,
-  table: PreparedTable,
-  { stamps, counts }: ChangesFrom,
+  following: Following,
   { after, skip, descending = false }: Pick<FollowCursor, 'after' | 'skip'> & { readonly descending?: boolean },
 ): Promise<ChangedPage> {
+  const { context, table, stamps } = following;
   const { origin, signal } = context;
   const { shape, index, key } = stamps;
   const top = table.pageRows;
@@ -388,7 +368,7 @@ async function readChangedPage(
       return typeof stamp === 'string' ? [[id, stamp] as const] : [];
     }),
   );
-  await storeChanges(context, table, { page, stampById }, counts);
+  await storeChanges(following, page, stampById);
   return { ids, stampById, top };
 }
 
@@ -397,10 +377,9 @@ const STAMPS_MAX = 1_000;
 
 /** Applies rows that differ from those here; most rows of the overlap do not. */
 async function storeChanges(
-  context: PullContext,
-  table: PreparedTable,
-  { page, stampById }: { readonly page: RowPage; readonly stampById: ReadonlyMap<number, string> },
-  counts: SweepCounts,
+  { context, table, counts }: TablePull,
+  page: RowPage,
+  stampById: ReadonlyMap<number, string>,
 ): Promise<void> {
   const { replica, clock } = context;
   const { target } = table;

@@ -13,7 +13,7 @@ import { countPages, readLatestStamp, readPullAccount } from '../replica/bookkee
 import { baseName, hasBase } from '../replica/user-tables.ts';
 import { countUnreadable } from '../replica/bookkeeping/unreadable-rows.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
-import type { PreparedTable, PullContext, PullOptions } from './context.ts';
+import type { PullContext, PullOptions, TablePull, TableReading } from './context.ts';
 import { describeTable } from './table-description.ts';
 import { followKnown, readNewestStamp, stampsOf } from './follow.ts';
 import { applySchema, requireSettled } from './apply-schema.ts';
@@ -109,20 +109,23 @@ async function pullRows(
   let described = await describeTable(context, summary, { inFull });
   for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
     const before = described;
-    const prepare = (): Promise<PreparedTable> =>
-      applySchema(context, before, {
+    const prepare = async (): Promise<TablePull> => {
+      const table = await applySchema(context, before, {
         ...tableOptions,
         confirmed,
         confirmedHere: options.confirm,
         discard: options.discard,
       });
-    const table = await prepare();
+      return { context, table, counts };
+    };
+    const run = await prepare();
+    const { table } = run;
     const wasWaiting = readTable(context.replica, summary.id).push === 'waiting';
     const readBefore = counts.pagesReadCount;
     let moving: unknown = null;
     let outcome: SuspectsOutcome = { deletedCount: 0, held: null };
     try {
-      outcome = await sweepTable(context, table, { prepare, counts, consent: consent ?? 0 });
+      outcome = await sweepTable(run, { prepare, consent: consent ?? 0 });
     } catch (thrown) {
       if (asRowsyncError(thrown).code !== 'origin.moving') throw thrown;
       moving = thrown;
@@ -167,30 +170,25 @@ function requireSum(name: string, account: PullAccount | null): void {
 
 /** Brings the rows of a table up to date. A sweep that an earlier pull began is finished, then one begins anew: its first pages may have changed. */
 async function sweepTable(
-  context: PullContext,
-  table: PreparedTable,
-  {
-    prepare,
-    counts,
-    consent,
-  }: { readonly prepare: () => Promise<PreparedTable>; readonly counts: SweepCounts; readonly consent: number },
+  prepared: TablePull,
+  { prepare, consent }: { readonly prepare: () => Promise<TablePull>; readonly consent: number },
 ): Promise<SuspectsOutcome> {
   let deletedCount = 0;
-  for (let current = table; ; current = await prepare()) {
-    const isResumed = readTable(context.replica, current.target.id).sweepOpen;
+  for (let run = prepared; ; run = await prepare()) {
+    const isResumed = readTable(run.context.replica, run.table.target.id).sweepOpen;
     try {
-      const { held, ...swept } = await sweepOnce(context, current, { counts, consent, isResumed });
+      const { held, ...swept } = await sweepOnce(run, { consent, isResumed });
       deletedCount += swept.deletedCount;
       if (!isResumed) return { deletedCount, held };
     } catch (thrown) {
-      if (!(await readOtherwise(context, current, thrown))) throw thrown; // ends: pages are halved, or windows given up
+      if (!(await readOtherwise(run, thrown))) throw thrown; // ends: pages are halved, or windows given up
     }
   }
 }
 
-function isFollowedLater(context: PullContext, table: PreparedTable): boolean {
-  const { follows = 'none' } = context.settings;
-  return stampsOf(table) !== null && (follows === 'all' || (follows === 'large' && isLarge(context, table)));
+function isFollowedLater(reading: TableReading): boolean {
+  const { follows = 'none' } = reading.context.settings;
+  return stampsOf(reading.table) !== null && (follows === 'all' || (follows === 'large' && isLarge(reading)));
 }
 
 /** What the clock of the origin says; null if its answers do not tell. */
@@ -200,31 +198,31 @@ function originNowMs({ origin, clock }: PullContext): number | null {
 }
 
 /** The last stamp of the rows that a sweep brought, unless it may be of a change that came after the sweep had begun. */
-function stampBefore(context: PullContext, table: PreparedTable, begunMs: number | null): string | null {
+function stampBefore({ context, table }: TableReading, begunMs: number | null): string | null {
   const stamps = stampsOf(table);
   if (stamps === null || begunMs === null) return null;
   return watermarkAfter(readLatestStamp(context.replica, confirmedRows(table), stamps.shape.localName), begunMs);
 }
 
-function isLarge({ replica }: PullContext, { target }: PreparedTable): boolean {
-  return countPages(replica, target.id) >= LARGE_PAGES;
+function isLarge({ context, table }: TableReading): boolean {
+  return countPages(context.replica, table.target.id) >= LARGE_PAGES;
 }
 
 async function sweepOnce(
-  context: PullContext,
-  table: PreparedTable,
-  sweep: { readonly counts: SweepCounts; readonly consent: number; readonly isResumed: boolean },
+  run: TablePull,
+  sweep: { readonly consent: number; readonly isResumed: boolean },
 ): Promise<SuspectsOutcome> {
+  const { context, table } = run;
   // For a resumed sweep, it is unknown when it began. A small table needs no request for its last stamp.
   const begunMs = sweep.isResumed ? null : originNowMs(context);
-  const asks = !sweep.isResumed && (isLarge(context, table) || begunMs === null) && isFollowedLater(context, table);
-  const newest = asks ? await readNewestStamp(context, table) : null;
-  await sweepPages(context, table, sweep.counts);
-  const suspects = await settleSuspects(context, table, sweep);
+  const asks = !sweep.isResumed && (isLarge(run) || begunMs === null) && isFollowedLater(run);
+  const newest = asks ? await readNewestStamp(run) : null;
+  await sweepPages(run);
+  const suspects = await settleSuspects(run, sweep);
   // The end of this sweep opens the table to edits, which would keep wrong values.
   if (readTable(context.replica, table.target.id).push === 'waiting') await table.requireShape();
-  const watermark = newest ?? (isFollowedLater(context, table) ? stampBefore(context, table, begunMs) : null);
-  await finishSweep(context, table, watermark);
+  const watermark = newest ?? (isFollowedLater(run) ? stampBefore(run, begunMs) : null);
+  await finishSweep(run, watermark);
   return suspects;
 }
 

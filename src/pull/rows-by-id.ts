@@ -8,7 +8,7 @@
 import { must } from '../base/assert.ts';
 import { TOP_MAX } from '../wire/request-paths.ts';
 import type { RowPage } from '../wire/schema.ts';
-import type { PreparedTable, PullContext } from './context.ts';
+import type { PreparedTable, TableReading } from './context.ts';
 import { filterOfValue, filterRoom, joinClauses } from '../reconcile/match-column.ts';
 
 /** The origin's answer about rows that were requested by id. */
@@ -23,10 +23,10 @@ export interface RequestedRows {
 
 /** The answers about each batch of ids, one after the other. @throws RowsyncError of the origin. */
 export async function* findRows(
-  context: PullContext,
-  table: PreparedTable,
+  reading: TableReading,
   ids: readonly number[],
 ): AsyncGenerator<RequestedRows & { readonly ids: readonly number[] }> {
+  const { context, table } = reading;
   const { names } = requestedColumns(table);
   // Fewer, larger batches otherwise: a guard judges all deletes of a batch together.
   const countMax = table.pageRows < context.settings.pageRows ? table.pageRows : undefined;
@@ -36,7 +36,7 @@ export async function* findRows(
     yield { ids: foreign, page: { rows: [], unreadable: [], ids: [] }, outside: [], gone: foreign };
   const askable = ids.filter((id) => id > 0);
   for (const batch of context.origin.idBatches(askable, names, countMax))
-    yield { ids: batch, ...(await findBatch(context, table, batch)) };
+    yield { ids: batch, ...(await findBatch(reading, batch)) };
 }
 
 /** The columns for a request by id: all of them, or only those that the filtered request needs. */
@@ -51,11 +51,8 @@ function requestedColumns({ address, selection, shapes, descriptor }: PreparedTa
   return { shapes: [key], names: [key.name] };
 }
 
-async function findBatch(
-  { origin, signal }: PullContext,
-  table: PreparedTable,
-  ids: readonly number[],
-): Promise<RequestedRows> {
+async function findBatch({ context, table }: TableReading, ids: readonly number[]): Promise<RequestedRows> {
+  const { origin, signal } = context;
   const { address, selection } = table;
   const { shapes, names } = requestedColumns(table);
   const { value: shown } = await origin.retrieve({ table: address, columns: shapes, names, ids }, { signal });

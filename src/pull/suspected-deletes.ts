@@ -17,7 +17,7 @@ import { hasSuspects, readSuspects } from '../replica/bookkeeping/suspects.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
 import { blocksAbove } from '../replica/query.ts';
 import { readRowsById } from '../replica/rows.ts';
-import type { PreparedTable, PullContext } from './context.ts';
+import type { PreparedTable, PullContext, TablePull, TableReading } from './context.ts';
 import { requireShapeOf } from './table-description.ts';
 import { findRows } from './rows-by-id.ts';
 import type { SuspectsOutcome, SweepCounts } from './report.ts';
@@ -33,24 +33,20 @@ const FIRST_LOOKUPS_MAX = 5_000;
 
 /** Settles suspects once all pages were read; a person agreed to lose `consent` rows. A resumed sweep has old pages, and asks no person. */
 export async function settleSuspects(
-  context: PullContext,
-  table: PreparedTable,
-  {
-    consent,
-    isResumed,
-    counts,
-  }: { readonly consent: number; readonly isResumed: boolean; readonly counts: SweepCounts },
+  run: TablePull,
+  { consent, isResumed }: { readonly consent: number; readonly isResumed: boolean },
 ): Promise<SuspectsOutcome> {
+  const { context, table } = run;
   const { id, localName } = table.target;
   const filter = table.address.rows ?? null;
   const next = (after: number): readonly number[] => readSuspects(context.replica, id, after, BATCH_ROWS);
-  let settling = await judgeSuspects(context, table, { consent, stayingCount: 0, deletedCount: 0 });
+  let settling = await judgeSuspects(run, { consent, stayingCount: 0, deletedCount: 0 });
   let deletedCount = 0;
   if (filter !== null && isRequestedFirst(settling)) {
     // The question about deletes must not count rows that only left the filter, and vice versa.
-    const looked = await lookUp(context, table, { next, counts, ...settling });
+    const looked = await lookUp(run, { next, ...settling });
     deletedCount = looked.deletedCount;
-    settling = await judgeSuspects(context, table, { consent, ...looked });
+    settling = await judgeSuspects(run, { consent, ...looked });
   }
   const { hold, known, missingCount } = settling;
   if (hold !== null) {
@@ -62,7 +58,7 @@ export async function settleSuspects(
     });
     return { deletedCount, held };
   }
-  const looked = await lookUp(context, table, { next, counts, ...settling });
+  const looked = await lookUp(run, { next, ...settling });
   const outcome = { deletedCount: deletedCount + looked.deletedCount, held: null };
   const isKnown = !known.isHeld && !known.identityChanged && !known.isOtherFilter;
   if (!looked.isSettled || isKnown) return outcome;
@@ -90,19 +86,18 @@ interface Settling extends Guard {
 
 /** Judges suspects that were not seen since. `stayingCount` of them stay for an edit; rows that this sweep deleted before count as missing. */
 async function judgeSuspects(
-  context: PullContext,
-  table: PreparedTable,
+  reading: TableReading,
   { stayingCount, ...allowed }: { readonly consent: number } & Omit<SuspectCounts, 'isSettled'>,
 ): Promise<Settling> {
-  const { replica } = context;
-  const { target } = table;
+  const { replica } = reading.context;
+  const { target } = reading.table;
   const leftCount = hasSuspects(replica, target.id)
     ? await replica.write(`Looking for the missing rows of ${target.localName}`, (tx) =>
-        clearSeenSuspects(tx, confirmedRows(table)),
+        clearSeenSuspects(tx, confirmedRows(reading.table)),
       )
     : 0;
   const missingCount = Math.max(0, leftCount - stayingCount);
-  const guard = guardOf(context, table, allowed);
+  const guard = guardOf(reading, allowed);
   return { ...guard, missingCount, hold: guard.judge(missingCount) };
 }
 
@@ -110,11 +105,11 @@ type Guard = ReturnType<typeof guardOf>;
 
 /** The guard of a table of which `deletedCount` rows were deleted before; a person agreed to lose `consent`. */
 function guardOf(
-  { replica, settings: { maxDeletePercent } }: PullContext,
-  table: PreparedTable,
+  { context, table }: TableReading,
   { consent, deletedCount }: { readonly consent: number; readonly deletedCount: number },
 ) {
-  const known = readGuarded(replica, table);
+  const { maxDeletePercent } = context.settings;
+  const known = readGuarded(context.replica, table);
   const judge = (missing: number, rules: Partial<DeletionFacts> = {}): DeletionHold | null =>
     judgeDeletion({
       ...known,
@@ -146,16 +141,11 @@ function readGuarded(from: Connection, { target: { id }, address: { rows: filter
 }
 
 /** Asks for rows by id outside of a sweep; returns how many were deleted, null if more may not go without a person. @throws RowsyncError. */
-export async function proveDeletes(
-  context: PullContext,
-  table: PreparedTable,
-  { ids, counts }: { readonly ids: readonly number[]; readonly counts: SweepCounts },
-): Promise<number | null> {
+export async function proveDeletes(run: TablePull, ids: readonly number[]): Promise<number | null> {
   const ordered = ids.toSorted((a, b) => a - b);
-  const { deletedCount, isSettled } = await lookUp(context, table, {
-    counts,
+  const { deletedCount, isSettled } = await lookUp(run, {
     next: (after) => ordered.filter((row) => row > after).slice(0, BATCH_ROWS),
-    ...guardOf(context, table, { consent: 0, deletedCount: 0 }),
+    ...guardOf(run, { consent: 0, deletedCount: 0 }),
     isOutsideOfSweep: true,
   });
   return isSettled ? deletedCount : null;
@@ -171,25 +161,23 @@ interface SuspectCounts {
 
 /** Asks for rows by id, block by block, and removes what is gone or outside. If that is too much, they stay suspects for the next sweep. */
 async function lookUp(
-  context: PullContext,
-  table: PreparedTable,
+  run: TablePull,
   order: {
     /** The next rows above an id, in order; none at the end. */
     readonly next: (after: number) => readonly number[];
     readonly mayGo: (deletionCount: number) => boolean;
     readonly mayLeave: (leavingCount: number) => boolean;
-    /** Counts the rows that leave. */
-    readonly counts: SweepCounts;
     readonly isOutsideOfSweep?: boolean;
   },
 ): Promise<SuspectCounts> {
+  const { context, table, counts } = run;
   const { replica } = context;
   const { target } = table;
   const tally = { deletedCount: 0, stayingCount: 0, isSettled: true };
   let goneCount = 0;
   let outsideCount = 0;
   for (const block of blocksAbove(order.next, (id) => id)) {
-    for await (const { ids, page, ...found } of findRows(context, table, block)) {
+    for await (const { ids, page, ...found } of findRows(run, block)) {
       if (found.gone.length + found.outside.length > 0) await requireSameCaller(context);
       const countHere = (rows: readonly number[]): number => readRowsById(replica, confirmedRows(table), rows).size;
       goneCount += countHere(found.gone);
@@ -198,7 +186,7 @@ async function lookUp(
       const gone = order.mayGo(goneCount) ? found.gone : [];
       const outside = order.mayLeave(outsideCount) ? found.outside : [];
       tally.isSettled &&= gone === found.gone && outside === found.outside;
-      await requireShapeOf(context, table, page);
+      await requireShapeOf(run, page);
       const settle = (tx: Tx): Pick<SweepCounts, 'filteredCount'> & { readonly deletedCount: number } => {
         const at = stampFromMs(context.clock.nowMs());
         const isForeign = ids.some((id) => id < 1); // findRows yields these alone, without a request
@@ -210,7 +198,7 @@ async function lookUp(
       };
       const went = await replica.write(`Deleting rows of ${target.localName}`, settle, context.signal);
       tally.deletedCount += went.deletedCount;
-      order.counts.filteredCount += went.filteredCount;
+      counts.filteredCount += went.filteredCount;
       if (outside.length > 0) tally.stayingCount += outsideHere - went.filteredCount;
     }
   }

@@ -44,9 +44,8 @@ import type { RowChanges } from '../replica/rows.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';
 import type { SelectParameters } from '../wire/request-paths.ts';
 import type { RowPage } from '../wire/schema.ts';
-import type { PreparedTable, PullContext } from './context.ts';
+import type { PullContext, TablePull, TableReading } from './context.ts';
 import { requireShapeOf } from './table-description.ts';
-import type { SweepCounts } from './report.ts';
 import { proveDeletes } from './suspected-deletes.ts';
 import { planWindows, storeWindows, throwAsLie, WindowLie } from './windows.ts';
 import { movingRowsError, PageCursor, samePageError, shortPageError } from './page-cursor.ts';
@@ -59,30 +58,27 @@ const WAITING_MAX = 2;
 const PROOFS_MAX = 256;
 
 /** Reads every page and proves that they fit together; rows that did not come are suspects. @throws WindowLie, RowsyncError `origin.moving` and others. */
-export async function sweepPages(context: PullContext, table: PreparedTable, counts: SweepCounts): Promise<void> {
-  const { target } = table;
-  const plan = planWindows(context, table);
+export async function sweepPages(run: TablePull): Promise<void> {
+  const { context } = run;
+  const { target } = run.table;
+  const plan = planWindows(run);
   const sweep = await context.replica.write(`Starting a sweep of ${target.localName}`, (tx) => {
     storeWindows(tx, target.id, plan);
     return openSweep(tx, target.id, now(context));
   });
-  await readWindows({ context, table, sweep, counts, proofs: [], created: plan.created }, null);
+  await readWindows({ ...run, sweep, proofs: [], created: plan.created }, null);
 }
 
 /** Reads windows outside of a sweep; returns how many rows were deleted, null if a sweep has to look. @throws RowsyncError as `sweepPages`. */
-export async function sweepWindows(
-  context: PullContext,
-  table: PreparedTable,
-  { windows, counts }: { readonly windows: readonly string[]; readonly counts: SweepCounts },
-): Promise<number | null> {
+export async function sweepWindows(run: TablePull, windows: readonly string[]): Promise<number | null> {
+  const { context, table } = run;
   const { replica } = context;
   const { localName } = table.target;
   const created = createdColumn(table.descriptor.columns)?.name ?? null;
   const { sweep } = readTable(replica, table.target.id);
   const before = readPagedWindows(replica, table.target.id);
-  const pass: Pass = { context, table, sweep, counts, proofs: [], created };
   try {
-    await readWindows(pass, new Set(windows));
+    await readWindows({ ...run, sweep, proofs: [], created }, new Set(windows));
   } catch (thrown) {
     if (thrown instanceof WindowLie) return null;
     throw thrown;
@@ -99,7 +95,7 @@ export async function sweepWindows(
       ? []
       : suspectsCreated(replica, target, { column, from, end: endOfWindow(before, window) });
   });
-  return left.length === 0 ? 0 : await proveDeletes(context, table, { ids: left, counts });
+  return left.length === 0 ? 0 : await proveDeletes(run, left);
 }
 
 /** Reads some windows of a table, even if they were read before; null for all of a sweep. @throws RowsyncError as `sweepPages`. */
@@ -152,19 +148,15 @@ async function repairWindow(pass: Pass, { window, pages, isAlone }: JudgedWindow
 }
 
 /** Marks the sweep of a table as finished, once its suspects are settled or held; `watermark`: a stamp from before it began, or null. */
-export async function finishSweep(context: PullContext, table: PreparedTable, watermark: string | null): Promise<void> {
+export async function finishSweep({ context, table }: TableReading, watermark: string | null): Promise<void> {
   await context.replica.write(`Finishing the sweep of ${table.target.localName}`, (tx) => {
     closeSweep(tx, table.target.id, { at: now(context), watermark, filter: table.address.rows ?? null });
     finishSwitch(tx, table.target.id);
   });
 }
 
-interface Pass {
-  readonly context: PullContext;
-  readonly table: PreparedTable;
+interface Pass extends TablePull {
   readonly sweep: number;
-  /** Sums over the sweeps of the table within one pull. */
-  readonly counts: SweepCounts;
   /** Pages answered 304 that are not noted yet, and when they were. */
   readonly proofs: (PagePlace & { readonly atMs: number })[];
   /** Name of the creation time; null if the table is read as one window. */
@@ -362,7 +354,7 @@ function stampsOfPage({ created, table }: Pass, window: string, { ids, rows }: R
 async function storePage(pass: Pass, answered: Omit<AnsweredPage, 'sweep' | 'at'>, isCut: boolean): Promise<void> {
   const { context, table, sweep, counts } = pass;
   const { page, content } = answered;
-  await requireShapeOf(context, table, content);
+  await requireShapeOf(pass, content);
   const store = (tx: Tx): RowChanges => {
     const at = now(context);
     const stored = storeAnswer(tx, table, content, { at });

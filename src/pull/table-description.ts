@@ -16,7 +16,7 @@ import { readRowsById } from '../replica/rows.ts';
 import { etagFor, keptEtag } from '../wire/headers.ts';
 import { leavesRightsOpen, withRights } from '../wire/write-rights.ts';
 import type { RowPage, TableDescriptor, TableSummary } from '../wire/schema.ts';
-import type { PreparedTable, PullContext } from './context.ts';
+import type { PullContext, TableReading } from './context.ts';
 import { differingRows } from '../reconcile/merge.ts';
 
 /** How often rights are asked for while a description changes. */
@@ -76,13 +76,12 @@ function withKnownRights(from: Connection, descriptor: TableDescriptor): TableDe
 
 /** Looks at the names of columns before rows of a two-way table are stored that differ from their base. @throws RowsyncError `origin.moving`. */
 export async function requireShapeOf(
-  { replica }: PullContext,
-  table: PreparedTable,
+  { context, table }: TableReading,
   { rows, unreadable }: Pick<RowPage, 'rows' | 'unreadable'>,
 ): Promise<void> {
   if (table.twoWay === null) return;
   const ids = rows.map(({ id }) => id);
-  const bases = readRowsById(replica, baseTarget(table.twoWay.table), ids);
+  const bases = readRowsById(context.replica, baseTarget(table.twoWay.table), ids);
   if (unreadable.length > 0 || differingRows(rows, bases).length > 0) await table.requireShape();
 }
 

@@ -16,7 +16,7 @@ import {
 import type { Tx } from '../replica/connection.ts';
 import { restartSweep } from '../replica/bookkeeping/sweeps.ts';
 import { dropPagesFrom, readPagedWindows, readWindowSizes, forgetEtags } from '../replica/bookkeeping/pages.ts';
-import type { PreparedTable, PullContext } from './context.ts';
+import type { PullContext, TableReading } from './context.ts';
 import { storeFacts, readTable } from '../replica/bookkeeping/tables.ts';
 
 /** The origin's code for a column that does not exist (origin facts 4.2). */
@@ -31,7 +31,7 @@ export interface WindowPlan {
 }
 
 /** Whether the table is read by windows, and which of them join the one before. */
-export function planWindows({ replica, settings }: PullContext, table: PreparedTable): WindowPlan {
+export function planWindows({ context: { replica, settings }, table }: TableReading): WindowPlan {
   const { id } = table.target;
   const created = createdColumn(table.descriptor.columns);
   const why = whyOneWindow(created, table.selection.sort) ?? lieOf(readTable(replica, id).oneWindow);
@@ -75,11 +75,11 @@ export function throwAsLie(thrown: unknown): never {
 }
 
 /** Has the next sweep read a table in another way, after an answer that was too large or windows that do not hold; false for any other error. */
-export async function readOtherwise(context: PullContext, table: PreparedTable, thrown: unknown): Promise<boolean> {
-  if (!(thrown instanceof WindowLie)) return shrinkPages(context, table, thrown);
-  const { replica, log } = context;
-  const { id, localName } = table.target;
-  await requireFilter(context, table);
+export async function readOtherwise(reading: TableReading, thrown: unknown): Promise<boolean> {
+  if (!(thrown instanceof WindowLie)) return shrinkPages(reading, thrown);
+  const { replica, log } = reading.context;
+  const { id, localName } = reading.table.target;
+  await requireFilter(reading);
   await replica.write(`Reading ${localName} as one window`, (tx) => {
     restartSweep(tx, id);
     storeWindows(tx, id, oneWindow(replica, id, thrown.why));
@@ -89,18 +89,15 @@ export async function readOtherwise(context: PullContext, table: PreparedTable, 
 }
 
 /** Requests rows with the table's filter alone: if the origin refuses that, windows are not the cause. @throws RowsyncError of the origin. */
-async function requireFilter({ origin, signal }: PullContext, { address }: PreparedTable): Promise<void> {
+async function requireFilter({ context: { origin, signal }, table: { address } }: TableReading): Promise<void> {
   if ((address.rows ?? null) === null) return;
   await origin.select({ table: address, columns: [], query: { columns: [], sort: [], top: 1 } }, { signal });
 }
 
 /** Halves the pages after an answer that was too large; false for any other error, or without a smaller page. The next sweep reads every page. */
-export async function shrinkPages(
-  { replica, log }: PullContext,
-  table: PreparedTable,
-  thrown: unknown,
-): Promise<boolean> {
+export async function shrinkPages({ context, table }: TableReading, thrown: unknown): Promise<boolean> {
   if (!(thrown instanceof RowsyncError) || thrown.code !== 'origin.tooLarge') return false;
+  const { replica, log } = context;
   const { id, localName } = table.target;
   const pageRows = smallerPage(table.pageRows);
   if (pageRows === null) return false;

@@ -79,7 +79,7 @@ export function openPull(
     changedWindows: async (name) => {
       const table = await prepareForReading(context, name);
       const before = origin.counters().requestCount;
-      const changed = await findChangedWindows(context, table);
+      const changed = await findChangedWindows({ context, table });
       if (changed === null) throw new Error('The origin does not add up rows');
       return {
         found: changed.windows.length,

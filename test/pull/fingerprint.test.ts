@@ -73,16 +73,16 @@ async function prepared(fixture: Fixture, context: PullContext): Promise<Prepare
 }
 
 async function find(fixture: Fixture, context = fixture.context()): Promise<ChangedWindows | null> {
-  return await findChangedWindows(context, await prepared(fixture, context));
+  return await findChangedWindows({ context, table: await prepared(fixture, context) });
 }
 
 /** Finds windows, reads them, and compares again; which windows were read, how many rows were deleted, and what is ignored now. */
 async function bringChanges(fixture: Fixture, context = fixture.context()) {
   const table = await prepared(fixture, context);
-  const found = must(await findChangedWindows(context, table), 'the origin aggregates');
+  const found = must(await findChangedWindows({ context, table }), 'the origin aggregates');
   const counts = { insertedCount: 0, updatedCount: 0, filteredCount: 0, pagesReadCount: 0, pagesNotModifiedCount: 0 };
-  const deletedCount = await sweepWindows(context, table, { windows: found.windows, counts });
-  const ignored = await noteUselessMeasures(context, table, found);
+  const deletedCount = await sweepWindows({ context, table, counts }, found.windows);
+  const ignored = await noteUselessMeasures({ context, table }, found);
   return { windows: found.windows, ...counts, deletedCount, ignored };
 }
 
@@ -197,7 +197,7 @@ test('rows without a creation time are a day of their own', async () => {
     return page && { ...page, groups: [{ group: null, values: [1, null, 0, 0] }, ...page.groups] };
   };
 
-  const found = await findChangedWindows({ ...context, origin: { ...context.origin, aggregate } }, table);
+  const found = await findChangedWindows({ context: { ...context, origin: { ...context.origin, aggregate } }, table });
 
   expect(found?.windows).toEqual(['none']);
 });

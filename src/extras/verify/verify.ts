@@ -230,7 +230,7 @@ async function compareFitting(
     try {
       return { ...(await compareAll(context, table)), table };
     } catch (thrown) {
-      if (!(await shrinkPages(context, table, thrown))) throw thrown; // ends: each round halves the pages
+      if (!(await shrinkPages({ context, table }, thrown))) throw thrown; // ends: each round halves the pages
     }
   }
 }
@@ -352,7 +352,7 @@ async function compareById(
 ): Promise<readonly Mismatch[]> {
   const { replica } = context;
   const mismatches: Mismatch[] = [];
-  for await (const { page, outside, gone } of findRows(context, table, ids)) {
+  for await (const { page, outside, gone } of findRows({ context, table }, ids)) {
     mismatches.push(...compare(context, table, page.rows), ...unreadableAmong(table, page.unreadable));
     const left = (problem: Mismatch['problem'], rows: readonly number[]): readonly Mismatch[] =>
       [...readRowsById(replica, confirmedRows(table), rows).keys()].map((rowId) => ({ rowId, problem, columns: [] }));

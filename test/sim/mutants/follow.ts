@@ -82,7 +82,7 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/sweep.ts',
-        find: 'return left.length === 0 ? 0 : await proveDeletes(context, table, { ids: left, counts });',
+        find: 'return left.length === 0 ? 0 : await proveDeletes(run, left);',
         replace:
           "const why = { reason: 'its window misses it', at: now(context) };\n" +
           '  return await replica.write(`Deleting rows of ${localName}`, (tx) => storeMissingRows(tx, table, left, why));',

@@ -11,10 +11,10 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/sweep.ts',
-        find: '  await requireShapeOf(context, table, content);',
+        find: '  await requireShapeOf(pass, content);',
         replace:
           "  await context.replica.write('Storing an ETag', (tx) => tx.prepare('UPDATE _rowsync_pages SET url = ?, etag = ? WHERE table_id = ? AND page = ?').run(answered.url, answered.etag, table.target.id, page));\n" +
-          '  await requireShapeOf(context, table, content);',
+          '  await requireShapeOf(pass, content);',
       },
     ],
   },
