@@ -3,7 +3,7 @@
  */
 import type { RowsyncError } from '../base/errors.ts';
 import { type PushAccount, accountOf } from '../reconcile/account/push-account.ts';
-import { type WaitingCounts, countWaiting, readRowEnds, readUnsentIds } from '../replica/bookkeeping/row-states.ts';
+import { type WaitingCounts, countWaiting, readRowEnds } from '../replica/bookkeeping/row-states.ts';
 import type { Connection } from '../replica/connection.ts';
 import type { TwoWayTable } from '../capture/two-way-table.ts';
 import { readConflictsSince, readLastConflictId } from '../replica/bookkeeping/conflicts.ts';
@@ -92,7 +92,8 @@ export class TableTally {
     if (this.#isWhole) return;
     this.#isWhole = isWhole;
     this.#lastConflictId ??= readLastConflictId(from);
-    for (const id of readUnsentIds(from, this.#table.id)) this.#began.add(id);
+    for (const [id, { state }] of readRowEnds(from, this.#table.id))
+      if (state === 'edited' || state === 'sending') this.#began.add(id);
   }
 
   /** Rows that were merged have other ids at the origin: they stay the same edits. */

@@ -50,15 +50,6 @@ export function readTablesToPush(from: Connection, nowMs: number): readonly stri
   return queryTexts(from, text, [Math.floor(nowMs)]);
 }
 
-/** Ids of the rows of a table that are edited, or on their way. */
-export function readUnsentIds(from: Connection, tableId: number): readonly number[] {
-  return queryNumbers(
-    from,
-    sql`SELECT row_id FROM _rowsync_rows WHERE table_id = +? AND state IN ('edited', 'sending')`,
-    [tableId],
-  );
-}
-
 export interface EditedRow {
   readonly table: string;
   readonly rowId: number;
