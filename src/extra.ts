@@ -100,8 +100,8 @@ export interface DaemonClient {
   handOver(
     invocation: Invocation,
     cause: RowsyncError,
-    asked: WorkRequest,
-    consents: readonly GivenConfirmation[],
+    request: WorkRequest,
+    confirmations: readonly GivenConfirmation[],
   ): Promise<number>;
 }
 

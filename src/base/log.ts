@@ -168,11 +168,11 @@ function base64Cores(secret: string): readonly string[] {
   const cores = [0, 1, 2].map((offset) => {
     const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
     const tail = (offset + bytes.length) % 3;
-    const whole = text.slice(0, tail === 0 ? text.length : -4);
+    const kept = text.slice(0, tail === 0 ? text.length : -4);
     // Of the last, incomplete group, only the characters that hold bits of the secret alone: none, one or two.
     const rest = tail === 0 ? '' : text.slice(-4, tail === 1 ? -3 : -2);
     const lead = [0, 2, 3][offset] ?? 0;
-    return `${whole}${rest}`.slice(lead);
+    return `${kept}${rest}`.slice(lead);
   });
   const base64 = [bytes.toString('base64').replace(/=+$/, ''), ...cores];
   return base64

@@ -107,8 +107,8 @@ function csvField(value: unknown, options: CsvOptions): unknown {
   if (value === null || typeof value === 'bigint') return value;
   if (typeof value === 'number') return Number.isFinite(value) ? value : infinityText(value);
   const text = plainText(value);
-  const whole = options.escapeFormulas && FORMULA.test(text) ? `'${text}` : text;
-  return options.forTerminal ? printable(whole) : whole;
+  const safe = options.escapeFormulas && FORMULA.test(text) ? `'${text}` : text;
+  return options.forTerminal ? printable(safe) : safe;
 }
 
 /** An answer as names and rows with tabs between the fields, for cut, sort and awk. NULL is nothing. */

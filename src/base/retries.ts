@@ -89,7 +89,7 @@ export function waitBeforeNextMs(failed: FailedAttempt, policy: RetryPolicy): nu
   if (failed.attemptCount >= policy.attemptsMax) return null;
   const ceilingMs = Math.min(policy.waitMsMax, policy.baseWaitMs * 2 ** (failed.attemptCount - 1));
   const jitterMs = Math.round(failed.random * ceilingMs);
-  const askedMs = Math.min(Math.max(failed.retryAfterMs ?? 0, 0), RETRY_AFTER_MS_MAX);
-  const waitMs = askedMs + jitterMs;
+  const requestedMs = Math.min(Math.max(failed.retryAfterMs ?? 0, 0), RETRY_AFTER_MS_MAX);
+  const waitMs = requestedMs + jitterMs;
   return failed.spentMs + waitMs > policy.totalMs ? null : waitMs;
 }

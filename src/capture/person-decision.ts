@@ -257,13 +257,13 @@ function carryOutConfirm(tx: Tx, { table, shown }: PersonDecision & { readonly k
   // Pull and push of one table may both be held; the person was shown one of them.
   const kind = kindOfHold(tx, { table, problem: shown });
   if (kind === null) return { kind: 'problem', words: `what is held of "${table}" is not what was shown any more` };
-  const consents = storeConfirmations(
+  const confirmations = storeConfirmations(
     tx,
     [kind],
     readTables(tx).filter(({ localName }) => localName === table),
   );
-  if (consents.length === 0)
+  if (confirmations.length === 0)
     return { kind: 'problem', words: `nothing of "${table}" can be let through here; what it waits for says how` };
-  const rowCount = consents.reduce((sum, consent) => sum + consent.rowCount, 0);
+  const rowCount = confirmations.reduce((sum, confirmation) => sum + confirmation.rowCount, 0);
   return done(`The next run may continue with ${plural(rowCount, 'held row')} of ${table}`, rowCount);
 }

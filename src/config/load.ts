@@ -36,7 +36,7 @@ export interface Config {
     readonly credentials: Credentials | null;
     readonly format: Options['origin']['format'];
     /** A proxy and authorities; empty where the caller asked for no credentials. */
-    readonly way: OriginRoute;
+    readonly route: OriginRoute;
   };
   /** Its paths are absolute. */
   readonly replica: Pick<Options['replica'], 'path' | 'shared' | 'names'> & {
@@ -107,7 +107,7 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
   const { needsCredentials, needsExtraSecrets: needsSecrets = needsCredentials } = options;
   const sources = new SecretSources(folder, environment);
   const credentials = needsCredentials ? readCredentials(originSection(expanded.values), sources) : null;
-  const way = needsCredentials && parsed.success ? readOriginRoute(parsed.data.origin, sources) : {};
+  const route = needsCredentials && parsed.success ? readOriginRoute(parsed.data.origin, sources) : {};
   const parsedOptions: Readonly<Record<string, unknown>> = parsed.data ?? {};
   const read = !parsed.success
     ? []
@@ -131,7 +131,7 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
   }
   const config = configFromOptions(file, parsed.data, {
     credentials,
-    way,
+    route,
     needsCredentials,
     kinds: addedJobs(sections),
     isRung: read.some(({ isRung }) => isRung === true),
@@ -166,19 +166,19 @@ function originSection(values: unknown): Readonly<Record<string, unknown>> {
 function configFromOptions(
   file: string,
   options: Options,
-  found: Pick<Config['origin'], 'credentials' | 'way'> &
+  found: Pick<Config['origin'], 'credentials' | 'route'> &
     Pick<Config, 'extras'> &
     Pick<LoadOptions, 'needsCredentials'> & { readonly kinds: AddedJobs; readonly isRung: boolean },
 ): Config {
   const { origin, replica, files, push, limits, safety } = options;
-  const { credentials, way, kinds, isRung, extras } = found;
+  const { credentials, route, kinds, isRung, extras } = found;
   const absolute = (name: string): string => resolve(dirname(file), name);
   const path = absolute(replica.path);
   const maskKeyFile = absolute(replica.maskKeyFile ?? `${path}.mask-key`);
   const maskKey = found.needsCredentials ? findMaskKey(maskKeyFile) : null;
   return {
     file,
-    origin: { url: new URL(origin.url).origin, database: origin.database, credentials, format: origin.format, way },
+    origin: { url: new URL(origin.url).origin, database: origin.database, credentials, format: origin.format, route },
     replica: { ...replica, path, files: absolute(replica.files ?? `${path}.files`), maskKeyFile, maskKey },
     tables: tableRules(options.tables),
     files: {

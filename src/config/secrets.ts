@@ -42,14 +42,14 @@ export function expandVariables(
 ): { values: unknown; problems: ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
   const expandText = (text: string, path: OptionPath): string =>
-    text.replace(VARIABLE, (whole, escaped: string | undefined, inside: string) => {
-      if (escaped !== undefined) return whole.slice(1);
+    text.replace(VARIABLE, (match, escaped: string | undefined, inside: string) => {
+      if (escaped !== undefined) return match.slice(1);
       const [name = '', ...otherwise] = inside.split(':-');
       const value = environment[name];
       if (value !== undefined && value !== '') return value;
       if (otherwise.length > 0) return otherwise.join(':-');
       problems.push(hiddenProblem(path, `needs the environment variable ${name}, which is not set`));
-      return whole;
+      return match;
     });
   const expand = (value: unknown, path: OptionPath): unknown => {
     if (typeof value === 'string') return expandText(value, path);

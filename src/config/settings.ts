@@ -26,7 +26,7 @@ export function originSettings({ origin, limits, replica }: Config): OriginSetti
     database: origin.database,
     credentials: must(origin.credentials, 'commands that reach the origin load its credentials'),
     format: origin.format,
-    ...origin.way,
+    ...origin.route,
     concurrency: limits.concurrency,
     requestsPerSecond: limits.requestsPerSecond,
     maskKey: () => (key ??= maskKey(replica.maskKeyFile)),
@@ -35,8 +35,8 @@ export function originSettings({ origin, limits, replica }: Config): OriginSetti
 
 /** The texts of the way to the origin that no log and no answer may show. */
 export function originSecrets({ origin }: Pick<Config, 'origin'>): readonly string[] {
-  const { credentials, way } = origin;
-  return [...(credentials === null ? [] : authorizationOf(credentials).secrets), ...proxySecrets(way.proxy)];
+  const { credentials, route } = origin;
+  return [...(credentials === null ? [] : authorizationOf(credentials).secrets), ...proxySecrets(route.proxy)];
 }
 
 /** The same configuration, in which each table of a replica is found by the name to which its options are bound. */

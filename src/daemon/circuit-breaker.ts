@@ -103,9 +103,9 @@ export class Troubles {
   }
 
   /** Forgets tables whose turn had come at `turnMs` but that took no part: the origin no longer has them. */
-  forgetUnasked(asked: ReadonlySet<string>, turnMs: number): void {
+  forgetExcluded(included: ReadonlySet<string>, turnMs: number): void {
     for (const [table, { retryAtMs }] of this.#byTable) {
-      if (!asked.has(table) && retryAtMs <= turnMs) this.#byTable.delete(table);
+      if (!included.has(table) && retryAtMs <= turnMs) this.#byTable.delete(table);
     }
   }
 

@@ -40,15 +40,15 @@ const STOP_MS_MAX = 14_000;
 
 /** Runs until the stop signal. @throws RowsyncError if the replica or the HTTP address cannot be opened; later failures are retried. */
 export async function runDaemon(config: Config, parts: DaemonParts): Promise<void> {
-  const pulse = new ProgressWatchdog();
+  const watchdog = new ProgressWatchdog();
   const { notifier } = parts;
-  const clock = pulse.watch(parts.clock);
+  const clock = watchdog.watch(parts.clock);
   const joined = new JoinedParts();
   const logFor = (of: Config): Logger => joined.heard(parts.logFor(of));
   notifier?.starting();
   await notifier?.flush(); // opening may take long, and lets nothing else run meanwhile
   const resources = await openResources(config, { clock, log: logFor(config) }, null);
-  const daemon = new Daemon(resources, { ...parts, clock, besideClock: parts.clock, logFor, joined }, pulse);
+  const daemon = new Daemon(resources, { ...parts, clock, besideClock: parts.clock, logFor, joined }, watchdog);
   const ended = new AbortController();
   const watching = notifier?.watch(parts.clock, ended.signal, () => daemon.hasAdvanced());
   try {
@@ -70,7 +70,7 @@ class Daemon {
   readonly #troubles = new Troubles();
   /** A right to write may be missing while reading works, so pushes have their own waits. */
   readonly #pushTroubles = new Troubles();
-  readonly #pulse: ProgressWatchdog;
+  readonly #watchdog: ProgressWatchdog;
   readonly #startedAtMs: number;
   readonly #view: DaemonView;
   readonly #extraWork: ReturnType<typeof workOfExtras>;
@@ -85,12 +85,12 @@ class Daemon {
   #hasRefreshed = false;
   #isReloadAsked = false;
   /** Kinds of work that a person asked for, until a run begins that succeeds: they skip schedules and waits, and leave out no table. */
-  readonly #asked = new Set<WorkKind>();
+  readonly #requested = new Set<WorkKind>();
   #wake = new AbortController();
 
-  constructor(resources: Resources, parts: InnerParts, pulse: ProgressWatchdog) {
+  constructor(resources: Resources, parts: InnerParts, watchdog: ProgressWatchdog) {
     this.#parts = parts;
-    this.#pulse = pulse;
+    this.#watchdog = watchdog;
     this.#extraWork = workOfExtras(parts.extras);
     this.#startedAtMs = parts.clock.nowMs();
     this.#resources = resources;
@@ -136,7 +136,7 @@ class Daemon {
       if (this.#isReloadAsked) await this.#reload();
       // Between two pieces of work, because what a push has planned must not change under it.
       if (await joined.betweenWork(this.#resources)) this.#edits.note(clock.monotonicMs());
-      this.#pulse.beat();
+      this.#watchdog.beat();
       const step = this.#nextStep();
       if (step.kind === 'wait') {
         this.#parts.atRest?.();
@@ -166,7 +166,7 @@ class Daemon {
   /** Has one kind of work done now; null for a whole cycle, which has both directions, and the files. */
   #askFor(work: WorkKind | null): void {
     const ofCycle = ['pull', ...['push', 'files'].filter((kind) => this.#jobs.all.some((job) => job.kind === kind))];
-    for (const kind of work === null ? ofCycle : [work]) this.#asked.add(kind);
+    for (const kind of work === null ? ofCycle : [work]) this.#requested.add(kind);
     this.#failure = halfOpen(this.#failure);
     this.#wake.abort();
   }
@@ -190,7 +190,7 @@ class Daemon {
       circuit: this.#failure,
       localKinds: this.#extraWork.localKinds,
       troubleByTable: this.#troubles.byTable,
-      asked: this.#asked,
+      requested: this.#requested,
       refreshedTables: this.#refreshes.tables,
       hasRefreshed: this.#hasRefreshed,
       ...this.#lookForEdits(),
@@ -222,7 +222,7 @@ class Daemon {
     this.#hasRefreshed = isRefresh(step);
     const endRefresh = this.#hasRefreshed ? this.#refreshes.take() : null;
     // A request from here on starts another run: this one may already be past the new rows.
-    if (step.isAsked) this.#asked.delete(step.work);
+    if (step.isAsked) this.#requested.delete(step.work);
     let outcomes: readonly TableOutcome[] = [];
     try {
       outcomes = await this.#runOne({ ...step, monotonicMs: this.#parts.clock.monotonicMs() });
@@ -248,7 +248,7 @@ class Daemon {
       isRefresh: isRefresh(run),
       comesWithPull: (name) => this.#jobs.comesWithPull(name),
       onTable: (name) => included.add(name),
-      onAdvance: () => this.#pulse.beat(),
+      onAdvance: () => this.#watchdog.beat(),
       onProgress: (event) => joined.takeWork({ kind: 'advanced', event, monotonicMs: clock.monotonicMs() }),
     });
     // With nothing to follow, a tick a minute asks nothing, and proves nothing.
@@ -323,7 +323,7 @@ class Daemon {
   }
 
   #failRun({ work, isAsked }: Run, error: RowsyncError): void {
-    if (isAsked && !this.#extraWork.localKinds.has(work)) this.#asked.add(work);
+    if (isAsked && !this.#extraWork.localKinds.has(work)) this.#requested.add(work);
     this.#fail(error);
   }
 
@@ -342,7 +342,7 @@ class Daemon {
     const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
     if (run.work === 'push') for (const [table, error] of errorByTable) this.#pushTroubles.note(table, error, at);
     for (const table of included) this.#troubles.note(table, errorByTable.get(table) ?? null, at);
-    this.#troubles.forgetUnasked(included, run.monotonicMs);
+    this.#troubles.forgetExcluded(included, run.monotonicMs);
   }
 
   async #reload(): Promise<void> {
@@ -398,7 +398,7 @@ class Daemon {
       clock: this.#parts.besideClock,
       parts: () => this.#parts.joined.all,
       stop: this.#parts.signals.stop,
-      isAlive: () => this.#pulse.isAlive,
+      isAlive: () => this.#watchdog.isAlive,
       state: () => this.#state(),
       resources: () => this.#resources,
       surroundings: () => this.#surroundings(),
@@ -411,7 +411,7 @@ class Daemon {
 
   /** Whether work has advanced since the last time this was asked. */
   hasAdvanced(): boolean {
-    return this.#pulse.hasAdvanced(this.#resources.origin.counters().requestCount);
+    return this.#watchdog.hasAdvanced(this.#resources.origin.counters().requestCount);
   }
 
   /** What the account has from outside of the replica. */

@@ -82,8 +82,8 @@ export class RefreshWatch {
   tell({ replica, config }: Pick<Resources, 'replica' | 'config'>, jobs: Jobs, log: Logger): void {
     const before = this.#textByTable;
     this.#textByTable = freshnessTexts(replica, config, jobs);
-    const changed = [...this.#textByTable].filter(([table, way]) => before.get(table) !== way);
-    for (const [way, of] of Map.groupBy(changed, ([, text]) => text))
-      log.info('table.way', { table: someOf(of.map(([table]) => table)), way });
+    const changed = [...this.#textByTable].filter(([table, text]) => before.get(table) !== text);
+    for (const [text, of] of Map.groupBy(changed, ([, changedText]) => changedText))
+      log.info('table.way', { table: someOf(of.map(([table]) => table)), way: text });
   }
 }

@@ -12,7 +12,7 @@ export interface Situation {
   /** Tables that failed alone, by origin name. */
   readonly troubleByTable: ReadonlyMap<string, Trouble>;
   /** Kinds of work that a person asked for. */
-  readonly asked: ReadonlySet<WorkKind>;
+  readonly requested: ReadonlySet<WorkKind>;
   /** Tables with edits to push now, regardless of the schedule. */
   readonly editedTables: ReadonlySet<string>;
   /** Tables that are to be read now, regardless of the schedule. */
@@ -46,24 +46,24 @@ export type Step =
 export const WAIT_MS_MAX = 60_000;
 
 export function nextStep(situation: Situation): Step {
-  const { jobs, circuit, localKinds, nowMs, monotonicMs, asked } = situation;
+  const { jobs, circuit, localKinds, nowMs, monotonicMs, requested } = situation;
   const { editedTables, refreshedTables, lookMs } = situation;
   const due = jobs.filter(({ isDue }) => isDue);
   const retries = [...situation.troubleByTable.values()].map(({ retryAtMs }) => retryAtMs - monotonicMs);
   const isRetry = retries.some((ms) => ms <= 0);
   const run = (work: WorkKind, wantedTables: ReadonlySet<string> = NONE): Step & { readonly kind: 'run' } => {
-    const isAsked = asked.has(work);
+    const isAsked = requested.has(work);
     const jobIds = idsOf(isAsked ? jobs : due, work);
     return { kind: 'run', work, isAsked, jobIds, wantedTables, probeFirst: circuit !== null && !localKinds.has(work) };
   };
   const heldBackMs = circuit === null ? 0 : circuit.retryAtMs - monotonicMs;
   const ticks = jobs.map(({ nextAtMs }) => nextAtMs - nowMs);
   const isWanted = (kind: WorkKind): boolean =>
-    asked.has(kind) || (kind === 'pull' && isRetry) || (kind === 'push' && editedTables.size > 0);
-  const kinds = new Set<WorkKind>([...WORK_KINDS, ...asked, ...due.map(({ kind }) => kind)]);
+    requested.has(kind) || (kind === 'pull' && isRetry) || (kind === 'push' && editedTables.size > 0);
+  const kinds = new Set<WorkKind>([...WORK_KINDS, ...requested, ...due.map(({ kind }) => kind)]);
   const work = [...kinds].find((kind) => isWanted(kind) || due.some((job) => job.kind === kind));
   const isWantedNow = refreshedTables.size > 0;
-  if (isWantedNow && heldBackMs <= 0 && !(situation.hasRefreshed && due.length + asked.size > 0))
+  if (isWantedNow && heldBackMs <= 0 && !(situation.hasRefreshed && due.length + requested.size > 0))
     return { ...run('follow', refreshedTables), isAsked: false, jobIds: NONE };
   if (work === undefined) return wait([...ticks, ...retries, lookMs, isWantedNow ? heldBackMs : Infinity]);
   const local = circuit?.cause === 'replica' ? undefined : due.find(({ kind }) => localKinds.has(kind));

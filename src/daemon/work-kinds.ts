@@ -167,7 +167,7 @@ async function runPull(work: WorkContext, follow: 'known' | boolean = false): Pr
   const files = await pullFilesAfter(work.files.withPull, report);
   const ofFiles = files?.error ?? null;
   // A store that cannot be written must not keep rows from coming.
-  const isWhole = ofFiles !== null && concernsAllTables(ofFiles);
+  const concernsAll = ofFiles !== null && concernsAllTables(ofFiles);
   const facts = {
     runId: report.runId,
     requestCount: report.requestCount + (files?.requestCount ?? 0),
@@ -178,9 +178,9 @@ async function runPull(work: WorkContext, follow: 'known' | boolean = false): Pr
     fileCount: files?.downloadedCount ?? 0,
     failedFileCount: files?.failedCount ?? 0,
   };
-  const error = report.error ?? (isWhole ? ofFiles : null);
+  const error = report.error ?? (concernsAll ? ofFiles : null);
   const isOver = isEnd(report.error) || report.stop !== null;
-  return { ...outcomeOfTables(context, error, report.tables, facts), isOver, own: isWhole ? null : ofFiles };
+  return { ...outcomeOfTables(context, error, report.tables, facts), isOver, own: concernsAll ? null : ofFiles };
 }
 
 /** Fetches the files of the tables whose rows, which name them, a pull has just brought; null if there are none. Other tables wait for the next cycle. */
@@ -202,9 +202,9 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
     const { error } = table;
     return { ...table, error: error !== null && isForbidden(error) ? error : null };
   });
-  const isWhole = failed !== null && isOfAll(failed);
+  const concernsAll = failed !== null && isOfAll(failed);
   return {
-    ...outcomeOfTables(context, report.error ?? (isWhole ? failed : null), tables, {
+    ...outcomeOfTables(context, report.error ?? (concernsAll ? failed : null), tables, {
       runId: report.runId,
       requestCount: report.requestCount,
       tableCount: tables.length,
@@ -213,7 +213,7 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
       waitingCount: sumOf(report.tables, ({ waitingCount }) => waitingCount),
     }),
     isOver: isEnd(report.error) || report.stop !== null,
-    own: isWhole ? null : failed,
+    own: concernsAll ? null : failed,
     account: sumOfAccounts(report.tables.map((table) => table.account)),
   };
 }
@@ -227,11 +227,11 @@ async function runFiles(work: WorkContext): Promise<WorkOutcome> {
   const names = chosen.map(({ localName }) => localName);
   const report = await pullFiles(work.files.ofTurn, { tables: names, retryNow: false });
   const { error } = report;
-  const isWhole = error !== null && (error.kind === 'auth' || concernsAllTables(error));
+  const concernsAll = error !== null && (error.kind === 'auth' || concernsAllTables(error));
   return {
     ...OF_NO_TABLE,
-    error: isWhole ? error : null,
-    own: isWhole ? null : error,
+    error: concernsAll ? error : null,
+    own: concernsAll ? null : error,
     facts: {
       requestCount: report.requestCount,
       tableCount: chosen.length,

@@ -221,8 +221,8 @@ async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Pr
     return;
   }
   try {
-    const looked = await lookAt(run, { file, column, rule });
-    if (await download(run, { file: looked, column, rule })) run.watch.note(null);
+    const completed = await lookAt(run, { file, column, rule });
+    if (await download(run, { file: completed, column, rule })) run.watch.note(null);
   } catch (thrown) {
     if (thrown instanceof FileLeftOutError) return skip(run, file, thrown.rule);
     const error = asRowsyncError(thrown);
@@ -244,9 +244,9 @@ async function lookAt(run: FetchRun, { file, column, rule }: FileToFetch): Promi
   const { value: headers } = await origin.attachmentHeaders(requestFor(file, column), { signal });
   const facts = factsFrom(headers);
   await replica.write('Storing what a file is', (tx) => storeFileFacts(tx, file.id, facts));
-  const looked = { ...file, type: file.type ?? facts.type, bytes: file.bytes ?? facts.bytes };
-  isKnown(looked); // whatever is still unknown shows itself while it is downloaded
-  return looked;
+  const completed = { ...file, type: file.type ?? facts.type, bytes: file.bytes ?? facts.bytes };
+  isKnown(completed); // whatever is still unknown shows itself while it is downloaded
+  return completed;
 }
 
 function requestFor({ guid, rowId }: FileNotHere, { address }: FileColumn): AttachmentRequest {

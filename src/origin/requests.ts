@@ -47,7 +47,7 @@ export interface ReadOptions<E extends Etag = Etag> {
 
 /** A method that reads; only with an ETag can it answer `notModified`. */
 export type ReadMethod<Args extends readonly unknown[], T> = <E extends Etag = undefined>(
-  ...asked: [...Args, options?: ReadOptions<E>]
+  ...args: [...Args, options?: ReadOptions<E>]
 ) => Promise<Answer<T, E>>;
 
 /** What a call is, for messages and the log, and where it goes. */
@@ -329,14 +329,14 @@ export class Requests {
       if (hasRows && this.#queue.pending > 0) await transport.requestsLeave();
       const outcome = judge(result);
       if (outcome.kind === 'done') return outcome.value;
-      const askedMs = retryAfterMs(result, clock.nowMs());
-      if (askedMs !== null && askedMs <= RETRY_AFTER_MS_MAX) {
-        this.#quietUntilMs = Math.max(this.#quietUntilMs, clock.monotonicMs() + askedMs);
+      const requestedMs = retryAfterMs(result, clock.nowMs());
+      if (requestedMs !== null && requestedMs <= RETRY_AFTER_MS_MAX) {
+        this.#quietUntilMs = Math.max(this.#quietUntilMs, clock.monotonicMs() + requestedMs);
       }
       if (!outcome.isTransient) throw withAttempts(outcome.error, attemptCount);
 
       const spentMs = clock.monotonicMs() - (start.atMs ?? clock.monotonicMs());
-      const failed = { attemptCount, spentMs, retryAfterMs: askedMs, random: clock.random() };
+      const failed = { attemptCount, spentMs, retryAfterMs: requestedMs, random: clock.random() };
       const waitMs = waitBeforeNextMs(failed, limits.retry);
       if (waitMs === null) throw withAttempts(outcome.error, attemptCount);
 

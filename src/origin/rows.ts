@@ -96,9 +96,9 @@ export function rowMethods(requests: Requests, format: WireFormat, maskKey: () =
     return (text, what) => format.readRows(text, columns, what, key);
   };
   const answerTo =
-    (columns: readonly ColumnShape[], asked: ExpectedRows) =>
+    (columns: readonly ColumnShape[], expected: ExpectedRows) =>
     (text: string, what: string): RowPage =>
-      answeringPage(pageOf(columns)(text, what), asked, what);
+      answeringPage(pageOf(columns)(text, what), expected, what);
   return {
     select: ({ table, columns, query }, options) => {
       const path = selectPath(extension, table, query);
@@ -106,12 +106,12 @@ export function rowMethods(requests: Requests, format: WireFormat, maskKey: () =
     },
     retrieve: (request, options) => {
       const { table, columns, names } = request;
-      const asked =
+      const expected =
         'ids' in request
           ? { countMax: request.ids.length, ids: new Set(request.ids) }
           : { countMax: request.keys.length };
       const path = methodPath(extension, table, 'retrieve', retrieveQuery(names, request));
-      return run(['retrieve', table, path], answerTo(columns, asked), options);
+      return run(['retrieve', table, path], answerTo(columns, expected), options);
     },
     updateableColumns: (table, { signal } = {}) => {
       const path = selectPath(extension, table, { columns: ['*'], sort: [], top: 1 });
@@ -124,10 +124,10 @@ export function rowMethods(requests: Requests, format: WireFormat, maskKey: () =
       return unlessRefused(ask(table, path, read, signal));
     },
     aggregate: ({ table, group, columns, ...query }, { signal } = {}) => {
-      const asked = `${group.name}//${group.suffix}`;
-      const names = [asked, ...columns.map(({ name }) => name)];
+      const grouped = `${group.name}//${group.suffix}`;
+      const names = [grouped, ...columns.map(({ name }) => name)];
       const path = selectPath(extension, table, { columns: names, sort: [{ column: group.name }], ...query });
-      const shapes = [{ name: group.name, otherName: asked, type: group.type }, ...columns];
+      const shapes = [{ name: group.name, otherName: grouped, type: group.type }, ...columns];
       const read = (text: string, what: string): AggregatePage =>
         groupsOf(format.readRollups(text, shapes, what), query.top ?? TOP_MAX);
       return unlessRefused(ask(table, path, read, signal));
@@ -156,12 +156,12 @@ interface ExpectedRows {
 }
 
 /** A page that answers what was asked. Other rows are signs of another request's answer, whose silence about a row would delete it here. */
-export function answeringPage(page: RowPage, { countMax, ids: asked }: ExpectedRows, what: string): RowPage {
+export function answeringPage(page: RowPage, { countMax, ids: expected }: ExpectedRows, what: string): RowPage {
   const { ids } = page;
   if (ids.length > countMax) throw unexpected(what, `${countMax} rows were asked for, ${ids.length} came`);
   if (ids.some((id) => id < 1)) throw unexpected(what, 'a row has an id below 1');
   if (new Set(ids).size < ids.length) throw unexpected(what, 'a row came twice in one answer');
-  if (asked !== undefined && ids.some((id) => !asked.has(id)))
+  if (expected !== undefined && ids.some((id) => !expected.has(id)))
     throw unexpected(what, 'a row came that was not asked for');
   return page;
 }
@@ -174,9 +174,9 @@ function groupsOf(rollups: readonly Rollup[], top: number): AggregatePage {
   return { groups, isLast: groups.length === 0 || rollups.length < top };
 }
 
-async function unlessRefused<T>(asked: Promise<T>): Promise<T | null> {
+async function unlessRefused<T>(answer: Promise<T>): Promise<T | null> {
   try {
-    return await asked;
+    return await answer;
   } catch (thrown) {
     if (isUnsupported(thrown)) return null;
     throw thrown;

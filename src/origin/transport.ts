@@ -91,9 +91,9 @@ export function openTransport(
   url: string,
   limits: OriginLimits,
   connectionCount: number,
-  way?: OriginRoute,
+  route?: OriginRoute,
 ): Transport {
-  const pools = openConnections(url, limits, connectionCount, way);
+  const pools = openConnections(url, limits, connectionCount, route);
   const [pool] = pools;
   return {
     send: (request) =>
@@ -315,9 +315,9 @@ export function openConnections(
   url: string,
   limits: OriginLimits,
   count: number,
-  way: OriginRoute = {},
+  route: OriginRoute = {},
 ): readonly [Pool, ...Pool[]] {
-  const { proxy = null, authorities = null } = way;
+  const { proxy = null, authorities = null } = route;
   const connector = buildConnector({
     ...trustIn(authorities),
     // The service speaks HTTP/1.1; one protocol is one set of failures to know.
@@ -337,16 +337,16 @@ export function openConnections(
   const toProxy = new Pool(proxy.url, {
     ...shared,
     // undici names the host that a tunnel is asked to; the certificate is the proxy's.
-    connect: (asked, connected) => connector({ ...asked, servername: '' }, connected),
+    connect: (target, connected) => connector({ ...target, servername: '' }, connected),
     // The proxy connects to the origin before it answers, and may take as long for it as we would.
     headersTimeout: limits.connectTimeoutMs,
   });
-  const through: buildConnector.connector = (asked, connected) => {
+  const through: buildConnector.connector = (target, connected) => {
     const hand = (socket: Socket): void => {
-      if (asked.protocol === 'https:') connector({ ...asked, httpSocket: socket }, connected);
+      if (target.protocol === 'https:') connector({ ...target, httpSocket: socket }, connected);
       else connected(null, socket);
     };
-    openTunnel(toProxy, proxy, asked).then(hand, (fault: Error) => connected(fault, null));
+    openTunnel(toProxy, proxy, target).then(hand, (fault: Error) => connected(fault, null));
   };
   return [new Pool(url, { ...shared, connect: through }), toProxy];
 }

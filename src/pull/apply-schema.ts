@@ -282,8 +282,8 @@ function shapeTable(
     .flatMap((column) => ('name' in column && hasBase(tx, descriptor.id) ? column.name : []))
     .map((name) => changeOf('columnRemade', descriptor.recordName, name));
   storeSchemaChanges(tx, remade, options.at);
-  const whole = dropped.length > 0 ? findTwoWayTable(tx, descriptor.id) : null;
-  if (whole !== null) markBatchesInDoubt(tx, whole, options.at);
+  const captured = dropped.length > 0 ? findTwoWayTable(tx, descriptor.id) : null;
+  if (captured !== null) markBatchesInDoubt(tx, captured, options.at);
   const leftOutIds = new Set(table.leftOut.map(({ id }) => id));
   storeSchemaChanges(tx, columnChanges(descriptor.recordName, known, descriptor.columns, leftOutIds), options.at);
   if (!isDeepStrictEqual(options.leftOut, table.leftOut)) storeFacts(tx, table.id, { left_out: options.leftOut });

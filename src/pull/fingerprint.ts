@@ -102,9 +102,9 @@ async function readDays(
 }
 
 /** What groups of rows add up to; an answer in an unknown form counts as none. */
-export async function orNone(asked: Promise<AggregatePage | null>): Promise<AggregatePage | null> {
+export async function orNone(answer: Promise<AggregatePage | null>): Promise<AggregatePage | null> {
   try {
-    return await asked;
+    return await answer;
   } catch (thrown) {
     if (!(thrown instanceof RowsyncError && thrown.code === 'origin.unexpected')) throw thrown;
     return null;

@@ -102,8 +102,8 @@ function confirmedBy(
   const known = readTables(replica);
   const meant = new Set(tablesNamed(known, tables));
   const confirmed = known.flatMap((table) => {
-    const isConsented = table.pullConsent !== null || (confirm && meant.has(table));
-    return table.problemCode === 'guard.names' && isConsented ? [table.name] : [];
+    const isConfirmed = table.pullConfirmedCount !== null || (confirm && meant.has(table));
+    return table.problemCode === 'guard.names' && isConfirmed ? [table.name] : [];
   });
   return (name) => confirmed.includes(name);
 }

@@ -89,8 +89,8 @@ async function pullRows(
   // Rows that may be lost because a person agrees now, or agreed while another process worked.
   // Read now, since the end of a sweep forgets the problem.
   const known = findTable(context.replica, summary.id);
-  const given = known?.pullConsent ?? null;
-  const consent = options.confirm ? Infinity : given;
+  const given = known?.pullConfirmedCount ?? null;
+  const confirmedCount = options.confirm ? Infinity : given;
   // A consent to deletes is no consent to drop columns.
   const confirmed = options.confirm || (given !== null && known?.problemCode === 'guard.schema');
   let deletedCount = 0;
@@ -125,7 +125,7 @@ async function pullRows(
     let moving: unknown = null;
     let outcome: SuspectsOutcome = { deletedCount: 0, held: null };
     try {
-      outcome = await sweepTable(run, { prepare, consent: consent ?? 0 });
+      outcome = await sweepTable(run, { prepare, confirmedCount: confirmedCount ?? 0 });
     } catch (thrown) {
       if (asRowsyncError(thrown).code !== 'origin.moving') throw thrown;
       moving = thrown;
@@ -171,13 +171,13 @@ function requireSum(name: string, account: PullAccount | null): void {
 /** Brings the rows of a table up to date. A sweep that an earlier pull began is finished, then one begins anew: its first pages may have changed. */
 async function sweepTable(
   prepared: TablePull,
-  { prepare, consent }: { readonly prepare: () => Promise<TablePull>; readonly consent: number },
+  { prepare, confirmedCount }: { readonly prepare: () => Promise<TablePull>; readonly confirmedCount: number },
 ): Promise<SuspectsOutcome> {
   let deletedCount = 0;
   for (let run = prepared; ; run = await prepare()) {
     const isResumed = readTable(run.context.replica, run.table.target.id).sweepOpen;
     try {
-      const { held, ...swept } = await sweepOnce(run, { consent, isResumed });
+      const { held, ...swept } = await sweepOnce(run, { confirmedCount, isResumed });
       deletedCount += swept.deletedCount;
       if (!isResumed) return { deletedCount, held };
     } catch (thrown) {
@@ -210,7 +210,7 @@ function isLarge({ context, table }: TableReading): boolean {
 
 async function sweepOnce(
   run: TablePull,
-  sweep: { readonly consent: number; readonly isResumed: boolean },
+  sweep: { readonly confirmedCount: number; readonly isResumed: boolean },
 ): Promise<SuspectsOutcome> {
   const { context, table } = run;
   // For a resumed sweep, it is unknown when it began. A small table needs no request for its last stamp.

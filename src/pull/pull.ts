@@ -117,8 +117,8 @@ export async function noteFilters({ replica, settings }: Pick<PullContext, 'repl
 /** The changes of the schema that this run saw, which are logged here. Tables that are gone have an event of their own. */
 function tellSchemaChanges({ replica, log }: PullContext, runId: number): readonly string[] {
   const changes = readSchemaChanges(replica, runId).filter(({ kind }) => !kind.endsWith('Remade'));
-  const told = changes.filter(({ kind }) => kind !== 'tableGone').map(schemaChangeText);
-  if (told.length > 0) log.info('schema.changed', { message: someOf(told) });
+  const texts = changes.filter(({ kind }) => kind !== 'tableGone').map(schemaChangeText);
+  if (texts.length > 0) log.info('schema.changed', { message: someOf(texts) });
   return changes.map(schemaChangeText);
 }
 
@@ -143,11 +143,11 @@ async function pullTables(
   let schemaHold: RowsyncError | null = null;
   const askDatabase = once(async () => {
     const before = readTables(context.replica).length > 0 ? readNameStyle(context.replica) : null;
-    const asked = await readDatabase(context);
+    const described = await readDatabase(context);
     const { names: style = 'origin' } = context.settings;
-    if (before !== null && before !== style) notes.push(restyledText(style, asked.tables));
-    schemaHold = await markGoneTables(context, asked, options.confirm);
-    return asked;
+    if (before !== null && before !== style) notes.push(restyledText(style, described.tables));
+    schemaHold = await markGoneTables(context, described, options.confirm);
+    return described;
   });
   const database = known ?? (await askDatabase());
   const bound = await bindOptions(context, database, options);

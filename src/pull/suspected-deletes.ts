@@ -22,7 +22,7 @@ import { requireShapeOf } from './table-description.ts';
 import { findRows } from './rows-by-id.ts';
 import type { SuspectsOutcome, SweepCounts } from './report.ts';
 
-/** Suspects looked up in one go; the origin client cuts them into requests. */
+/** Suspects lookUps up in one go; the origin client cuts them into requests. */
 const BATCH_ROWS = 500;
 
 /** The share of a table that may leave its filter without a person: rows leave by ordinary edits at the origin. */
@@ -31,22 +31,22 @@ const PERCENT_MAX = 100;
 /** Rows outside of a new filter that are requested to count them exactly; if there are more, rows on no page are counted. */
 const FIRST_LOOKUPS_MAX = 5_000;
 
-/** Settles suspects once all pages were read; a person agreed to lose `consent` rows. A resumed sweep has old pages, and asks no person. */
+/** Settles suspects once all pages were read; a person agreed to lose `confirmedCount` rows. A resumed sweep has old pages, and asks no person. */
 export async function settleSuspects(
   run: TablePull,
-  { consent, isResumed }: { readonly consent: number; readonly isResumed: boolean },
+  { confirmedCount, isResumed }: { readonly confirmedCount: number; readonly isResumed: boolean },
 ): Promise<SuspectsOutcome> {
   const { context, table } = run;
   const { id, localName } = table.target;
   const filter = table.address.rows ?? null;
   const next = (after: number): readonly number[] => readSuspects(context.replica, id, after, BATCH_ROWS);
-  let settling = await judgeSuspects(run, { consent, stayingCount: 0, deletedCount: 0 });
+  let settling = await judgeSuspects(run, { confirmedCount, stayingCount: 0, deletedCount: 0 });
   let deletedCount = 0;
   if (filter !== null && isRequestedFirst(settling)) {
     // The question about deletes must not count rows that only left the filter, and vice versa.
-    const looked = await lookUp(run, { next, ...settling });
-    deletedCount = looked.deletedCount;
-    settling = await judgeSuspects(run, { consent, ...looked });
+    const lookUps = await lookUp(run, { next, ...settling });
+    deletedCount = lookUps.deletedCount;
+    settling = await judgeSuspects(run, { confirmedCount, ...lookUps });
   }
   const { hold, known, missingCount } = settling;
   if (hold !== null) {
@@ -58,10 +58,10 @@ export async function settleSuspects(
     });
     return { deletedCount, held };
   }
-  const looked = await lookUp(run, { next, ...settling });
-  const outcome = { deletedCount: deletedCount + looked.deletedCount, held: null };
+  const lookUps = await lookUp(run, { next, ...settling });
+  const outcome = { deletedCount: deletedCount + lookUps.deletedCount, held: null };
   const isKnown = !known.isHeld && !known.identityChanged && !known.isOtherFilter;
-  if (!looked.isSettled || isKnown) return outcome;
+  if (!lookUps.isSettled || isKnown) return outcome;
   await context.replica.write(`Settling the missing rows of ${localName}`, (tx) => {
     storeHold(tx, id, null, '');
     storeFacts(tx, id, { rows_filter: filter });
@@ -87,7 +87,7 @@ interface Settling extends Guard {
 /** Judges suspects that were not seen since. `stayingCount` of them stay for an edit; rows that this sweep deleted before count as missing. */
 async function judgeSuspects(
   reading: TableReading,
-  { stayingCount, ...allowed }: { readonly consent: number } & Omit<SuspectCounts, 'isSettled'>,
+  { stayingCount, ...allowed }: { readonly confirmedCount: number } & Omit<SuspectCounts, 'isSettled'>,
 ): Promise<Settling> {
   const { replica } = reading.context;
   const { target } = reading.table;
@@ -103,10 +103,10 @@ async function judgeSuspects(
 
 type Guard = ReturnType<typeof guardOf>;
 
-/** The guard of a table of which `deletedCount` rows were deleted before; a person agreed to lose `consent`. */
+/** The guard of a table of which `deletedCount` rows were deleted before; a person agreed to lose `confirmedCount`. */
 function guardOf(
   { context, table }: TableReading,
-  { consent, deletedCount }: { readonly consent: number; readonly deletedCount: number },
+  { confirmedCount, deletedCount }: { readonly confirmedCount: number; readonly deletedCount: number },
 ) {
   const { maxDeletePercent } = context.settings;
   const known = readGuarded(context.replica, table);
@@ -116,7 +116,7 @@ function guardOf(
       rowCount: known.rowCount + deletedCount,
       maxDeletePercent,
       missingCount: missing === 0 ? 0 : missing + deletedCount,
-      confirmed: missing <= consent,
+      confirmed: missing <= confirmedCount,
       ...rules,
     });
   return {
@@ -145,7 +145,7 @@ export async function proveDeletes(run: TablePull, ids: readonly number[]): Prom
   const ordered = ids.toSorted((a, b) => a - b);
   const { deletedCount, isSettled } = await lookUp(run, {
     next: (after) => ordered.filter((row) => row > after).slice(0, BATCH_ROWS),
-    ...guardOf(run, { consent: 0, deletedCount: 0 }),
+    ...guardOf(run, { confirmedCount: 0, deletedCount: 0 }),
     isOutsideOfSweep: true,
   });
   return isSettled ? deletedCount : null;

@@ -138,7 +138,7 @@ async function repairWindow(pass: Pass, { window, pages, isAlone }: JudgedWindow
   const verdict = judgePages(pages);
   const [page, ...others] = pages;
   const isOnly = isAlone && others.length === 0;
-  const short = verdict.kind === 'whole' && isOnly && page !== undefined ? await shortProblem(pass, page) : null;
+  const short = verdict.kind === 'complete' && isOnly && page !== undefined ? await shortProblem(pass, page) : null;
   const step = planRepair({ verdict, isShort: short !== null, round });
   if (step.kind === 'done') return false;
   if (step.kind === 'giveUp') throw short ?? movingRowsError(table.target.localName);
@@ -313,8 +313,8 @@ async function readPage(reading: RunningPass, place: PagePlace): Promise<void> {
   const url = context.origin.selectUrl(table.address, query);
   const etag = known?.url === url && reading.kind !== 'repairInFull' ? known.etag : null;
   const request = { table: table.address, columns: table.shapes, query };
-  const asked = context.origin.select(request, { etag, signal: context.signal });
-  const answer = await (query.filter === undefined ? asked : asked.catch(throwAsLie));
+  const coming = context.origin.select(request, { etag, signal: context.signal });
+  const answer = await (query.filter === undefined ? coming : coming.catch(throwAsLie));
   // The window was cut before this page while the answer was on its way.
   if (reading.cursors.get(place.window)?.isCutBefore(place.page) === true) return;
   if (answer.kind === 'notModified') {

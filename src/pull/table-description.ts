@@ -37,8 +37,8 @@ export async function describeTable(
   const value = answer.kind === 'ok' ? answer.value : must(stored, 'a 304 implies a stored ETag').descriptor;
   // Made again under this name, or a cache confused two answers: the options of this table are not for that one.
   if (value.id !== id) throw movingError(recordName);
-  const asked = leavesRightsOpen(value) ? await askRights(context, address, value) : null;
-  const news = asked ?? (answer.kind === 'ok' ? answer : null);
+  const rights = leavesRightsOpen(value) ? await askRights(context, address, value) : null;
+  const news = rights ?? (answer.kind === 'ok' ? answer : null);
   if (news !== null) {
     await replica.write(`Storing the description of ${recordName}`, (tx) =>
       storeDescriptor(tx, id, { etag: keptEtag(url, news.etag), value: news.value }),

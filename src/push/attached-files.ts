@@ -125,7 +125,7 @@ export function attachUploads(
   readonly broken: ReadonlyMap<number, Unsendable>;
 } {
   const broken = new Map<number, Unsendable>();
-  const whole = rows.flatMap((row): readonly PlannedRow[] => {
+  const complete = rows.flatMap((row): readonly PlannedRow[] => {
     const wanted = uploadsOf(run, row);
     if (wanted.length === 0) return [row];
     const base = changes.find(({ id }) => id === row.id)?.base ?? null;
@@ -144,7 +144,7 @@ export function attachUploads(
     });
     return [{ ...row, cells }];
   });
-  return { rows: whole, broken };
+  return { rows: complete, broken };
 }
 
 const NO_FILE = 'what is to be attached is not a file (a folder, a pipe or a device)';
@@ -256,12 +256,12 @@ export async function lookAtFiles(
     let finding: RowFinding = before.finding;
     for (const { column, file } of row.cells) {
       if (file === undefined) continue;
-      const looked = { column, file, remote: before.remote };
-      const fate = await fateOf(run, row, looked, isAtOnce);
+      const fileAtOrigin = { column, file, remote: before.remote };
+      const fate = await fateOf(run, row, fileAtOrigin, isAtOnce);
       if (fate === 'unclear') finding = 'unclear';
       if (fate !== 'arrived') continue;
       arrived.add(column);
-      shown.push(...(await keepFile(run, looked)));
+      shown.push(...(await keepFile(run, fileAtOrigin)));
     }
     news.set(row.id, { ...before, finding, arrived });
   }
@@ -277,10 +277,10 @@ interface FileAtOrigin {
 async function fateOf(
   run: TablePush,
   { kind, answer }: BatchRow,
-  looked: FileAtOrigin,
+  fileAtOrigin: FileAtOrigin,
   isAtOnce: boolean,
 ): Promise<'arrived' | 'absent' | 'unclear'> {
-  const { column, file, remote } = looked;
+  const { column, file, remote } = fileAtOrigin;
   const value = remote.values[column] ?? null;
   if (answer !== null) {
     const isNew = kind === 'insert';
@@ -288,7 +288,7 @@ async function fateOf(
   }
   // A row that is new there had no file before.
   const fate = lostFileFate(kind === 'insert' ? { ...file, before: null } : file, value);
-  return fate === 'compare' ? compareFile(run, looked) : fate;
+  return fate === 'compare' ? compareFile(run, fileAtOrigin) : fate;
 }
 
 /** Compares the latest revision of a cell with what was sent. */

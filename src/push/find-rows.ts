@@ -69,7 +69,7 @@ export async function findByMatch(
   if (column === null || shape === undefined || values.length === 0) return new Map();
   const clauses = values.flatMap((value) => filterOfValue(shape, value) ?? []);
   const found = await selectClauses(run, clauses, isOfLost);
-  const holders = found?.isWhole === true ? holdersOf(found.rows, values, { column, type: shape.type }) : null;
+  const holders = found?.isComplete === true ? holdersOf(found.rows, values, { column, type: shape.type }) : null;
   if (holders !== null) return holders;
   if (values.length === 1) return new Map([[values[0] ?? null, found === null ? 'refused' : 'unclear']]);
   // Each half alone: a problem with one value must not hold up other rows.
@@ -89,7 +89,7 @@ function holdersOf(
   const isOneOfOne = rows.length === 1 && values.length === 1;
   for (const row of rows) {
     const there = row.values[column] ?? null;
-    const [value, ...others] = values.filter((asked) => isSameAtOrigin(type, there, asked));
+    const [value, ...others] = values.filter((wanted) => isSameAtOrigin(type, there, wanted));
     if (value === undefined || others.length > 0 || !(isOneOfOne || isSameValue(type, there, value))) return null;
     holders.set(value, row);
   }
@@ -101,7 +101,7 @@ async function selectClauses(
   { context, table, address, names, requireShape }: TablePush,
   clauses: readonly string[],
   isOfLost: boolean,
-): Promise<{ readonly rows: readonly Row[]; readonly isWhole: boolean } | null> {
+): Promise<{ readonly rows: readonly Row[]; readonly isComplete: boolean } | null> {
   try {
     const pages = await Promise.all(
       joinClauses(clauses, filterRoom(names)).map(async (filter) => {
@@ -112,7 +112,7 @@ async function selectClauses(
       }),
     );
     const rows = new Map(pages.flatMap((page) => page.rows.map((row) => [row.id, row] as const)));
-    return { rows: [...rows.values()], isWhole: pages.every(({ unreadable }) => unreadable.length === 0) };
+    return { rows: [...rows.values()], isComplete: pages.every(({ unreadable }) => unreadable.length === 0) };
   } catch (thrown) {
     const { code, refusal } = asRowsyncError(thrown);
     // Refused because a column has another name by now? A lost answer is looked for all the same.
@@ -129,7 +129,7 @@ async function selectClauses(
 export interface FoundBlock extends IdBlock {
   readonly found: FoundRows;
   /** The match values of inserts that were looked up, by the insert's id here, and what has them. */
-  readonly asked: ReadonlyMap<number, { readonly value: Value; readonly holder: Holder | undefined }>;
+  readonly lookUps: ReadonlyMap<number, { readonly value: Value; readonly holder: Holder | undefined }>;
   /** Whether a row attaches a file. */
   readonly attaches: boolean;
   /** Whether the rows may be recorded before earlier ones have arrived: if they never leave, a look at the origin proves it. */
@@ -158,8 +158,8 @@ export async function readBlock(run: TablePush, { kind, ids }: IdBlock): Promise
   ]);
   const isFree =
     kind !== 'insert' || (holders.size === 0 && ids.every((id) => isIdentified(run, valueById.get(id) ?? null)));
-  const asked = new Map([...valueById].map(([id, value]) => [id, { value, holder: holders.get(value) }]));
-  return { kind, ids, found, asked, attaches, mayGoAhead: !attaches && isFree };
+  const lookUps = new Map([...valueById].map(([id, value]) => [id, { value, holder: holders.get(value) }]));
+  return { kind, ids, found, lookUps, attaches, mayGoAhead: !attaches && isFree };
 }
 
 function mayAttach({ table }: TablePush): boolean {

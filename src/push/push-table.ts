@@ -58,10 +58,10 @@ export async function pushOneTable(context: PushContext, table: TwoWayTable, ord
       requireWorkflowRight(table, order.options, await order.caller());
       await settleEarlier(run, { asks: true });
       if (choiceProblem !== null) throw choiceProblem;
-      const { pushConsent } = readTable(replica, table.id);
+      const { pushConfirmedCount } = readTable(replica, table.id);
       error = await pushRounds(run, order.confirm);
       // A consent that a person gave beforehand is used up.
-      if (!order.confirm && pushConsent !== null)
+      if (!order.confirm && pushConfirmedCount !== null)
         await replica.writeDurably('Using a confirmation', (tx) => storeFacts(tx, table.id, { push_consent: null }));
     }
   } catch (thrown) {
@@ -161,7 +161,7 @@ export function judgeEdits(
 ): { readonly changeCount: number; readonly confirmed: boolean; readonly held: RowsyncError | null } {
   const record = readTable(from, table.id);
   const changeCount = edits.insert + edits.update + edits.delete;
-  const confirmed = confirm || changeCount <= (record.pushConsent ?? 0);
+  const confirmed = confirm || changeCount <= (record.pushConfirmedCount ?? 0);
   const facts = { ...limits, rowCount: record.rowCount, changeCount, deleteCount: edits.delete };
   return { changeCount, confirmed, held: confirmed ? null : holdOf(record, facts) };
 }

@@ -57,7 +57,7 @@ export async function recordBatch(run: TablePush, block: FoundBlock, round: Roun
   const isMissing = (id: number): boolean => kind !== 'insert' && !found.byId.has(id) && !found.unreadable.has(id);
   const missing = ids.filter(isMissing);
   if (missing.length > 0) await requireSameCaller(run);
-  const holders = [...block.asked.values()].flatMap(({ holder }) => (typeof holder === 'object' ? [holder] : []));
+  const holders = [...block.lookUps.values()].flatMap(({ holder }) => (typeof holder === 'object' ? [holder] : []));
   const present = [...found.byId.values()];
   const remoteIds = [...present, ...holders].map(({ id }) => id);
   const bases = readRowsById(context.replica, baseTarget(table), remoteIds);
@@ -206,9 +206,9 @@ function judgeRow(
   if (tally.isNarrowing && tally.limits.has(id)) return 'wait';
   if (facts.kind !== 'insert' || match === null || local === null) return 'send';
   // Edited since the origin was asked.
-  const asked = facts.asked.get(id);
-  if ((local.values[match] ?? '') !== (asked?.value ?? '')) return 'wait';
-  const holder = asked?.holder;
+  const lookUp = facts.lookUps.get(id);
+  if ((local.values[match] ?? '') !== (lookUp?.value ?? '')) return 'wait';
+  const holder = lookUp?.holder;
   const known = typeof holder === 'object' ? (facts.known.get(holder.id) ?? null) : null;
   return judgeHolder(holder, known, { match, columns: table.columns, isLast });
 }

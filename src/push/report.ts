@@ -80,17 +80,17 @@ export class TableTally {
   /** The id that a row has now, by the one that it had. */
   readonly #idNow = new Map<number, number>();
   #lastConflictId: number | null = null;
-  #isWhole = false;
+  #isComplete = false;
 
   constructor(table: Pick<TwoWayTable, 'id' | 'localName'>, push: PushTally = { takenCount: 0, isReversed: false }) {
     this.#table = table;
     this.push = push;
   }
 
-  /** Adds the rows that wait to be sent or looked up now, until `isWhole` was set: later edits are not of the beginning. */
-  noteEdits(from: Connection, isWhole: boolean): void {
-    if (this.#isWhole) return;
-    this.#isWhole = isWhole;
+  /** Adds the rows that wait to be sent or looked up now, until `isComplete` was set: later edits are not of the beginning. */
+  noteEdits(from: Connection, isComplete: boolean): void {
+    if (this.#isComplete) return;
+    this.#isComplete = isComplete;
     this.#lastConflictId ??= readLastConflictId(from);
     for (const [id, { state }] of readRowEnds(from, this.#table.id))
       if (state === 'edited' || state === 'sending') this.#began.add(id);

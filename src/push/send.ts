@@ -148,7 +148,7 @@ class Sending {
       this.#endById.set(row.id, { answer: judgeAnswer(row, { status, id: null, key: null, errors }) });
       if (isRowAtFault(refusal)) return;
       this.#alone.push(row.id);
-      if (!this.#isAnswered && this.#alone.length >= LONE_REFUSALS_MAX) this.#blameTable(error);
+      if (!this.#isAnswered && this.#alone.length >= LONE_REFUSALS_MAX) this.#stopTable(error);
     }
   }
 
@@ -160,7 +160,7 @@ class Sending {
   }
 
   /** No row passed: the rows are not at fault, and stay as they are. */
-  #blameTable(error: RowsyncError): void {
+  #stopTable(error: RowsyncError): void {
     for (const id of this.#alone) this.#endById.delete(id);
     this.#stop = error.refusal?.status === 403 ? forbidden(this.#run) : error;
   }

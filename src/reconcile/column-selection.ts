@@ -141,7 +141,7 @@ export function overtakenColumns<C extends ChosenColumn>(
 function neededColumns(descriptor: TableDescriptor, { match, sort }: ColumnChoice): ReadonlyMap<number, string> {
   const { columns, key } = descriptor;
   const named = (names: readonly (string | null)[]): readonly ColumnDescriptor[] =>
-    columns.filter(({ name }) => names.some((wished) => wished?.toLowerCase() === name.toLowerCase()));
+    columns.filter(({ name }) => names.some((chosen) => chosen?.toLowerCase() === name.toLowerCase()));
   const needs: readonly (readonly [string, readonly (ColumnDescriptor | null)[]])[] = [
     ['column of sort', named(sort ?? [])],
     ['match column', named([match])],
@@ -272,12 +272,12 @@ export function planSelection(
   sortOverride: readonly string[] | null,
 ): { readonly selection: Selection; readonly unknownSort: readonly string[] } {
   const byLowerName = new Map(table.columns.map(({ name }) => [name.toLowerCase(), name]));
-  const wished = sortOverride ?? defaultSort(table.columns);
-  const known = wished.flatMap((name) => byLowerName.get(name.toLowerCase()) ?? []);
+  const chosen = sortOverride ?? defaultSort(table.columns);
+  const known = chosen.flatMap((name) => byLowerName.get(name.toLowerCase()) ?? []);
   // A key that the calling user may not see cannot be sorted by.
   const key = table.columns.find(({ name }) => name === table.key)?.name;
   const sort = key === undefined || known.includes(key) ? known : [...known, key];
-  const unknownSort = wished.filter((name) => !byLowerName.has(name.toLowerCase()));
+  const unknownSort = chosen.filter((name) => !byLowerName.has(name.toLowerCase()));
   return { selection: { columns: columnNames(table), sort }, unknownSort };
 }
 

@@ -29,16 +29,16 @@ export interface MatchVerdict {
   readonly usable: readonly string[];
 }
 
-/** Judges the column called `wished`, ignoring case; without a name, lists only usable columns. */
+/** Judges the column called `wanted`, ignoring case; without a name, lists only usable columns. */
 export function judgeMatch(
   { columns, key }: Pick<TableDescriptor, 'columns' | 'key'>,
-  wished: string | null,
+  wanted: string | null,
 ): MatchVerdict {
   const isUnique = ({ name, dataOptions }: TableDescriptor['columns'][number]): boolean =>
     hasOption(dataOptions, 'Unique') || name === key;
   const usable = columns.filter((it) => isEditable(it) && isUnique(it)).map(({ name }) => name);
-  if (wished === null) return { column: null, problem: null, usable };
-  const column = columns.find(({ name }) => name.toLowerCase() === wished.toLowerCase());
+  if (wanted === null) return { column: null, problem: null, usable };
+  const column = columns.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
   if (column === undefined) return { column: null, problem: 'does not exist', usable };
   if (!isUnique(column)) return { column: null, problem: 'is not unique', usable };
   if (!isEditable(column)) return { column: column.name, problem: 'cannot be written', usable };
@@ -46,9 +46,9 @@ export function judgeMatch(
 }
 
 /** The message about a configured column that cannot identify rows. */
-export function matchError(table: string, wished: string, { problem, usable }: MatchVerdict): RowsyncError {
+export function matchError(table: string, wanted: string, { problem, usable }: MatchVerdict): RowsyncError {
   return new RowsyncError('config', 'config.invalid', {
-    message: `tables.${printable(table)}.match: the column "${wished}" ${problem ?? 'cannot be used'}`,
+    message: `tables.${printable(table)}.match: the column "${wanted}" ${problem ?? 'cannot be used'}`,
     hint:
       usable.length === 0
         ? 'No column of the table is both unique and writable for the calling user: give its role the right, or leave match out.'

@@ -89,10 +89,10 @@ export interface KeptConflict {
 export function conflictLine(
   kind: ConflictKind,
   winner: ConflictWinner,
-  sides: Pick<KeptConflict, 'base' | 'local' | 'remote'>,
+  versions: Pick<KeptConflict, 'base' | 'local' | 'remote'>,
   column: number | null = null,
 ): KeptConflict {
-  return { kind, column, ...sides, winner, state: winner === 'nobody' ? 'open' : 'decided', renews: null };
+  return { kind, column, ...versions, winner, state: winner === 'nobody' ? 'open' : 'decided', renews: null };
 }
 
 /** settled: nothing is left to push · changed: local differs from base and may be pushed · parked: a conflict waits for a person first. */

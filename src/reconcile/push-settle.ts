@@ -288,10 +288,10 @@ function afterFailure(
 /** Why a row waits that was not accepted. */
 function refusalOf({ kind, cells, answer }: BatchRow): RowRefusal {
   const words = answer?.refusal ?? null;
-  const told = { kind, column: null, words, cells };
-  if (words === null) return { ...told, reason: 'the file to attach changed while it was sent', hope: 'soon' };
+  const common = { kind, column: null, words, cells };
+  if (words === null) return { ...common, reason: 'the file to attach changed while it was sent', hope: 'soon' };
   // The origin says that it has no such row, and returns it nevertheless.
-  return { ...told, reason: words.message, hope: answer?.as === 'missing' ? 'later' : retryHope(words.status) };
+  return { ...common, reason: words.message, hope: answer?.as === 'missing' ? 'later' : retryHope(words.status) };
 }
 
 /** Why a row waits that the origin may or may not have. */

@@ -106,9 +106,9 @@ export function cutWindow(facts: CutFacts): string | null {
   if (tieCount >= rowCount || lastStamp <= window || (end !== null && lastStamp >= end)) return null;
   const pages = end === null ? facts.windowPages : facts.windowPages * 2;
   const isGrown = page >= lastKnown && page >= pages - 1;
-  const isTorn = facts.isShifted && page >= pages - 1 && lastKnown >= pages * 2;
+  const isShifting = facts.isShifted && page >= pages - 1 && lastKnown >= pages * 2;
   const isCheap = (tieCount - 1) * 8 <= rowCount || page >= pages * 2 - 1;
-  return (isGrown || isTorn) && isCheap ? lastStamp : null;
+  return (isGrown || isShifting) && isCheap ? lastStamp : null;
 }
 
 /** Windows that join the one before them, by the pages of each window in order: neighbours that shrank to half a window or less. */
@@ -128,7 +128,7 @@ export function planJoins(
   return joined;
 }
 
-/** Times that torn pages are read again within one sweep; a table that still moves then is left to the next sweep. */
+/** times that shifted pages are read again within one sweep; a table that still moves then is left to the next sweep. */
 export const REPAIR_ROUNDS_MAX = 5;
 
 /**
@@ -158,10 +158,10 @@ export function smallerPage(pageRows: number): number | null {
   return pageRows <= PAGE_ROWS_MIN ? null : Math.max(PAGE_ROWS_MIN, Math.floor(pageRows / 2));
 }
 
-/** How the pages fit: whole, or torn from `from` on (read these and the following ones again), or the end is not reached. */
+/** How the pages fit: complete, or shifted from `from` on (read these and the following ones again), or the end is not reached. */
 export type PagesVerdict =
-  | { readonly kind: 'whole' }
-  | { readonly kind: 'torn'; readonly from: number }
+  | { readonly kind: 'complete' }
+  | { readonly kind: 'shifted'; readonly from: number }
   | { readonly kind: 'more'; readonly from: number };
 
 /** Judges the pages of a window, ordered by number. They end with the first page that is the end; later pages must be empty. */
@@ -170,10 +170,10 @@ export function judgePages(pages: readonly PageEdges[]): PagesVerdict {
     const edges = pages[page];
     if (edges?.page !== page) return { kind: 'more', from: page };
     const previous = pages[page - 1];
-    if (previous !== undefined && previous.lastId !== edges.firstId) return { kind: 'torn', from: page - 1 };
+    if (previous !== undefined && previous.lastId !== edges.firstId) return { kind: 'shifted', from: page - 1 };
     if (edges.isEnd) {
       const rowsBehind = pages.slice(page + 1).some(({ rowCount }) => rowCount > 0);
-      return rowsBehind ? { kind: 'torn', from: page } : { kind: 'whole' };
+      return rowsBehind ? { kind: 'shifted', from: page } : { kind: 'complete' };
     }
   }
 }
@@ -194,12 +194,12 @@ export type RepairStep =
 
 /** Decides on the next pass over the pages, or that there is none. */
 export function planRepair({ verdict, isShort, round }: RepairFacts): RepairStep {
-  if (verdict.kind === 'whole' && !isShort) return { kind: 'done' };
+  if (verdict.kind === 'complete' && !isShort) return { kind: 'done' };
   if (round > REPAIR_ROUNDS_MAX) return { kind: 'giveUp' };
   // Pages that still contradict each other may have been wrong from the start: no "not modified" repairs them.
   const inFull = round === REPAIR_ROUNDS_MAX;
   // Pages before a tear, read before the rows shifted, would make the next tear: so all are requested again.
-  const from = verdict.kind === 'whole' || (verdict.kind === 'torn' && round > 1) ? 0 : verdict.from;
+  const from = verdict.kind === 'complete' || (verdict.kind === 'shifted' && round > 1) ? 0 : verdict.from;
   return { kind: 'read', from, inFull };
 }
 

@@ -30,9 +30,9 @@ export function confirmHeld(
   names: readonly string[],
 ): readonly GivenConfirmation[] {
   return changeBeside(path, `Storing a confirmation in ${path}`, (to) => {
-    const isWhole = names.length === 0 && kinds.includes('pull') && agreeToPull(to, null);
-    const whole: readonly GivenConfirmation[] = isWhole ? [{ table: null, kind: 'pull', rowCount: 0 }] : [];
-    return [...whole, ...storeConfirmations(to, kinds, tablesNamed(readTables(to), names))];
+    const isAgreed = names.length === 0 && kinds.includes('pull') && agreeToPull(to, null);
+    const ofPull: readonly GivenConfirmation[] = isAgreed ? [{ table: null, kind: 'pull', rowCount: 0 }] : [];
+    return [...ofPull, ...storeConfirmations(to, kinds, tablesNamed(readTables(to), names))];
   });
 }
 

@@ -107,8 +107,8 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
     const write = (at: number, count: number): number => run(upsertText(target, count), bindings(rows, at, count));
     let changedCount = 0;
     for (let from = 0; from < rows.length; from += chunk) {
-      const isWhole = from + chunk <= rows.length;
-      if (isWhole) changedCount += write(from, chunk);
+      const isFull = from + chunk <= rows.length;
+      if (isFull) changedCount += write(from, chunk);
       else for (let at = from; at < rows.length; at += 1) changedCount += write(at, 1);
     }
     return changedCount;
@@ -137,16 +137,16 @@ function runNoted(
   change: 'written' | 'deleted',
   work: (run: (text: Sql, values: readonly Stored[]) => number) => number,
 ): number {
-  const touched: number[] | null = isNoted(tx, target) ? [] : null;
+  const changed: number[] | null = isNoted(tx, target) ? [] : null;
   const count = work((text, values) => {
     // Handed over one by one: better-sqlite3 takes longer to read them from an array.
-    if (touched === null) return tx.prepare(text).run(...values).changes;
+    if (changed === null) return tx.prepare(text).run(...values).changes;
     const ids = queryNumbers(tx, sql`${text} RETURNING _id`, values);
-    for (const id of ids) touched.push(id);
+    for (const id of ids) changed.push(id);
     return ids.length;
   });
   if (count > 0) endMoment(tx);
-  if (touched !== null) touchRows(tx, target.id, touched, change);
+  if (changed !== null) touchRows(tx, target.id, changed, change);
   return count;
 }
 

@@ -79,9 +79,9 @@ const SURFACES: readonly [string, (problem: Problem, entry: Entry) => string | n
     'notices',
     (problem, entry) => {
       if (entry.untold !== undefined) return null;
-      const at = (nowMs: number, told = NO_NOTICES_SENT) => judgeNotices([problem], told, { nowMs, repeatMs: 1e9 });
+      const at = (nowMs: number, sent = NO_NOTICES_SENT) => judgeNotices([problem], sent, { nowMs, repeatMs: 1e9 });
       const first = at(0);
-      return JSON.stringify([first.notices, at(5 * MINUTES, first.told).notices]);
+      return JSON.stringify([first.notices, at(5 * MINUTES, first.sent).notices]);
     },
   ],
 ];

@@ -35,7 +35,7 @@ function load(origin: string, environment: Environment = {}, url = 'https://exam
 }
 
 const wayOf = (origin: string, environment?: Environment, url?: string): OriginRoute =>
-  load(origin, environment, url).origin.way;
+  load(origin, environment, url).origin.route;
 
 function problemsOf(origin: string, environment: Environment = {}): string {
   try {

@@ -123,7 +123,7 @@ describe('the next step', () => {
     circuit: null,
     localKinds: new Set(['backup']),
     troubleByTable: new Map(),
-    asked: new Set(),
+    requested: new Set(),
     editedTables: new Set(),
     refreshedTables: new Set(),
     hasRefreshed: false,
@@ -178,27 +178,27 @@ describe('the next step', () => {
     ],
     [
       'is what a person asks for, circuit or not',
-      situation([], { circuit: halfOpen(broken), asked: new Set(['pull']) }),
+      situation([], { circuit: halfOpen(broken), requested: new Set(['pull']) }),
       run('pull', ['pull', 'pull Order'], { probeFirst: true, isAsked: true }),
     ],
     [
       'is to wait again after what a person asked for failed',
-      situation([], { circuit: broken, asked: new Set(['pull']) }),
+      situation([], { circuit: broken, requested: new Set(['pull']) }),
       { kind: 'wait', ms: 10_000 },
     ],
     [
       'is a kind that a person asks for alone, though only a table in trouble is due',
-      situation([], { troubleByTable: trouble(6_000), asked: new Set(['verify']) }),
+      situation([], { troubleByTable: trouble(6_000), requested: new Set(['verify']) }),
       run('verify', ['verify'], { isAsked: true }),
     ],
     [
       'is what a person asks for, after what was wanted',
-      situation([], { refreshedTables: edited, hasRefreshed: true, asked: new Set(['push']) }),
+      situation([], { refreshedTables: edited, hasRefreshed: true, requested: new Set(['push']) }),
       run('push', [], { isAsked: true }),
     ],
     [
       'is to read what is wanted now, and no more of what a person asks for in the same way',
-      situation([], { refreshedTables: edited, asked: new Set(['follow']) }),
+      situation([], { refreshedTables: edited, requested: new Set(['follow']) }),
       run('follow', [], { wanted: ['A'] }),
     ],
     [

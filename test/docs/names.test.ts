@@ -26,6 +26,9 @@ test.each<[string, readonly Source[], readonly string[], string]>([
   ['folder of more than 25 files', Array.from({ length: 26 }, (_, index) => source(`a/${index}.ts`, '')), [], 'a'],
   ['retired word in a name', [source('a/work-book.ts', '')], [], 'work-book'],
   ['retired word in a name', [source('a.ts', 'export function readWay() {}')], [], 'readWay'],
+  ['retired word in a name', [source('a.ts', 'interface A { readonly wish: 1 }')], [], 'wish'],
+  ['retired word in a name', [source('a.ts', 'class A { #pulse = 1 }')], [], 'pulse'],
+  ['retired word in a name', [source('a.ts', 'const f = ({ a: [told] }) => 1;')], [], 'told'],
   ['retired word in a header', [source('a.ts', '/** What stands\n * here. */')], [], 'a.ts: stands'],
   ['retired word in a message', [], ['That is no number'], 'That is no number'],
   ['header names what does not exist', [source('a.ts', '/** See b/gone.ts. */')], [], 'a.ts: b/gone.ts'],
@@ -35,7 +38,10 @@ test.each<[string, readonly Source[], readonly string[], string]>([
 });
 
 test('words that hold a retired one, and names that exist, are fine', () => {
-  const fine = source('a.ts', '/** Always reads a.ts with readRows. */\nfunction readRows() {}\nconst always = 1;');
+  const fine = source(
+    'a.ts',
+    '/** Always reads a.ts with readRows. */\nfunction readRows() {}\nconst always = 1;\nfunction f(isAsked) {}',
+  );
 
   expect(Object.values(breaches([fine], ['An understandable answer'])).flat()).toEqual([]);
 });

@@ -15,8 +15,18 @@ type Rule = (sources: readonly Source[], messages: readonly string[]) => readonl
 
 const FILES_MAX = 25;
 const RETIRED_NAMES =
-  'way ways sides desk book ledger journal journals wish front gate frame blame pulse whole torn touched consent told asked looked';
+  'way ways sides desk book books ledger journal journals wish wishes front gate frame blame pulse whole torn touched consent consents';
+/** Participles that may be part of a field or local name (`isAsked`), but not stand for a noun (`asked`). */
+const RETIRED_NOUNS = new Set(['told', 'asked', 'looked', 'wished']);
 const RETIRED_PARTS = new Set(RETIRED_NAMES.split(' '));
+
+/** Fields and locals whose word is right, or known to users: columns, keys of JSON, codes, headers, whole numbers, work that is under way. */
+const FINE_NAMES = new Set(
+  [
+    'pull_consent push_consent consents way asked sink.inTheWay X-Frame-Options',
+    'whole shortWhole wholeMs pendingFrameCount underWay isUnderWay underWayCount',
+  ].flatMap((names) => names.split(' ')),
+);
 const RETIRED_WORDS =
   /\b(?:desks?|ledgers?|journals?|wish(?:es)?|blames?|pulse|torn|consents?|stands?|(?<!there )(?:is|are) no (?!longer)[a-z]+)\b|\b(?:input|output): /gi;
 
@@ -43,9 +53,14 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'retired word in a name': (sources) =>
     sources.flatMap(({ path, text }) => {
       const file = path.slice(path.lastIndexOf('/') + 1, -'.ts'.length);
-      return [file, ...declarations(path, text).map(({ name }) => name)].filter((name) =>
-        partsOf(name).some((part) => RETIRED_PARTS.has(part)),
-      );
+      const declared = [file, ...declarations(path, text).map(({ name }) => name)];
+      return [
+        ...declared.filter((name) => partsOf(name).some((part) => RETIRED_PARTS.has(part) || RETIRED_NOUNS.has(part))),
+        ...innerNames(path, text).filter(
+          (name) =>
+            !FINE_NAMES.has(name) && (RETIRED_NOUNS.has(name) || partsOf(name).some((part) => RETIRED_PARTS.has(part))),
+        ),
+      ];
     }),
   'retired word in a header': (sources) =>
     sources.flatMap(({ path, text }) => retiredWords(headerOf(text)).map((word) => `${baseName(path)}: ${word}`)),
@@ -112,6 +127,46 @@ function namesIn(statement: Statement): readonly { readonly name: string; readon
     default:
       return [];
   }
+}
+
+/** Names of fields, methods, properties, parameters and variables anywhere in a file. */
+function innerNames(path: string, text: string): readonly string[] {
+  const names: string[] = [];
+  const pattern = (bound: unknown): void => {
+    if (!isNode(bound)) return;
+    if (bound.type === 'Identifier') names.push(String(bound['name']));
+    else if (bound.type === 'Property') pattern(bound['value']);
+    else for (const key of ['left', 'argument', 'elements', 'properties']) [bound[key]].flat().forEach(pattern);
+  };
+  const walk = (node: unknown): void => {
+    if (Array.isArray(node)) node.forEach(walk);
+    if (!isNode(node)) return;
+    const { key } = node;
+    if (KEYED.has(node.type) && node['computed'] !== true && isNode(key))
+      names.push(String(key['name'] ?? key['value']));
+    if (node.type === 'VariableDeclarator') pattern(node['id']);
+    if (Array.isArray(node['params'])) node['params'].forEach(pattern);
+    Object.values(node).forEach(walk);
+  };
+  walk(parseSync(path, text).program);
+  return names;
+}
+
+const KEYED = new Set([
+  'Property',
+  'PropertyDefinition',
+  'MethodDefinition',
+  'TSPropertySignature',
+  'TSMethodSignature',
+]);
+
+interface SyntaxNode {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+function isNode(value: unknown): value is SyntaxNode {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
 }
 
 /** All breaches of all rules, sorted and once each. */

@@ -115,8 +115,8 @@ export function reportProblemsText(given: Pick<PullReport, 'error'> & FailedTabl
       // The next pull brings the columns, and the push goes on.
       return [{ what: found.code === 'push.shape' ? 'stopped' : what, table: table.table, error: found }];
     });
-  const whole = error === null ? [] : [{ what: 'failed', error }];
-  return problemsText([...named('failed', (table) => table.error), ...named('held', (table) => table.held), ...whole]);
+  const ofRun = error === null ? [] : [{ what: 'failed', error }];
+  return problemsText([...named('failed', (table) => table.error), ...named('held', (table) => table.held), ...ofRun]);
 }
 
 /** One way in which something failed, and the table in which it did. */

@@ -13,7 +13,7 @@ import { loadNamedConfig } from './invocation.ts';
 /** Runs `work`; where another process works on the replica, leaves the confirmation for that one, and hands the work over to it. */
 export async function orLeaveConfirmation(
   invocation: Invocation,
-  asked: WorkRequest,
+  request: WorkRequest,
   work: () => Promise<number>,
 ): Promise<number> {
   try {
@@ -24,12 +24,12 @@ export async function orLeaveConfirmation(
     const { replica } = await loadNamedConfig(invocation, { needsCredentials: false });
     // Members of the group cannot read the token, and a confirmation needs none.
     if (error.code === 'config.secret' && !isInUse(replica.path)) throw thrown;
-    const kinds = asked.works.filter((kind) => kind === 'pull' || kind === 'push');
-    const consents = asked.confirm ? confirmHeld(replica.path, kinds, asked.tables) : [];
-    const message = `${inUseText(replica.path)}, and your confirmation is kept for it; ${consents.map(confirmationText).join('; ')}`;
+    const kinds = request.works.filter((kind) => kind === 'pull' || kind === 'push');
+    const confirmations = request.confirm ? confirmHeld(replica.path, kinds, request.tables) : [];
+    const message = `${inUseText(replica.path)}, and your confirmation is kept for it; ${confirmations.map(confirmationText).join('; ')}`;
     const hint = 'A daemon uses it when it works next, and at once on SIGUSR1; rowsync status shows that.';
-    const cause = consents.length === 0 ? error : new RowsyncError('replica', 'replica.inUse', { message, hint });
-    return (await daemonClient(invocation)).handOver(invocation, cause, asked, consents);
+    const cause = confirmations.length === 0 ? error : new RowsyncError('replica', 'replica.inUse', { message, hint });
+    return (await daemonClient(invocation)).handOver(invocation, cause, request, confirmations);
   }
 }
 

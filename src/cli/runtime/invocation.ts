@@ -204,9 +204,9 @@ export async function printJson(
   { session }: { readonly session: Pick<Session, 'stdout'> },
   value: unknown,
 ): Promise<void> {
-  const whole = (key: string, part: unknown): unknown =>
+  const rounded = (key: string, part: unknown): unknown =>
     key.endsWith('Ms') && typeof part === 'number' ? Math.round(part) : part;
-  await session.stdout.write(`${printableJson(JSON.stringify(value, whole, 2))}\n`);
+  await session.stdout.write(`${printableJson(JSON.stringify(value, rounded, 2))}\n`);
 }
 
 /** Prints a result: one JSON document, or for people a text, or lines that are made printable. */

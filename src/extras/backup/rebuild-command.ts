@@ -103,7 +103,7 @@ function writeEdits(path: string, tally: RebuildCounts, write: (line: string) =>
   };
   attempt('the file', () => {
     using reader = openReader(path);
-    const lost = standInForBooks(reader);
+    const lost = standInForBookkeeping(reader);
     for (const name of lost) write(`-- ${name} is missing: new rows may have reached the origin already`);
     const isCopy = lost.length > 0 || isUnopenedCopy(reader, path);
     for (const { id, localName } of readTwoWayTables(reader)) {
@@ -224,7 +224,7 @@ export function* scriptOfTable(
  * Replaces dropped tables of marks and batches by empty ones, for this connection alone; returns which were missing. Edits are found without them,
  * but not which new rows are on their way or in doubt.
  */
-function standInForBooks(from: Connection): readonly string[] {
+function standInForBookkeeping(from: Connection): readonly string[] {
   const lost = STAND_INS.filter(({ name }) => !hasTable(from, name));
   for (const { table } of lost) from.prepare(table).run();
   return lost.map(({ name }) => name);

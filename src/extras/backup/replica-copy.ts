@@ -98,10 +98,10 @@ export async function backUp(
 /** Makes sure that a backup can be made under a name. @throws RowsyncError `backup.exists`, `replica.path`. */
 export function requireFree(path: string): void {
   // SQLite would write a log that was left there into the copy.
-  const inTheWay = ['', ...LOGS].map((ending) => path + ending).find((name) => existsSync(name));
-  if (inTheWay !== undefined) {
+  const existing = ['', ...LOGS].map((ending) => path + ending).find((name) => existsSync(name));
+  if (existing !== undefined) {
     throw usageError(
-      `${inTheWay} exists already`,
+      `${existing} exists already`,
       'Name a new file; a backup never replaces anything.',
       'backup.exists',
     );

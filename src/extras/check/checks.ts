@@ -66,7 +66,7 @@ export function checkReplica(config: Config): readonly CheckResult[] {
 }
 
 export async function* checkOrigin(origin: Origin, config: Config, session: Session): AsyncGenerator<CheckResult> {
-  const probe = await probeOrigin(config.origin.url, session.clock, config.origin.way);
+  const probe = await probeOrigin(config.origin.url, session.clock, config.origin.route);
   const { host } = new URL(config.origin.url);
   if (!('failure' in probe)) {
     const where = probe.proxy === null ? `is ${probe.address} and` : `is reached through the proxy ${probe.proxy}, and`;
@@ -215,8 +215,8 @@ async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<Ch
   yield* looks.flatMap(({ problems }) => problems);
   const readable = looks.flatMap(({ descriptor }) => descriptor ?? []);
   if (readable.length > 0) yield ok('columns', columnsText(readable));
-  const asked = looks.flatMap(({ descriptor, isAsked }) => (isAsked && descriptor !== null ? [descriptor] : []));
-  if (asked.length > 0) yield* checkRights(asked);
+  const tables = looks.flatMap(({ descriptor, isAsked }) => (isAsked && descriptor !== null ? [descriptor] : []));
+  if (tables.length > 0) yield* checkRights(tables);
   yield* checkFiles(readable, config, parts.reader);
   yield* checkAnswers({ ...parts, config }, { tables: readable, zone });
 }
@@ -231,9 +231,9 @@ function columnsText(tables: readonly TableDescriptor[]): string {
 }
 
 /** Tables whose description does not say what may be written: whether `*` did. */
-function checkRights(asked: readonly TableDescriptor[]): readonly CheckResult[] {
+function checkRights(tables: readonly TableDescriptor[]): readonly CheckResult[] {
   const names = (areUnknown: boolean): readonly string[] =>
-    asked.flatMap((table) => (areRightsUnknown(table) === areUnknown ? [table.recordName] : []));
+    tables.flatMap((table) => (areRightsUnknown(table) === areUnknown ? [table.recordName] : []));
   return [
     ...ofSome(names(false), (known) =>
       ok('columns', `not described as writable or not; column=* says which are writable: ${known}`),
@@ -301,8 +301,8 @@ function checkWritable({ recordName, columns, allowAdd }: TableDescriptor): read
 
 /** What identifies rows when they are pushed, and what is weaker without it. */
 function checkMatch(descriptor: TableDescriptor, { options, pattern }: TableRule): readonly CheckResult[] {
-  const wished = options.match ?? null;
-  const { problem, usable } = judgeMatch(descriptor, wished);
+  const wanted = options.match ?? null;
+  const { problem, usable } = judgeMatch(descriptor, wanted);
   const others =
     usable.length === 0 ? 'none of its columns is unique and writable' : `these columns can be used: ${someOf(usable)}`;
   const name = descriptor.recordName;
@@ -310,12 +310,12 @@ function checkMatch(descriptor: TableDescriptor, { options, pattern }: TableRule
     return [
       fail(
         'push',
-        `${name}: the match column "${wished ?? ''}" ${problem}`,
+        `${name}: the match column "${wanted ?? ''}" ${problem}`,
         `Correct tables.${pattern}.match: ${others}.`,
       ),
     ];
   }
-  if (wished !== null || !takesInserts(options)) return [];
+  if (wanted !== null || !takesInserts(options)) return [];
   return [
     warn(
       'push',

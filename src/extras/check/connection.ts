@@ -38,11 +38,11 @@ const CONNECTED = 'undici:client:connected';
 export async function probeOrigin(
   url: string,
   clock: Clock = systemClock,
-  way: OriginRoute = {},
+  route: OriginRoute = {},
 ): Promise<Probe | FailedProbe> {
   const startedMs = clock.monotonicMs();
-  const proxy = way.proxy ?? null;
-  const [pool, ...others] = openConnections(url, ORIGIN_LIMITS, 1, way);
+  const proxy = route.proxy ?? null;
+  const [pool, ...others] = openConnections(url, ORIGIN_LIMITS, 1, route);
   const signal = AbortSignal.timeout(PROBE_MS_MAX);
   let connected: Pick<Probe, 'address' | 'tls'> = { address: 'unknown', tls: null };
   // The last one is that to the origin: it comes after the one to a proxy. undici closes it after a HEAD.

@@ -86,14 +86,14 @@ export function checkFiles(
 ): readonly CheckResult[] {
   const { rule } = filesSettings(config);
   const columns = described.flatMap((table) => {
-    const wished = rule(table.recordName)?.mode ?? 'none';
+    const chosen = rule(table.recordName)?.mode ?? 'none';
     const attachments = table.columns.filter(({ type }) => columnType(type) === 'Attachment');
     return attachments.map(({ id, name, dataOptions }) => ({
       name: `${table.recordName}.${name}`,
-      wished,
-      mode: columnMode(wished, dataOptions),
+      chosen,
+      mode: columnMode(chosen, dataOptions),
       // Values of another form, so that the origin has to be asked for their revisions.
-      isListed: reader !== null && wished !== 'none' && queryAny(reader, LISTED_CELLS, [table.id, id]),
+      isListed: reader !== null && chosen !== 'none' && queryAny(reader, LISTED_CELLS, [table.id, id]),
     }));
   });
   const named = (isMeant: (column: (typeof columns)[number]) => boolean): readonly string[] =>
@@ -105,7 +105,7 @@ export function checkFiles(
     ),
   );
   const listed = named(({ isListed }) => isListed);
-  const withoutHistory = named(({ wished, mode }) => wished === 'all' && mode === 'latest');
+  const withoutHistory = named(({ chosen, mode }) => chosen === 'all' && mode === 'latest');
   return [
     ...(kinds.length === 0 ? [] : [ok('files', kinds.join('; '))]),
     ...ofSome(listed, (names) =>

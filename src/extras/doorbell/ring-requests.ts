@@ -62,10 +62,10 @@ export function takeRings(view: DaemonView): LinkedPart {
   };
   const isWanted = (): boolean => httpOf(view.resources().config).doorbell !== null;
   return {
-    answer: (asked) => {
-      if (!asked.path.startsWith('/ring/')) return null;
-      if (!isDeepStrictEqual(asked.address, httpOf(view.resources().config).doorbell)) return null;
-      const { isTrue, table } = listen.hear(asked);
+    answer: (request) => {
+      if (!request.path.startsWith('/ring/')) return null;
+      if (!isDeepStrictEqual(request.address, httpOf(view.resources().config).doorbell)) return null;
+      const { isTrue, table } = listen.hear(request);
       const reason = !isTrue ? 'secret' : table === null ? 'table' : hasRoom() ? 'rung' : 'many';
       counts[reason] += 1;
       if (reason !== 'rung' || table === null) return REFUSED;

@@ -14,6 +14,6 @@ export const FRESH: Extra = {
     }),
   jobs: { moment: async (context) => (await import('./moment.ts')).proveOnSchedule(context) },
   status: async ({ replica: { path } }) => (await import('./moment-status.ts')).momentStatus(path),
-  hold: async (...asked) => (await import('./snapshot.ts')).hold(...asked),
+  hold: async (...args) => (await import('./snapshot.ts')).hold(...args),
   proveMoment: async (...pulled) => (await import('./moment.ts')).proveMoment(...pulled),
 };

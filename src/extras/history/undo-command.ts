@@ -59,10 +59,10 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
     throw usageError('--row needs --table', 'Name the table of the row.');
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const { path } = config.replica;
-  const { tables, wish, editsSince, withoutHistory } = readUndoSelection(invocation, path, { run, options });
+  const { tables, selection, editsSince, withoutHistory } = readUndoSelection(invocation, path, { run, options });
   const isKept = options.dryRun !== true;
   const work = (kept: boolean, goneKeys: ReadonlySet<string>): readonly TableUndo[] =>
-    workAsClient(path, (from) => tables.map((table) => undoTable(from, table, wish, goneKeys)), { isKept: kept });
+    workAsClient(path, (from) => tables.map((table) => undoTable(from, table, selection, goneKeys)), { isKept: kept });
   const deleted = work(false, new Set()).flatMap((table) => table.deleted);
   const back = await putBack(invocation, deleted, options.confirm === true);
   const undone = work(isKept, back?.goneKeys ?? new Set()).filter(
@@ -103,7 +103,7 @@ function readUndoSelection(
   { run, options }: { readonly run: string | undefined; readonly options: UndoOptions },
 ): {
   readonly tables: readonly KnownTable[];
-  readonly wish: UndoSelection;
+  readonly selection: UndoSelection;
   /** Since when the edits that the run sent are known; null if it is no push. */
   readonly editsSince: string | null;
   /** Tables of which nothing is known, where all are meant. */
@@ -118,7 +118,12 @@ function readUndoSelection(
   const withoutHistory = options.table === undefined ? others.map(({ localName }) => localName) : [];
   if (run !== undefined) {
     const runId = numberArgument(run, 'number of a run');
-    return { tables, wish: { which: { runId }, rowId }, editsSince: editsOfPushSince(reader, runId), withoutHistory };
+    return {
+      tables,
+      selection: { which: { runId }, rowId },
+      editsSince: editsOfPushSince(reader, runId),
+      withoutHistory,
+    };
   }
   requireSome(tables);
   const nowMs = session.clock.nowMs();
@@ -126,7 +131,7 @@ function readUndoSelection(
   for (const table of tables) checkKnown(reader, table, { moment, nowMs });
   return {
     tables,
-    wish: { which: { afterSeq: lastSeqAt(reader, moment - 1), sinceMs: moment * 1_000 }, rowId },
+    selection: { which: { afterSeq: lastSeqAt(reader, moment - 1), sinceMs: moment * 1_000 }, rowId },
     editsSince: null,
     withoutHistory,
   };

@@ -75,7 +75,7 @@ export interface InverseFacts {
   readonly today: Version;
   readonly isForgotten: boolean;
   /** Today's row with the values of a deleted one; null for none. */
-  readonly twinId: number | null;
+  readonly sameRowId: number | null;
 }
 
 /** Whose changes at the origin an edit takes back, by name. */
@@ -126,10 +126,13 @@ function inverseOfInsert({ rowId, cells }: NetChange, { columns, today }: Invers
   return { edit: { rowId, kind: 'delete', cells: gone.filter((cell) => cell.today !== null) }, refusals: [] };
 }
 
-function inverseOfDelete({ rowId, cells }: NetChange, { columns, today, isForgotten, twinId }: InverseFacts): Inverse {
+function inverseOfDelete(
+  { rowId, cells }: NetChange,
+  { columns, today, isForgotten, sameRowId }: InverseFacts,
+): Inverse {
   if (today !== null) return refused(rowId, 'the row exists again');
   if (isForgotten) return refused(rowId, 'some of its values were forgotten');
-  if (twinId !== null) return { edit: null, refusals: [] };
+  if (sameRowId !== null) return { edit: null, refusals: [] };
   const was = new Map(cells.map(({ index, before }) => [index, before]));
   const made: InverseCell[] = [];
   const refusals: UndoRefusal[] = [];

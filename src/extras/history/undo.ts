@@ -56,7 +56,7 @@ const NOTHING_UNDONE = { changeCount: 0, edits: [], ofOrigin: [], withdrawn: [],
 export function undoTable(
   from: ClientConnection,
   { id, table }: { readonly id: number; readonly table: string },
-  wish: UndoSelection,
+  selection: UndoSelection,
   goneKeys: ReadonlySet<string>,
 ): TableUndo {
   const record = readTable(from, id);
@@ -67,7 +67,7 @@ export function undoTable(
   const known = readColumns(from, id);
   const columns = writableColumns(known, rows);
   const refusals: UndoRefusal[] = [];
-  const changes = readChanges(from, { id, rows, refusals }, wish);
+  const changes = readChanges(from, { id, rows, refusals }, selection);
   const edits: InverseEdit[] = [];
   const ofOrigin: { rowId: number; by: readonly string[] }[] = [];
   const withdrawn: number[] = [];
@@ -81,7 +81,7 @@ export function undoTable(
       columns,
       today: rows.standing([rowId]).get(rowId) ?? null,
       isForgotten: isDelete && isForgotten(from, id, rowId),
-      twinId: isDelete && !isOnlyHere ? findTwin(from, change, { record, columns }) : null,
+      sameRowId: isDelete && !isOnlyHere ? findSameRow(from, change, { record, columns }) : null,
     });
     if (found.edit?.kind === 'insert' && rowId > 0) {
       if (isOnlyHere && wasSent(from, id, rowId)) {
@@ -254,7 +254,7 @@ function isForgotten(from: Connection, id: number, rowId: number): boolean {
 }
 
 /** Today's row that equals a deleted one: by the value that identifies rows, else by all values. */
-function findTwin(
+function findSameRow(
   from: Connection,
   { cells }: NetChange,
   { record, columns }: { readonly record: TableRecord; readonly columns: readonly WritableColumn[] },

@@ -57,7 +57,7 @@ export async function openServer(address: ListenAddress, view: ServedDaemon): Pr
     nowMs: () => clock.nowMs(),
     status: async () => ({ progress: work.snapshot().progress, ...(await statusJson(view)) }),
     metrics: seldom(() => metricsOf(view, delay), clock),
-    document: ({ msMax, signal, isStream = false, ...asked }) => {
+    document: ({ msMax, signal, isStream = false, ...given }) => {
       const { config } = view.resources();
       const { replica, tables } = config;
       const nowMs = clock.nowMs();
@@ -65,7 +65,7 @@ export async function openServer(address: ListenAddress, view: ServedDaemon): Pr
         query: '',
         form: null,
         said: null,
-        ...asked,
+        ...given,
         nowMs,
         formToken: auth().formToken(),
         replicaPath: resolve(replica.path),
@@ -76,7 +76,7 @@ export async function openServer(address: ListenAddress, view: ServedDaemon): Pr
         ),
         state: view.state(),
         work: work.snapshot(),
-        around: asked.path === '/' ? view.surroundings() : null,
+        around: given.path === '/' ? view.surroundings() : null,
       };
       return (isStream ? streams : pages).ask(request, { msMax, signal });
     },
@@ -87,7 +87,7 @@ export async function openServer(address: ListenAddress, view: ServedDaemon): Pr
     isScheduled: (kind) => view.state().jobs.some(({ id }) => id === kind || id.startsWith(`${kind} `)),
     cycle: (kind) => view.askForCycle(kind),
     refresh: (tables) => view.refresh(tables),
-    answerPath: (asked) => answerPath(view, asked),
+    answerPath: (request) => answerPath(view, request),
   });
   const server = await started.catch((thrown: unknown) => {
     delay.stop();

@@ -107,8 +107,8 @@ export class Feeds {
   /** The events after a number as they are sent, or an error. */
   async #block(after: number, signal: AbortSignal): Promise<string | Reply> {
     try {
-      const asked = { path: '/changes', query: `after=${after}`, msMax: BLOCK_MS_MAX, signal };
-      const { status, body } = await this.#view.document(asked);
+      const request = { path: '/changes', query: `after=${after}`, msMax: BLOCK_MS_MAX, signal };
+      const { status, body } = await this.#view.document(request);
       const block = typeof body === 'string' ? body : await text(body);
       return status === 200 ? block : plain(status, block);
     } catch (thrown) {

@@ -34,14 +34,14 @@ export async function handOver(
   invocation: Invocation,
   cause: RowsyncError,
   { works, tables, flags, confirm }: WorkRequest,
-  consents: readonly GivenConfirmation[],
+  confirmations: readonly GivenConfirmation[],
 ): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const isInVain = confirm && consents.length === 0;
+  const isInVain = confirm && confirmations.length === 0;
   const held = tables.length === 0 ? 'nothing is held' : `nothing of ${tables.map(printable).join(', ')} is held`;
   const ask = { invocation, config, cause, news: isInVain ? `, and ${held} that could be confirmed` : '' };
   if (httpOf(config).listen === null) {
-    throw inUse(ask, consents.length > 0 ? null : 'set http.listen in the configuration, so that it can be asked');
+    throw inUse(ask, confirmations.length > 0 ? null : 'set http.listen in the configuration, so that it can be asked');
   }
   // To read more than was asked for does no harm; to push more would.
   const isReading = works.every((work) => work === 'pull' || work === 'verify');
@@ -50,7 +50,7 @@ export async function handOver(
     const away = `leave ${asks.join(', ')} away`;
     const heard = await Promise.all(works.map((work) => hearDaemonWork(config, work)));
     const unscheduled = works.filter((_, index) => heard[index]?.isScheduled === false).join(' and ');
-    if (unscheduled === '' && consents.length > 0) throw inUse(ask, null);
+    if (unscheduled === '' && confirmations.length > 0) throw inUse(ask, null);
     throw inUse(
       ask,
       unscheduled === ''
@@ -75,11 +75,17 @@ export async function handOver(
   const codes = [isAsked ? EXIT.needsPerson : EXIT.done, ...ended.map((end) => end.exitCode), ...ofEdits];
   const exitCode = sharedExitCode(codes.filter((code) => code !== EXIT.done));
   if (invocation.isJson) {
-    await printJson(invocation, { exitCode, consents, byDaemon: ended, tables: agesOf(config), problems });
+    await printJson(invocation, {
+      exitCode,
+      consents: confirmations,
+      byDaemon: ended,
+      tables: agesOf(config),
+      problems,
+    });
     return exitCode;
   }
   const of = tables.length === 0 ? '' : ' of all tables';
-  const confirmed = consents.map((given) => `${confirmationText(given)}\n`);
+  const confirmed = confirmations.map((given) => `${confirmationText(given)}\n`);
   const lines = ended.map(({ work, outcome, ms }) => {
     const found = work !== 'verify' ? '' : outcome === 'done' ? ': every cell matches the origin' : ', see below';
     return `${work}${of} by the daemon: ${outcome} in ${durationText(ms)}${found}\n`;

@@ -40,7 +40,7 @@ export interface ServerView extends Actions, FeedView {
   status(): unknown;
   metrics(): Promise<string>;
   /** An answer of an extra that serves programs, whatever their Host is; null for none. */
-  answerPath(asked: PathRequest): PlainAnswer | null;
+  answerPath(request: PathRequest): PlainAnswer | null;
   progress(): WorkProgress | null;
 }
 
@@ -86,10 +86,10 @@ export async function listenOn(
 }
 
 /** What a part of the daemon answers to a path of its own; null for none. */
-export function answerPath(view: Pick<DaemonView, 'parts'>, asked: PathRequest): PlainAnswer | null {
+export function answerPath(view: Pick<DaemonView, 'parts'>, request: PathRequest): PlainAnswer | null {
   const parts: readonly LinkedPart[] = view.parts();
   for (const part of parts) {
-    const answered = part.answer?.(asked);
+    const answered = part.answer?.(request);
     if (answered != null) return answered;
   }
   return null;

@@ -44,17 +44,17 @@ export async function answerSignedIn(
   const said = SAID.get(new URLSearchParams(query).get(path === '/' ? 'said' : '_said') ?? '') ?? null;
   const isStream = /^\/(?:export|file)\//.test(path);
   const msMax = isStream ? STREAM_MS_MAX : PAGE_MS_MAX;
-  const asked = { query, said, msMax, signal: gone.signal };
+  const shared = { query, said, msMax, signal: gone.signal };
   try {
-    await readStale({ path, query }, (place) => actions.document({ ...asked, path: place }), actions);
-    return await actions.document({ ...asked, path, isStream });
+    await readStale({ path, query }, (place) => actions.document({ ...shared, path: place }), actions);
+    return await actions.document({ ...shared, path, isStream });
   } catch (thrown) {
     const failed = failureReply(thrown, barOf(actions));
     if (path !== '/ask' || gone.signal.aborted || !(thrown instanceof ChildFailure)) return failed;
     const { sentence, hint } = WORDS[thrown.reason];
     const refused = { words: `${sentence}. ${hint}`, conflictId: null, value: null };
     return actions
-      .document({ ...asked, path, refused })
+      .document({ ...shared, path, refused })
       .then((reply) => ({ ...reply, status: failed.status }))
       .catch(() => failed);
   }

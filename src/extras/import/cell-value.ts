@@ -135,9 +135,9 @@ const READERS: Readonly<Partial<Record<string, Reader>>> = {
   date: (text, { forms, cell }) => {
     const [date = '', time = '', offset = ''] = splitMoment(text, cell, forms);
     if (date === '') return problem(`is not a date such as ${sampleDate(forms)}`);
-    const isWhole = time === '' || /^00:00:00(\.0+)?$/.test(time);
+    const isDay = time === '' || /^00:00:00(\.0+)?$/.test(time);
     const isUtc = offset === '' || /^(?:Z|\+00:?00)$/.test(offset);
-    return isWhole && isUtc ? { value: date } : problem('has a time of day, and the column takes none');
+    return isDay && isUtc ? { value: date } : problem('has a time of day, and the column takes none');
   },
   time: (text) => {
     const value = timeOf(text);

@@ -77,10 +77,10 @@ interface RowCell {
 }
 
 /** @throws RowsyncError `usage.invalid`. */
-export function importRows(from: Connection, table: TwoWayTable, wish: ImportRequest): ImportReport {
-  const { file, forms, updatesOnly } = wish;
-  const { matched, problems: unknown } = matchHeaders(table, file.headers, wish.ignore);
-  const match = findMatch(from, table, matched, wish);
+export function importRows(from: Connection, table: TwoWayTable, request: ImportRequest): ImportReport {
+  const { file, forms, updatesOnly } = request;
+  const { matched, problems: unknown } = matchHeaders(table, file.headers, request.ignore);
+  const match = findMatch(from, table, matched, request);
   if (match === null && updatesOnly)
     throw usageError('--update-only needs --match', 'Name the column that tells which rows are here.');
   const problems: ImportProblem[] = [...unknown, ...file.problems.map((it) => ({ ...it, column: null }))];
@@ -140,22 +140,22 @@ function findMatch(
   // A number that the origin gave says which row is meant, also where the configuration names no column.
   const given = matched.find(({ column }) => column?.type === 'Autonumber' && column.mask === null)?.column;
   const configured = matched.find(({ column }) => column?.name === table.matchColumn)?.column;
-  const wished = match === null ? (configured ?? given) : findColumn(table, match);
-  const found = matched.find(({ column }) => column !== null && column === wished);
+  const identifying = match === null ? (configured ?? given) : findColumn(table, match);
+  const found = matched.find(({ column }) => column !== null && column === identifying);
   if (found === undefined && match === null) return null;
-  if (wished === null || wished === undefined)
+  if (identifying === null || identifying === undefined)
     throw usageError(`${table.localName} has no column ${match ?? ''}`, 'Name one with --match.');
   if (found === undefined)
-    throw usageError(`The file has no column ${wished.name}`, 'Name a column of the file with --match.');
-  if (wished.mask !== null)
-    throw usageError(`"${wished.name}" is masked, so it cannot tell rows apart`, 'Name another column.');
+    throw usageError(`The file has no column ${identifying.name}`, 'Name a column of the file with --match.');
+  if (identifying.mask !== null)
+    throw usageError(`"${identifying.name}" is masked, so it cannot tell rows apart`, 'Name another column.');
   const { index, reason } = found;
   return {
-    name: wished.name,
+    name: identifying.name,
     index,
-    column: wished,
+    column: identifying,
     isGiven: reason !== null,
-    idsByKey: readKeys(from, table, wished),
+    idsByKey: readKeys(from, table, identifying),
   };
 }
 

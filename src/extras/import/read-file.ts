@@ -88,11 +88,11 @@ function textOf(name: string, bytes: Buffer): string {
   );
 }
 
-async function readCsv(name: string, whole: string, given: string | null): Promise<FileRows> {
+async function readCsv(name: string, number: string, given: string | null): Promise<FileRows> {
   const { parse, CsvError } = await import('csv-parse/sync');
   // Excel begins a file so to name its separator.
-  const said = /^sep=(.)\r?\n/.exec(whole);
-  const text = said === null ? whole : whole.slice(said[0].length);
+  const said = /^sep=(.)\r?\n/.exec(number);
+  const text = said === null ? number : number.slice(said[0].length);
   const delimiter = given ?? said?.[1] ?? delimiterOf(text);
   // Lines may end in two ways in one file, as where one was appended to another. A single CR ends lines only where nothing else does.
   const end = text.includes('\n') ? '\n' : '\r';
@@ -221,14 +221,14 @@ function parquetCell(value: unknown, column: SchemaElement): RawCell {
   if (typeof value === 'number' && !Number.isInteger(value)) return { plain: numericToPlain(shortened(value, column)) };
   if (typeof value !== 'number' && typeof value !== 'bigint' && !(value instanceof Uint8Array))
     throw new Error(`column "${column.name}" has another type`);
-  const whole = value instanceof Uint8Array ? bigintOf(value) : BigInt(value);
-  if (kind === 'DECIMAL') return { plain: decimalText(whole, column.scale ?? 0) };
-  if (kind === 'DATE') return { plain: new Date(Number(whole) * 86_400_000).toISOString().slice(0, 10) };
-  if (kind !== 'TIME' && kind !== 'TIMESTAMP') return { plain: String(whole) };
+  const number = value instanceof Uint8Array ? bigintOf(value) : BigInt(value);
+  if (kind === 'DECIMAL') return { plain: decimalText(number, column.scale ?? 0) };
+  if (kind === 'DATE') return { plain: new Date(Number(number) * 86_400_000).toISOString().slice(0, 10) };
+  if (kind !== 'TIME' && kind !== 'TIMESTAMP') return { plain: String(number) };
   const unit = (type !== undefined && 'unit' in type ? type.unit : /[A-Z]+$/.exec(old ?? '')?.[0]) ?? '';
   const perSecond = UNITS[unit] ?? 1_000n;
-  const rest = ((whole % perSecond) + perSecond) % perSecond;
-  const seconds = new Date(Number((whole - rest) / perSecond) * 1000).toISOString().slice(0, 19);
+  const rest = ((number % perSecond) + perSecond) % perSecond;
+  const seconds = new Date(Number((number - rest) / perSecond) * 1000).toISOString().slice(0, 19);
   const text = rest === 0n ? seconds : `${seconds}.${String(rest).padStart(String(perSecond).length - 1, '0')}`;
   if (kind === 'TIME') return { plain: text.slice(11) };
   return { plain: type !== undefined && 'isAdjustedToUTC' in type && !type.isAdjustedToUTC ? text : `${text}Z` };
@@ -250,6 +250,6 @@ function bigintOf(bytes: Uint8Array): bigint {
 
 function decimalText(unscaled: bigint, scale: number): string {
   const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0');
-  const whole = digits.slice(0, digits.length - scale);
-  return `${unscaled < 0n ? '-' : ''}${whole}${scale === 0 ? '' : `.${digits.slice(-scale)}`}`;
+  const number = digits.slice(0, digits.length - scale);
+  return `${unscaled < 0n ? '-' : ''}${number}${scale === 0 ? '' : `.${digits.slice(-scale)}`}`;
 }

@@ -114,10 +114,10 @@ async function ask(question: ToolQuestion, { host, settings, signal }: AgentServ
     return { value: await json(body), isError: status !== 200 };
   };
   if (question.tool !== 'query' || question.within === null) return answerTo(question);
-  const looked = await answerTo({ tool: 'stale', sql: question.sql, within: question.within });
-  if (looked.isError) return looked;
+  const reply = await answerTo({ tool: 'stale', sql: question.sql, within: question.within });
+  if (reply.isError) return reply;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- answered by our own program
-  const { stale, ages } = looked.value as { stale: readonly string[]; ages: string };
+  const { stale, ages } = reply.value as { stale: readonly string[]; ages: string };
   if (stale.length === 0 || (await readNow(stale))) return answerTo(question);
   return failed(`No daemon could be asked to read what is too old: ${ages}`, { code: 'fresh.stale' });
 }
@@ -127,10 +127,10 @@ async function propose(
   surroundings: AgentServerContext,
 ): Promise<ToolAnswer> {
   const { clock, replica } = surroundings.settings;
-  const looked = await ask({ tool: 'look_at_edits', edits }, surroundings);
-  if (looked.isError) return looked;
+  const reply = await ask({ tool: 'look_at_edits', edits }, surroundings);
+  if (reply.isError) return reply;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- answered by our own program
-  const { edits: stored, complaints } = looked.value as EditCheck;
+  const { edits: stored, complaints } = reply.value as EditCheck;
   if (complaints.length > 0) return failed('Nothing was proposed', { problems: complaints.slice(0, 20) });
   const proposal = { name, note, proposedAt: stampFromMs(clock.nowMs()), edits: [...stored] };
   keepProposal(proposalsFolder(replica.path), proposal, { isShared: replica.shared });

@@ -46,7 +46,7 @@ export class NoticeSender implements DaemonPart {
   readonly #parts: SenderParts;
   readonly #closing = new AbortController();
   readonly #channels: readonly NoticeChannel[];
-  #told: SentNotices = NO_NOTICES_SENT;
+  #sent: SentNotices = NO_NOTICES_SENT;
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
@@ -59,8 +59,8 @@ export class NoticeSender implements DaemonPart {
   takeAccount(problems: readonly Problem[]): void {
     const { clock, settings } = this.#parts;
     const repeatMs = (settings()?.repeatMinutes ?? 0) * 60_000;
-    const { notices, told } = judgeNotices(problems, this.#told, { nowMs: clock.monotonicMs(), repeatMs });
-    this.#told = told;
+    const { notices, sent } = judgeNotices(problems, this.#sent, { nowMs: clock.monotonicMs(), repeatMs });
+    this.#sent = sent;
     for (const notice of notices) this.#add(notice);
   }
 
@@ -124,7 +124,7 @@ class NoticeChannel {
 
   async #sendWaiting(): Promise<void> {
     const { clock, log } = this.#parts;
-    const way = this.#name;
+    const channel = this.#name;
     let failureCount = 0;
     try {
       for (let [notice] = this.#waiting; notice !== undefined; [notice] = this.#waiting) {
@@ -138,13 +138,13 @@ class NoticeChannel {
           this.#waiting = this.#waiting.filter((waiting) => waiting !== sent);
           failureCount = 0;
           this.#blocked = null;
-          log().info('notice.sent', { reason: sent.kind, way });
+          log().info('notice.sent', { reason: sent.kind, way: channel });
           continue;
         }
         failureCount += 1;
         const waitMs = spreadBackoffMs(BACKOFFS.notice, failureCount, clock.random());
         this.#blocked = { reason, since: this.#blocked?.since ?? stampFromMs(clock.nowMs()) };
-        log().error('notice.failed', { reason, way, attempt: failureCount, waitMs });
+        log().error('notice.failed', { reason, way: channel, attempt: failureCount, waitMs });
         if (isLast) return;
         await clock.sleep(waitMs, this.#closing);
       }

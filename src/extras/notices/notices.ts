@@ -38,7 +38,7 @@ interface SeenProblem {
   readonly problem: Problem;
   readonly sinceMs: number;
   /** When it was last told, and the lowest count since; null for not yet. */
-  readonly told: { readonly ms: number; readonly count: number } | null;
+  readonly sent: { readonly ms: number; readonly count: number } | null;
 }
 
 export interface SentNotices {
@@ -59,10 +59,10 @@ const PER_HOUR_MAX = 12;
 
 export function judgeNotices(
   problems: readonly Problem[],
-  told: SentNotices,
+  sent: SentNotices,
   { nowMs, repeatMs }: { readonly nowMs: number; readonly repeatMs: number },
-): { readonly notices: readonly Notice[]; readonly told: SentNotices } {
-  const recentMs = told.recentMs.filter((ms) => nowMs - ms < HOUR_MS);
+): { readonly notices: readonly Notice[]; readonly sent: SentNotices } {
+  const recentMs = sent.recentMs.filter((ms) => nowMs - ms < HOUR_MS);
   const notices: Notice[] = [];
   const tell = (notice: Notice): void => {
     notices.push(notice);
@@ -71,24 +71,24 @@ export function judgeNotices(
   const present = byKey(problems.filter(({ code }) => !UNTOLD.has(code)));
   const seenByKey = new Map<string, SeenProblem>();
   for (const [key, problem] of present) {
-    const { sinceMs = nowMs, told: last = null } = told.seenByKey.get(key) ?? {};
+    const { sinceMs = nowMs, sent: last = null } = sent.seenByKey.get(key) ?? {};
     const { severity, count } = problem;
     const isDue = severity === 'late' ? nowMs - sinceMs >= LATE_MS_MIN : true;
     const againMs = severity === 'notice' ? Infinity : repeatMs;
     const waitMs = last !== null && count > last.count ? Math.min(GROWN_MS[severity], againMs) : againMs;
     const isNews = last === null || nowMs - last.ms >= waitMs;
-    const isTold = isDue && isNews && recentMs.length < PER_HOUR_MAX;
-    if (isTold) tell(noticeOf(KINDS[severity], problem));
+    const isSent = isDue && isNews && recentMs.length < PER_HOUR_MAX;
+    if (isSent) tell(noticeOf(KINDS[severity], problem));
     seenByKey.set(key, {
       problem,
       sinceMs,
-      told: isTold ? { ms: nowMs, count } : last && { ...last, count: Math.min(last.count, count) },
+      sent: isSent ? { ms: nowMs, count } : last && { ...last, count: Math.min(last.count, count) },
     });
   }
-  for (const [key, { problem, told: last }] of told.seenByKey) {
+  for (const [key, { problem, sent: last }] of sent.seenByKey) {
     if (last !== null && problem.severity !== 'notice' && !present.has(key)) tell(noticeOf('recovered', problem));
   }
-  return { notices, told: { seenByKey, recentMs } };
+  return { notices, sent: { seenByKey, recentMs } };
 }
 
 function noticeOf(kind: NoticeKind, { code, table, sentence, hint }: Problem): Notice {

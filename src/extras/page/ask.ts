@@ -48,7 +48,7 @@ const EXAMPLES = [
 ] as const;
 
 function askHtml(view: AskView): Html {
-  const { sql, at, fresh, hasHistory, zone, asked, unsaved } = view;
+  const { sql, at, fresh, hasHistory, zone, outcome, unsaved } = view;
   return html`<h1>${view.name === null ? 'Ask in SQL' : html`<bdi>${view.name}</bdi>`}</h1>
     ${unsaved !== undefined && html`<p class="problem" role="alert">The question was not saved: ${unsaved.words}</p>`}
     <div class="asking">
@@ -66,14 +66,14 @@ ${exact(sql)}</textarea>
           <input id="fresh" name="fresh" size="6" autocomplete="off" value="${exact(fresh)}" />
           <p class="buttons"><button class="main">Ask</button><button type="button" id="stop" hidden>Stop</button></p>
         </form>
-        ${asked === null ? examplesHtml() : outcomeHtml(asked, view)} ${savingHtml(view)}
+        ${outcome === null ? examplesHtml() : outcomeHtml(outcome, view)} ${savingHtml(view)}
       </div>
       ${namesHtml(view)}
     </div>`;
 }
 
-function savingHtml({ sql, at, fresh, name, saved, asked, unsaved, formToken }: AskView): Html {
-  const isAnswer = name === null && asked?.kind === 'answer' && at === '' && fresh === '';
+function savingHtml({ sql, at, fresh, name, saved, outcome, unsaved, formToken }: AskView): Html {
+  const isAnswer = name === null && outcome?.kind === 'answer' && at === '' && fresh === '';
   return html`${
     saved.length !== 0 &&
     html`<section aria-labelledby="saved">
@@ -131,14 +131,14 @@ function examplesHtml(): Html {
     </ul>`;
 }
 
-function outcomeHtml(asked: QueryOutcome, { sql, at, fresh }: AskView): Html {
-  if (asked.kind === 'problem') {
+function outcomeHtml(outcome: QueryOutcome, { sql, at, fresh }: AskView): Html {
+  if (outcome.kind === 'problem') {
     return html`<div class="verdict warn" role="alert">
-      <h2>${asked.words}</h2>
-      <p>${asked.hint}</p>
+      <h2>${outcome.words}</h2>
+      <p>${outcome.hint}</p>
     </div>`;
   }
-  const { columns, rows, isCut, tookMs, asOf } = asked;
+  const { columns, rows, isCut, tookMs, asOf } = outcome;
   const query = new URLSearchParams({ sql, ...(at === '' ? {} : { at }), ...(fresh === '' ? {} : { fresh }) });
   const count = `${isCut ? 'The first ' : ''}${plural(rows.length, 'row')}`;
   const numeric = columns.map((_, index) => isNumeric(rows, index));
@@ -243,19 +243,19 @@ export function machineZone(): string {
 }
 
 /** The page of a question: of the saved one with this name, or of the one in the address. `unsaved`: why it was not saved under a name. */
-export function answerAsk(desk: PageInput, name: string, unsaved?: UnsavedQuestion): AnswerChunks {
-  const { reader } = desk;
+export function answerAsk(page: PageInput, name: string, unsaved?: UnsavedQuestion): AnswerChunks {
+  const { reader } = page;
   const saved = readSaved(reader);
   const question = saved.find((each) => each.name === name) ?? null;
   if (question === null && name !== '') {
     const names = saved.map((each) => each.name);
     const meant = meantHtml(name, names, (near) => html`<a href="/ask/${pathPart(near)}"><bdi>${near}</bdi></a>`);
     const hint = html`${meant}<a href="/ask">All saved questions</a>`;
-    return problem(desk, 404, `There is no question “${name}”`, hint);
+    return problem(page, 404, `There is no question “${name}”`, hint);
   }
-  const view = readAskView(desk, { question, saved, unsaved });
-  const frame = { title: `${question?.name ?? 'Ask'} · rowsync`, place: 'Ask', isWide: true } as const;
-  return framed(desk, frame, askHtml(view), view.asked?.kind === 'problem' ? 400 : 200);
+  const view = readAskView(page, { question, saved, unsaved });
+  const layout = { title: `${question?.name ?? 'Ask'} · rowsync`, place: 'Ask', isWide: true } as const;
+  return framed(page, layout, askHtml(view), view.outcome?.kind === 'problem' ? 400 : 200);
 }
 
 /** A name that a question could not be saved under, and why. */
@@ -292,7 +292,7 @@ function readAskView(
     /** The zone of a moment that names none. */
     zone: machineZone(),
     /** Null before the first question. */
-    asked: sql === '' || isStopped ? null : ask(reader, { sql, at, fresh, nowMs: request.nowMs }),
+    outcome: sql === '' || isStopped ? null : ask(reader, { sql, at, fresh, nowMs: request.nowMs }),
     unsaved,
     tables: readBrowsedTables(reader),
     views: readViews(reader),

@@ -65,38 +65,38 @@ export function readFewValues(
   from: Connection,
   table: BrowsedTable,
   columns: readonly string[],
-  wish: BrowseQuery,
+  query: BrowseQuery,
 ): ReadonlyMap<string, Facet> {
   if (table.rowCount > FEW_VALUES_ROWS_MAX) return new Map();
-  const facets = columns.map((column) => readFacet(from, table, column, wish));
+  const facets = columns.map((column) => readFacet(from, table, column, query));
   const few = facets.filter(({ values, isCut }) => values.length > 1 && !isCut && (values[0]?.count ?? 0) > 1);
   return new Map(few.map((facet) => [facet.column, facet]));
 }
 
-export function readTableView({ reader, query, request }: PageInput, table: BrowsedTable, wish: TableQuery) {
-  const columns = shownColumns(table, wish);
-  const page = readRowsPage(reader, table, columns, wish);
+export function readTableView({ reader, query: fields, request }: PageInput, table: BrowsedTable, query: TableQuery) {
+  const columns = shownColumns(table, query);
+  const page = readRowsPage(reader, table, columns, query);
   const valuesOf = (index: number): readonly Cell[] => page.rows.map(({ cells }) => cells[index]?.value ?? null);
   return {
     table,
     status: reader.status().find((each) => each.table === table.name) ?? null,
-    wish,
+    query,
     columns,
     page,
     references: readReferences(reader, table, columns, valuesOf),
-    sql: shownSql(table, columns, wish),
-    countSql: shownCountSql(table, wish),
+    sql: shownSql(table, columns, query),
+    countSql: shownCountSql(table, query),
     /** Null without filters, and where counting takes long. */
-    matchCount: wish.filters.length === 0 && wish.search === '' ? null : countRows(reader, table, wish),
-    facets: wish.facets.map((column) => readFacet(reader, table, column, wish)),
-    fewValues: readFewValues(reader, table, columns, wish),
-    mistakes: mistakesIn(query, table),
+    matchCount: query.filters.length === 0 && query.search === '' ? null : countRows(reader, table, query),
+    facets: query.facets.map((column) => readFacet(reader, table, column, query)),
+    fewValues: readFewValues(reader, table, columns, query),
+    mistakes: mistakesIn(fields, table),
     nowMs: request.nowMs,
   };
 }
 
 export function rowsHtml(view: TableView): Html {
-  const { table, wish, page } = view;
+  const { table, query, page } = view;
   return html`<p class="crumbs"><a href="/browse">Tables</a></p>
     <h1><bdi>${table.name}</bdi></h1>
     <p class="about">${aboutText(view)}</p>
@@ -127,7 +127,7 @@ export function rowsHtml(view: TableView): Html {
         </tbody>
       </table>
     </div>
-    ${turnHtml(table, wish, page)}`;
+    ${turnHtml(table, query, page)}`;
 }
 
 function aboutText({ table, status, nowMs }: TableView): Html {
@@ -146,20 +146,20 @@ function aboutText({ table, status, nowMs }: TableView): Html {
 }
 
 function toolsHtml(view: TableView): Html {
-  const { table, wish, sql, mistakes } = view;
-  const query = new URLSearchParams({ sql, name: table.name }).toString();
+  const { table, query, sql, mistakes } = view;
+  const address = new URLSearchParams({ sql, name: table.name }).toString();
   return html`<div class="tools">
     <form id="filters" method="get" action="/browse/${pathPart(table.name)}" role="search">
       <label class="unseen" for="search">Search text in all columns</label>
-      <input id="search" type="search" name="_q" value="${exact(wish.search)}" placeholder="Search all columns" />
-      ${keptHtml({ ...wish, filters: [], search: '', start: null })}
+      <input id="search" type="search" name="_q" value="${exact(query.search)}" placeholder="Search all columns" />
+      ${keptHtml({ ...query, filters: [], search: '', start: null })}
       <button>Apply</button>
     </form>
     ${
       mistakes.length === 0 &&
       html`<p class="exports">
-        <a href="/export/csv?${exact(query)}" download>CSV</a>
-        <a href="/export/json?${exact(query)}" download>JSON</a>
+        <a href="/export/csv?${exact(address)}" download>CSV</a>
+        <a href="/export/json?${exact(address)}" download>JSON</a>
       </p>`
     }
     ${columnsHtml(view)} ${facetLinksHtml(view)}
@@ -183,14 +183,14 @@ function keptHtml(query: TableQuery): readonly Html[] {
 const NAMED_VALUES_MAX = 4;
 
 function facetLinksHtml(view: TableView): Html {
-  const { table, wish, columns, fewValues } = view;
+  const { table, query, columns, fewValues } = view;
   return html`<details>
     <summary>Facets</summary>
     <ul class="facet">
       ${columns.map((column) => {
-        const facets = [...new Set([...wish.facets, column])];
+        const facets = [...new Set([...query.facets, column])];
         return html`<li>
-          <a href="/browse/${pathPart(table.name)}${exact(queryOf({ ...wish, facets, start: null }))}"
+          <a href="/browse/${pathPart(table.name)}${exact(queryOf({ ...query, facets, start: null }))}"
             ><bdi>${column}</bdi></a
           >
           ${fewValuesHtml(view, fewValues.get(column))}
@@ -212,27 +212,27 @@ function fewValuesHtml(view: TableView, facet: Facet | undefined): Html | null {
 
 /** A value that leads to its rows. */
 function valueLink(view: TableView, column: string, value: Cell): Html {
-  const { table, wish } = view;
-  const others = wish.filters.filter((filter) => filter.column !== column);
+  const { table, query } = view;
+  const others = query.filters.filter((filter) => filter.column !== column);
   const text = value === null || value === '' ? 'no value' : String(shownValue(value));
   const words = typedHtml(columnOf(view, column), value) ?? text;
   const op = value === null || value === '' ? 'empty' : '=';
   const filter = { column, op, value: String(value ?? '') } as const;
-  const to = queryOf({ ...wish, filters: [...others, filter], start: null });
+  const to = queryOf({ ...query, filters: [...others, filter], start: null });
   return value instanceof Uint8Array || text.length >= FACET_CHARS_MAX
     ? html`<bdi>${text}</bdi>`
     : html`<a href="/browse/${pathPart(table.name)}${exact(to)}"><bdi>${words}</bdi></a>`;
 }
 
 function facetHtml(view: TableView, { column, values, isCut }: Facet): Html {
-  const { table, wish } = view;
+  const { table, query } = view;
   const path = pathPart(table.name);
-  const facets = wish.facets.filter((each) => each !== column);
+  const facets = query.facets.filter((each) => each !== column);
   return html`<section class="card" aria-label="Values of ${column}">
     <p>
       <b><bdi>${column}</bdi></b>
       <a
-        href="/browse/${path}${exact(queryOf({ ...wish, facets, start: null }))}"
+        href="/browse/${path}${exact(queryOf({ ...query, facets, start: null }))}"
         aria-label="Without the facet ${column}"
         >✕</a
       >
@@ -244,12 +244,12 @@ function facetHtml(view: TableView, { column, values, isCut }: Facet): Html {
   </section>`;
 }
 
-function columnsHtml({ table, wish, columns }: TableView): Html {
+function columnsHtml({ table, query, columns }: TableView): Html {
   const chosen = new Set(columns);
   return html`<details>
     <summary>Columns</summary>
     <form method="get" action="/browse/${pathPart(table.name)}" class="columns">
-      ${keptHtml({ ...wish, columns: null, start: null })}
+      ${keptHtml({ ...query, columns: null, start: null })}
       <p>${plural(columns.length, 'column')} of ${countText(table.columns.length)} shown.</p>
       <div class="checks">
         ${table.columns.map(
@@ -293,21 +293,21 @@ const HELP = html`<details>
   </dl>
 </details>`;
 
-function chipsHtml({ table, wish, countSql, matchCount }: TableView): Html | null {
+function chipsHtml({ table, query, countSql, matchCount }: TableView): Html | null {
   const path = pathPart(table.name);
   const chip = (text: string, rest: TableQuery): Html =>
     html`<li>
       <bdi>${text}</bdi>
       <a href="/browse/${path}${exact(queryOf({ ...rest, start: null }))}" aria-label="Without ${text}">✕</a>
     </li>`;
-  const { filters, search, sort } = wish;
+  const { filters, search, sort } = query;
   if (filters.length === 0 && search === '' && sort === null) return null;
   return html`<ul class="chips" aria-label="What is shown">
-    ${search !== '' && chip(`“${search}” anywhere`, { ...wish, search: '' })}
+    ${search !== '' && chip(`“${search}” anywhere`, { ...query, search: '' })}
     ${filters.map((filter) =>
-      chip(`${filter.column} ${wordsOf(filter)}`, { ...wish, filters: filters.filter((each) => each !== filter) }),
+      chip(`${filter.column} ${wordsOf(filter)}`, { ...query, filters: filters.filter((each) => each !== filter) }),
     )}
-    ${sort !== null && chip(`by ${sort.column}${sort.isDescending ? ', largest first' : ''}`, { ...wish, sort: null })}
+    ${sort !== null && chip(`by ${sort.column}${sort.isDescending ? ', largest first' : ''}`, { ...query, sort: null })}
     ${
       (filters.length !== 0 || search !== '') &&
       html`<li class="plain">
@@ -323,9 +323,9 @@ function wordsOf({ op, value }: TableQuery['filters'][number]): string {
   return op === 'has' ? `has “${value}”` : `${op} ${value}`;
 }
 
-function emptyHtml({ table, wish }: TableView): Html {
-  if (wish.filters.length === 0 && wish.search === '') return html`<p class="nothing">No rows.</p>`;
-  const isRelative = wish.filters.some(({ column, value }) => {
+function emptyHtml({ table, query }: TableView): Html {
+  if (query.filters.length === 0 && query.search === '') return html`<p class="nothing">No rows.</p>`;
+  const isRelative = query.filters.some(({ column, value }) => {
     return hasTimes(table.columns.find(({ name }) => name === column)) && stampOf(`${value}Z`) !== null;
   });
   return html`<p class="nothing">
@@ -347,8 +347,8 @@ function columnOf({ table }: TableView, name: string): BrowsedColumn | undefined
 }
 
 function headHtml(view: TableView, name: string): Html {
-  const { table, wish } = view;
-  const { sort } = wish;
+  const { table, query } = view;
+  const { sort } = query;
   const isSorted = sort?.column === name;
   const next = isSorted && sort.isDescending ? null : { column: name, isDescending: isSorted };
   const order = !isSorted ? 'none' : sort.isDescending ? 'descending' : 'ascending';
@@ -356,15 +356,15 @@ function headHtml(view: TableView, name: string): Html {
   const column = columnOf(view, name);
   return html`<th scope="col" aria-sort="${order}" class="${isNumeric(column) ? 'number' : ''}">
     <a
-      href="/browse/${pathPart(table.name)}${exact(queryOf({ ...wish, sort: next, start: null }))}"
+      href="/browse/${pathPart(table.name)}${exact(queryOf({ ...query, sort: next, start: null }))}"
       title="${column?.type ?? 'number of the row'}"
       ><bdi>${name}</bdi>${sign}</a
     >${(column?.mask ?? null) !== null && html` <small title="${column?.mask ?? ''}">masked</small>`}
   </th>`;
 }
 
-function fieldHtml({ wish }: TableView, name: string): Html {
-  const filter = wish.filters.find(({ column }) => column === name);
+function fieldHtml({ query }: TableView, name: string): Html {
+  const filter = query.filters.find(({ column }) => column === name);
   return html`<td>
     <input
       form="filters"
@@ -397,12 +397,12 @@ function cellHtml(view: TableView, name: string, { value, bytes }: CutCell): Htm
   </td>`;
 }
 
-function turnHtml(table: BrowsedTable, wish: TableQuery, { rows, hasBefore, hasAfter }: RowsPage): Html | null {
+function turnHtml(table: BrowsedTable, query: TableQuery, { rows, hasBefore, hasAfter }: RowsPage): Html | null {
   const [first, last] = [rows[0]?.id, rows.at(-1)?.id];
   if (!hasBefore && !hasAfter) return null;
   const path = pathPart(table.name);
   const link = (words: string, start: TableQuery['start']): Html =>
-    html`<a href="/browse/${path}${exact(queryOf({ ...wish, start }))}">${words}</a>`;
+    html`<a href="/browse/${path}${exact(queryOf({ ...query, start }))}">${words}</a>`;
   return html`<nav class="turn" aria-label="Pages of rows">
     ${hasBefore && link('« First', null)}
     ${hasBefore && first !== undefined && link('‹ Previous', { direction: 'before', id: first })}

@@ -24,16 +24,16 @@ export function problem(
   words: string,
   hint: HtmlPart = null,
 ): AnswerChunks {
-  const frame = { identity: reader?.identity() ?? null, formToken: request.formToken };
-  return { status, type: 'text/html; charset=utf-8', chunks: [sentenceHtml(frame, words, hint)] };
+  const options = { identity: reader?.identity() ?? null, formToken: request.formToken };
+  return { status, type: 'text/html; charset=utf-8', chunks: [sentenceHtml(options, words, hint)] };
 }
 
 /** The page about a name of no table, with the one that may be meant. */
-export function unknownTable(desk: PageInput, name: string): AnswerChunks {
-  const names = readBrowsedTables(desk.reader).map((table) => table.name);
+export function unknownTable(page: PageInput, name: string): AnswerChunks {
+  const names = readBrowsedTables(page.reader).map((table) => table.name);
   const meant = meantHtml(name, names, (near) => html`<a href="/browse/${pathPart(near)}"><bdi>${near}</bdi></a>`);
   const hint = html`${meant}It may have another name now: <a href="/browse">all tables</a>.`;
-  return problem(desk, 404, `There is no table “${name}”`, hint);
+  return problem(page, 404, `There is no table “${name}”`, hint);
 }
 
 /** The way back to a table, and what else is near. */
@@ -52,14 +52,14 @@ export function meantHtml(name: string, names: readonly string[], link: (near: s
 /** A page with the bar at its top, and the result of the last decision. */
 export function framed(
   { request, reader }: PageInput,
-  frame: Pick<PageLayout, 'title' | 'place' | 'isWide' | 'liveSeconds' | 'refreshSeconds'>,
+  options: Pick<PageLayout, 'title' | 'place' | 'isWide' | 'liveSeconds' | 'refreshSeconds'>,
   body: Html,
   status = 200,
 ): AnswerChunks {
   const { said, refused, formToken } = request;
   // The answer to a form has no address that could be asked for again.
   const still = refused === undefined ? {} : { liveSeconds: 0, refreshSeconds: null };
-  const layout = { ...frame, ...still, identity: reader.identity(), formToken };
+  const layout = { ...options, ...still, identity: reader.identity(), formToken };
   const page = framedHtml(
     layout,
     html`${said !== null && html`<p class="said" role="status">${said}</p>`}${

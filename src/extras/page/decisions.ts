@@ -106,8 +106,8 @@ export function readDecisions(
 const LISTED_MAX = 50;
 
 /** All parts; an empty part is left out. */
-export function openDecisionsHtml(desk: OpenDecisions, nowMs: number): Html {
-  const { conflicts, failures, conflictCount, failureCount, formToken } = desk;
+export function openDecisionsHtml(decisions: OpenDecisions, nowMs: number): Html {
+  const { conflicts, failures, conflictCount, failureCount, formToken } = decisions;
   return html`${
     conflicts.length !== 0 &&
     html`<section aria-labelledby="conflicts">
@@ -129,7 +129,7 @@ export function openDecisionsHtml(desk: OpenDecisions, nowMs: number): Html {
       ${moreHtml(failureCount - failures.length)}
       ${failures.length >= 2 && decideForm(formToken, { kind: 'retry', ids: [] }, ['Send all refused rows again'])}
     </section>`
-  }${lostHtml(desk, nowMs)}`;
+  }${lostHtml(decisions, nowMs)}`;
 }
 
 /** Edits that lost to the origin, until somebody says that they saw them. */

@@ -209,11 +209,11 @@ ${exact(text)}</textarea>`;
 }
 
 /** Every cell that was typed and that no trigger takes, with the reason. */
-function mistakesIn(desk: PageInput, table: BrowsedTable, { kind, cells }: RowEdit): ReadonlyMap<string, string> {
+function mistakesIn(page: PageInput, table: BrowsedTable, { kind, cells }: RowEdit): ReadonlyMap<string, string> {
   const judged = cells.filter(({ value, was }) => kind === 'insert' || !isAsSeen(value, was));
   return new Map(
     judged.flatMap(({ column, value }) => {
-      const reason = reasonRefused(desk.reader, table, { column, value, action: kind });
+      const reason = reasonRefused(page.reader, table, { column, value, action: kind });
       return reason === null ? [] : [[column, reason] as const];
     }),
   );
@@ -267,21 +267,21 @@ function movedWords(
 }
 
 /** The form, empty for the row `new`. */
-export function answerEditForm(desk: PageInput, table: BrowsedTable, row: string): AnswerChunks {
+export function answerEditForm(page: PageInput, table: BrowsedTable, row: string): AnswerChunks {
   const reason = reasonNotHere(table);
-  if (reason !== null) return problem(desk, 403, reason, 'Write push: true for it in the configuration.');
+  if (reason !== null) return problem(page, 403, reason, 'Write push: true for it in the configuration.');
   if (row === 'new') {
-    if (!table.allowsAdd) return problem(desk, 403, `${table.name}: ${NO_INSERTS}`);
-    return form(desk, { table, id: null, cells: null, typed: null, trouble: null });
+    if (!table.allowsAdd) return problem(page, 403, `${table.name}: ${NO_INSERTS}`);
+    return form(page, { table, id: null, cells: null, typed: null, trouble: null });
   }
   const id = integerFromText(row);
-  const cells = id === null ? null : readRowCells(desk.reader, table, id);
+  const cells = id === null ? null : readRowCells(page.reader, table, id);
   if (id === null || cells === null) {
-    const idNow = id === null ? null : readIdAtOrigin(desk.reader, table.name, id);
+    const idNow = id === null ? null : readIdAtOrigin(page.reader, table.name, id);
     if (idNow !== null) return redirect(`/edit/${pathPart(table.name)}/${idNow}`);
-    return problem(desk, 404, 'There is no such row');
+    return problem(page, 404, 'There is no such row');
   }
-  return form(desk, { table, id, cells, typed: null, trouble: null });
+  return form(page, { table, id, cells, typed: null, trouble: null });
 }
 
 function reasonNotHere({ isTwoWay }: BrowsedTable): string | null {
@@ -302,32 +302,32 @@ function readChoices({ reader }: PageInput, table: BrowsedTable): EditView['choi
   return new Map([...few].map(([column, { values }]) => [column, values.flatMap(wordsOf)]));
 }
 
-function form(desk: PageInput, view: Omit<EditView, 'formToken' | 'choices'>, status = 200): AnswerChunks {
-  const choices = readChoices(desk, view.table);
-  const body = editHtml({ ...view, choices, formToken: desk.request.formToken });
-  return framed(desk, { title: `Edit ${view.table.name} · rowsync`, place: 'Browse' }, body, status);
+function form(page: PageInput, view: Omit<EditView, 'formToken' | 'choices'>, status = 200): AnswerChunks {
+  const choices = readChoices(page, view.table);
+  const body = editHtml({ ...view, choices, formToken: page.request.formToken });
+  return framed(page, { title: `Edit ${view.table.name} · rowsync`, place: 'Browse' }, body, status);
 }
 
-export function answerEdit(desk: PageInput, fields: NonNullable<PageInput['request']['form']>): AnswerChunks {
+export function answerEdit(page: PageInput, fields: NonNullable<PageInput['request']['form']>): AnswerChunks {
   const name = nameOfPart(new Map(fields).get('table') ?? '') ?? '';
-  const table = findBrowsedTable(desk.reader, name);
-  if (table === null) return unknownTable(desk, name);
+  const table = findBrowsedTable(page.reader, name);
+  if (table === null) return unknownTable(page, name);
   const reason = reasonNotHere(table);
-  if (reason !== null) return problem(desk, 403, reason);
+  if (reason !== null) return problem(page, 403, reason);
   const given = editOf(fields, table);
-  if (given === null) return problem(desk, 400, 'Invalid form. Reload the page and try again.');
+  if (given === null) return problem(page, 400, 'Invalid form. Reload the page and try again.');
   const { edit, typed } = given;
-  const outcome = editRowAsClient(desk.request.replicaPath, edit, isAsSeen);
+  const outcome = editRowAsClient(page.request.replicaPath, edit, isAsSeen);
   if (outcome.kind === 'done') {
     const said = outcome.changedCount === 0 ? 'same' : edit.kind;
     return redirect(`/browse/${pathPart(table.name)}/${outcome.id}?_said=${said}`);
   }
-  const idNow = edit.id === null ? null : readIdAtOrigin(desk.reader, table.name, edit.id);
+  const idNow = edit.id === null ? null : readIdAtOrigin(page.reader, table.name, edit.id);
   const id = idNow ?? edit.id;
-  const cells = id === null ? null : readRowCells(desk.reader, table, id);
+  const cells = id === null ? null : readRowCells(page.reader, table, id);
   const valueOf = (column: string): string | null =>
     fieldText(cells?.[table.columns.findIndex(({ name: own }) => own === column)]?.value ?? null) || null;
-  const mistakes = outcome.kind === 'refused' ? mistakesIn(desk, table, edit) : new Map<string, string>();
+  const mistakes = outcome.kind === 'refused' ? mistakesIn(page, table, edit) : new Map<string, string>();
   const words = {
     refused: outcome.kind === 'refused' ? refusedWords(outcome.words, [...mistakes.keys()]) : '',
     moved: outcome.kind === 'moved' ? movedWords(outcome.columns, edit.kind, valueOf) : '',
@@ -337,5 +337,5 @@ export function answerEdit(desk: PageInput, fields: NonNullable<PageInput['reque
         : `the origin has taken this new row, and the row has the number ${idNow} now. ${belowWords(edit.kind)}`,
   }[outcome.kind];
   // A form to delete a row had no fields.
-  return form(desk, { table, id, cells, typed: edit.kind === 'delete' ? null : typed, trouble: words, mistakes }, 409);
+  return form(page, { table, id, cells, typed: edit.kind === 'delete' ? null : typed, trouble: words, mistakes }, 409);
 }

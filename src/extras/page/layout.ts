@@ -23,11 +23,11 @@ export interface PageLayout {
   readonly refreshSeconds?: number | null;
 }
 
-export function framedHtml(frame: PageLayout, body: Html): string {
-  const { title, isWide = false, liveSeconds = 0, refreshSeconds = null } = frame;
+export function framedHtml(layout: PageLayout, body: Html): string {
+  const { title, isWide = false, liveSeconds = 0, refreshSeconds = null } = layout;
   return documentHtml(
     title,
-    html`<a class="skip" href="#main">Skip to the content</a> ${topHtml(frame)}
+    html`<a class="skip" href="#main">Skip to the content</a> ${topHtml(layout)}
       <main id="main" class="${isWide ? 'whole' : 'narrow'}" data-live="${liveSeconds}">${body}</main>`,
     html`${
         refreshSeconds !== null &&

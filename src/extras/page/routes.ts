@@ -36,8 +36,8 @@ export function answerPage(request: PageRequest): AnswerChunks {
     const opened = openReader(request.replicaPath);
     reader = opened;
     boundMemory(opened, SQLITE_BYTES_MAX);
-    const desk = { request, reader: opened, query: new URLSearchParams(query) };
-    const reply = answer(desk, path.slice(1).split('/'));
+    const page = { request, reader: opened, query: new URLSearchParams(query) };
+    const reply = answer(page, path.slice(1).split('/'));
     return { ...reply, chunks: closing(reply.chunks, opened) };
   } catch (thrown) {
     reader?.close();
@@ -54,43 +54,43 @@ function* closing(chunks: AnswerChunks['chunks'], reader: ReplicaReader): Genera
   }
 }
 
-function answer(desk: PageInput, [place = '', first = '', ...rest]: readonly string[]): AnswerChunks {
-  if (desk.request.form !== null) {
-    const fields = new Map(desk.request.form);
-    if (!/^(?:save|drop)$/.test(fields.get('kind') ?? '')) return answerEdit(desk, desk.request.form);
-    const outcome = answerSaving(desk, fields);
+function answer(page: PageInput, [place = '', first = '', ...rest]: readonly string[]): AnswerChunks {
+  if (page.request.form !== null) {
+    const fields = new Map(page.request.form);
+    if (!/^(?:save|drop)$/.test(fields.get('kind') ?? '')) return answerEdit(page, page.request.form);
+    const outcome = answerSaving(page, fields);
     if (!('words' in outcome)) return outcome;
     const query = new URLSearchParams({ sql: fields.get('sql') ?? '' });
     const unsaved = { name: fields.get('name') ?? '', words: outcome.words };
-    return { ...answerAsk({ ...desk, query }, '', unsaved), status: outcome.status };
+    return { ...answerAsk({ ...page, query }, '', unsaved), status: outcome.status };
   }
-  if (place === '') return answerToday(desk);
-  if (place === 'changes') return answerChanges(desk);
-  if (place === 'work' && first === '') return answerWork(desk);
-  if (place === 'ask' && rest.length === 0) return answerAsk(desk, nameOfPart(first) ?? '');
-  if (place === 'stale') return answerStale(desk);
-  if (place === 'export' && /^(?:csv|json)$/.test(first) && rest.length === 0) return answerExport(desk, first);
-  if (place === 'file') return answerFile(desk, [first, ...rest]);
-  if (place === 'browse' && first === '') return answerTables(desk);
-  if (!['browse', 'edit', 'edits', 'origin'].includes(place)) return problem(desk, 404, 'There is no such page');
-  const table = findBrowsedTable(desk.reader, nameOfPart(first) ?? '');
-  if (table === null) return unknownTable(desk, nameOfPart(first) ?? first);
+  if (place === '') return answerToday(page);
+  if (place === 'changes') return answerChanges(page);
+  if (place === 'work' && first === '') return answerWork(page);
+  if (place === 'ask' && rest.length === 0) return answerAsk(page, nameOfPart(first) ?? '');
+  if (place === 'stale') return answerStale(page);
+  if (place === 'export' && /^(?:csv|json)$/.test(first) && rest.length === 0) return answerExport(page, first);
+  if (place === 'file') return answerFile(page, [first, ...rest]);
+  if (place === 'browse' && first === '') return answerTables(page);
+  if (!['browse', 'edit', 'edits', 'origin'].includes(place)) return problem(page, 404, 'There is no such page');
+  const table = findBrowsedTable(page.reader, nameOfPart(first) ?? '');
+  if (table === null) return unknownTable(page, nameOfPart(first) ?? first);
   const [row = '', column, ...more] = rest;
-  if (place === 'edits' && row === '') return answerEdits(desk, table);
-  if (place === 'edit' && column === undefined) return answerEditForm(desk, table, row);
-  if (place === 'origin' && column === undefined) return answerOrigin(desk, table, row);
-  if (place !== 'browse' || more.length > 0) return problem(desk, 404, 'There is no such page');
-  if (row === '') return answerTable(desk, table);
+  if (place === 'edits' && row === '') return answerEdits(page, table);
+  if (place === 'edit' && column === undefined) return answerEditForm(page, table, row);
+  if (place === 'origin' && column === undefined) return answerOrigin(page, table, row);
+  if (place !== 'browse' || more.length > 0) return problem(page, 404, 'There is no such page');
+  if (row === '') return answerTable(page, table);
   const id = integerFromText(row);
-  if (id === null) return problem(desk, 404, 'There is no such row');
-  return column === undefined ? answerRow(desk, table, id) : answerCell(desk, table, { id, column });
+  if (id === null) return problem(page, 404, 'There is no such row');
+  return column === undefined ? answerRow(page, table, id) : answerCell(page, table, { id, column });
 }
 
-function answerOrigin(desk: PageInput, { id: tableId, originName }: BrowsedTable, row: string): AnswerChunks {
-  const { request } = desk;
+function answerOrigin(page: PageInput, { id: tableId, originName }: BrowsedTable, row: string): AnswerChunks {
+  const { request } = page;
   if (request.recordUrl === null)
-    return problem(desk, 404, 'No address is known', 'Write http.recordUrl in the configuration.');
-  if (!/^\d{1,15}$/.test(row)) return problem(desk, 404, 'There is no such row');
+    return problem(page, 404, 'No address is known', 'Write http.recordUrl in the configuration.');
+  if (!/^\d{1,15}$/.test(row)) return problem(page, 404, 'There is no such row');
   const parts: Readonly<Record<string, string>> = {
     '{tableId}': String(tableId),
     '{table}': encodeURIComponent(originName.toWellFormed()),
@@ -101,31 +101,32 @@ function answerOrigin(desk: PageInput, { id: tableId, originName }: BrowsedTable
   );
 }
 
-function answerTables(desk: PageInput): AnswerChunks {
-  const { reader, request } = desk;
+function answerTables(page: PageInput): AnswerChunks {
+  const { reader, request } = page;
   const body = tablesHtml(readBrowsedTables(reader), reader.status(), request.nowMs);
-  return framed(desk, { title: 'Tables · rowsync', place: 'Browse', liveSeconds: 60, refreshSeconds: 60 }, body);
+  return framed(page, { title: 'Tables · rowsync', place: 'Browse', liveSeconds: 60, refreshSeconds: 60 }, body);
 }
 
-function answerTable(desk: PageInput, table: BrowsedTable): AnswerChunks {
-  const { query } = desk;
-  const wish = queryFromAddress(query, table);
+function answerTable(page: PageInput, table: BrowsedTable): AnswerChunks {
+  const { query } = page;
+  const tableQuery = queryFromAddress(query, table);
   // A form sends every field; the address keeps only the fields that were filled in.
-  if ([...query].some(([, value]) => value === '')) return redirect(`/browse/${pathPart(table.name)}${queryOf(wish)}`);
-  const body = rowsHtml(readTableView(desk, table, wish));
-  return framed(desk, { title: `${table.name} · rowsync`, place: 'Browse', isWide: true, liveSeconds: 60 }, body);
+  if ([...query].some(([, value]) => value === ''))
+    return redirect(`/browse/${pathPart(table.name)}${queryOf(tableQuery)}`);
+  const body = rowsHtml(readTableView(page, table, tableQuery));
+  return framed(page, { title: `${table.name} · rowsync`, place: 'Browse', isWide: true, liveSeconds: 60 }, body);
 }
 
 /** A cell that is too long for a page, as a file of text that no browser runs. */
 function answerCell(
-  desk: PageInput,
+  page: PageInput,
   table: BrowsedTable,
   { id, column: part }: { readonly id: number; readonly column: string },
 ): AnswerChunks {
   const column = nameOfPart(part) ?? '';
   const isKnown = table.columns.some(({ name }) => name === column);
-  const value = isKnown ? readFullCell(desk.reader, table, { id, column }) : undefined;
-  if (value === undefined) return problem(desk, 404, 'There is no such cell');
+  const value = isKnown ? readFullCell(page.reader, table, { id, column }) : undefined;
+  if (value === undefined) return problem(page, 404, 'There is no such cell');
   const data = value instanceof Uint8Array ? value : String(value ?? '');
   return { status: 200, type: 'application/octet-stream', headers: saveAs(`${column}.txt`), chunks: [data] };
 }
@@ -171,13 +172,13 @@ const CHUNK_BYTES = 256 * 1024;
 const TEXT_BYTES_MAX = 128 * 1024;
 
 /** `/file/ID` shows a picture, `/file/ID/save` downloads, `/file/ID/text` shows text. */
-function answerFile(desk: PageInput, [id = '', how = '']: readonly string[]): AnswerChunks {
-  const file = /^\d{1,15}$/.test(id) ? readFileLine(desk.reader, Number(id)) : null;
-  if (file?.sha256 == null) return problem(desk, 404, 'This file is not here');
+function answerFile(page: PageInput, [id = '', how = '']: readonly string[]): AnswerChunks {
+  const file = /^\d{1,15}$/.test(id) ? readFileLine(page.reader, Number(id)) : null;
+  if (file?.sha256 == null) return problem(page, 404, 'This file is not here');
   const { name } = file;
-  const descriptor = openContent(new FileStore(desk.request.filesFolder).pathOf(file.sha256));
+  const descriptor = openContent(new FileStore(page.request.filesFolder).pathOf(file.sha256));
   if (descriptor === null)
-    return problem(desk, 404, 'The content of this file is not in the store', 'Run rowsync files verify.');
+    return problem(page, 404, 'The content of this file is not in the store', 'Run rowsync files verify.');
   const head = readPart(descriptor, how === 'text' ? TEXT_BYTES_MAX : CHUNK_BYTES);
   if (how === 'text') {
     const { size } = fstatSync(descriptor);
@@ -189,7 +190,7 @@ function answerFile(desk: PageInput, [id = '', how = '']: readonly string[]): An
         <a href="/file/${id}/save" download>Download</a>
       </p>
       <pre class="sql"><bdi>${text.replace(/\uFFFD{1,3}$/, '')}</bdi></pre>`;
-    return framed(desk, { title: `${name} · rowsync`, place: null }, body);
+    return framed(page, { title: `${name} · rowsync`, place: null }, body);
   }
   const chunks = partsOf(descriptor, head);
   const picture = how === '' ? pictureType(head) : null;

@@ -233,13 +233,13 @@ function filesHtml({ files, nowMs }: RowView): Html | null {
   </section>`;
 }
 
-export function answerRow(desk: PageInput, table: BrowsedTable, id: number): AnswerChunks {
-  const view = readRow(desk, table, id);
-  const idNow = view.cells === null ? readIdAtOrigin(desk.reader, table.name, id) : null;
+export function answerRow(page: PageInput, table: BrowsedTable, id: number): AnswerChunks {
+  const view = readRow(page, table, id);
+  const idNow = view.cells === null ? readIdAtOrigin(page.reader, table.name, id) : null;
   if (idNow !== null) return redirect(`/browse/${pathPart(table.name)}/${idNow}?_said=numbered`);
   const isKnown = view.cells !== null || view.deleted !== null || view.waiting.length > 0;
   const title = `${table.name} ${id} · rowsync`;
-  return framed(desk, { title, place: 'Browse', liveSeconds: 60 }, rowPageHtml(view), isKnown ? 200 : 404);
+  return framed(page, { title, place: 'Browse', liveSeconds: 60 }, rowPageHtml(view), isKnown ? 200 : 404);
 }
 
 function readRemovedRow(reader: ReplicaReader, table: BrowsedTable, id: number) {

@@ -26,7 +26,7 @@ export interface Try {
   readonly startedAt: string;
   readonly finishedAt: string;
   /** Whether every table failed, or none was reached. */
-  readonly failedWhole: boolean;
+  readonly allFailed: boolean;
 }
 
 /** Those that began since a moment, and the last one before it, the oldest first. A run that was asked to stop tells nothing. */
@@ -35,11 +35,11 @@ export function readTries(from: Connection, since: string): readonly Try[] {
   // Of many tables only some are listed, after a line for what concerned all; of old runs, none is.
   const failed = sql`(SELECT count(*) FROM json_each(per_table) WHERE value ->> 'table' IS NOT NULL AND value ->> 'problem' IS NOT NULL)`;
   const text = sql`SELECT started_at AS startedAt, finished_at AS finishedAt,
-            outcome = 'failed' AND ${failed} >= min(tables, ${RESULTS_MAX - 1}) AS failedWhole
+            outcome = 'failed' AND ${failed} >= min(tables, ${RESULTS_MAX - 1}) AS allFailed
           FROM _rowsync_runs
           WHERE ${isTry} AND id >= coalesce((SELECT max(id) FROM _rowsync_runs WHERE ${isTry} AND started_at < @since), 0)
           ORDER BY id`;
-  return queryAll(from, text, [{ since }]).map((row) => withFlags(row, 'failedWhole') as Try);
+  return queryAll(from, text, [{ since }]).map((row) => withFlags(row, 'allFailed') as Try);
 }
 
 /** What the newest runs did to each table, by their ids; runs without these facts are left out. */

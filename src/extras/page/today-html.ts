@@ -18,17 +18,17 @@ import type { Quarter, Try } from './run-facts.ts';
 
 const LISTED_MAX = 500;
 
-export function headlineHtml({ tone, sentence, note, problems }: Headline, desk: OpenDecisions): Html {
+export function headlineHtml({ tone, sentence, note, problems }: Headline, decisions: OpenDecisions): Html {
   return html`<section class="verdict ${tone}">
     <h1>${sentence}</h1>
     <p>${note}</p>
     ${
       problems.length !== 0 &&
       html`<ul class="todos">
-        ${problems.slice(0, LISTED_MAX).map((problem) => problemHtml(problem, desk))}
+        ${problems.slice(0, LISTED_MAX).map((problem) => problemHtml(problem, decisions))}
       </ul>`
     }
-    ${cycleForm(desk.formToken, {}, ['Synchronise now'])}
+    ${cycleForm(decisions.formToken, {}, ['Synchronise now'])}
   </section>`;
 }
 
@@ -42,9 +42,9 @@ const PARTS: Partial<Readonly<Record<ProblemCode, string>>> = {
   'rows.unsendable': 'waiting',
 };
 
-function problemHtml({ code, table, sentence, hint }: Problem, desk: OpenDecisions): Html {
+function problemHtml({ code, table, sentence, hint }: Problem, decisions: OpenDecisions): Html {
   const part = PARTS[code];
-  const isHeldPush = code === 'table.held' && table !== null && desk.heldPushes.has(table);
+  const isHeldPush = code === 'table.held' && table !== null && decisions.heldPushes.has(table);
   return html`<li>
     ${
       table !== null &&
@@ -60,7 +60,7 @@ function problemHtml({ code, table, sentence, hint }: Problem, desk: OpenDecisio
       confirmForm(
         'Let it through…',
         'It is done with the next cycle, which begins now. Nothing takes it back by itself.',
-        [desk.formToken, { kind: 'confirm', table, shown: sentence }, ['Yes, let it through', 'main']],
+        [decisions.formToken, { kind: 'confirm', table, shown: sentence }, ['Yes, let it through', 'main']],
       )
     }
   </li>`;
@@ -131,8 +131,8 @@ export function faresOf(
 export function outagesOf(tries: readonly Try[]): readonly OutagePeriod[] {
   const outages: OutagePeriod[] = [];
   let fromMs: number | null = null;
-  for (const { startedAt, finishedAt, failedWhole } of tries) {
-    if (failedWhole) fromMs ??= Date.parse(finishedAt);
+  for (const { startedAt, finishedAt, allFailed } of tries) {
+    if (allFailed) fromMs ??= Date.parse(finishedAt);
     else if (fromMs !== null) {
       outages.push({ fromMs, toMs: Date.parse(startedAt) });
       fromMs = null;

@@ -240,8 +240,8 @@ const CHANGES_MAX = 15;
 const COUNT_MS_MAX = 1_500;
 const HOUR_MS = 3_600_000;
 
-export function answerToday(desk: PageInput): AnswerChunks {
-  const { request, reader } = desk;
+export function answerToday(page: PageInput): AnswerChunks {
+  const { request, reader } = page;
   const { state, nowMs } = request;
   const around = must(request.around, 'the daemon sends it with the first page');
   const tables = reader.status();
@@ -259,10 +259,10 @@ export function answerToday(desk: PageInput): AnswerChunks {
       ${freshnessHtml(tables, faresOf(readQuarters(reader), { nowMs, lateAfterMs: around.lateAfterMs, outages }), { nowMs, refreshByTable: state.refreshByTable, troubled: troubledTables(problems) })}
       ${readSinkStatus(reader).map((sink) => html`<p>Sink <bdi>${sink.name}</bdi>: ${sinkSentence(sink)}</p>`)}
     </section>
-    ${lastChangesHtml(desk)} ${bottomHtml({ replica, identity, state, lastMoment: readLastMoment(reader), nowMs })}`;
+    ${lastChangesHtml(page)} ${bottomHtml({ replica, identity, state, lastMoment: readLastMoment(reader), nowMs })}`;
   const refreshSeconds = waiting.conflicts.length === 0 ? 60 : null;
   const title = `${headline.sentence} · ${identity === null ? 'rowsync' : `database ${identity.database}`}`;
-  return framed(desk, { title, place: 'Today', liveSeconds: 15, refreshSeconds }, body);
+  return framed(page, { title, place: 'Today', liveSeconds: 15, refreshSeconds }, body);
 }
 
 function lastChangesHtml({ reader, request }: PageInput): Html | null {

@@ -19,8 +19,8 @@ const ROWS_MAX = 50;
 /** Cells of one row; its own page has all. */
 const CELLS_MAX = 12;
 
-export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks {
-  const { reader, query } = desk;
+export function answerEdits(page: PageInput, table: BrowsedTable): AnswerChunks {
+  const { reader, query } = page;
   const after = integerFromText(query.get('after') ?? '') ?? Number.MIN_SAFE_INTEGER;
   const { ids, count } = readWaitingIds(reader, table, { after, limit: ROWS_MAX });
   const { waitingCount, parkedCount, openConflictCount } = countWaiting(reader, table.id);
@@ -34,9 +34,9 @@ export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks 
   const last = ids.at(-1);
   const body = html`${crumbsHtml(table)}
     <h1>${counted.join(', ')} in <bdi>${table.name}</bdi></h1>
-    ${count === 0 ? html`<p class="about">The origin has all that was edited here.</p>` : allHtml(desk, table, count)}
+    ${count === 0 ? html`<p class="about">The origin has all that was edited here.</p>` : allHtml(page, table, count)}
     <ol class="notes changes">
-      ${[...cells].map(([id, lines]) => rowHtml({ table, id, name: nameOf(table.name, id), lines, desk }))}
+      ${[...cells].map(([id, lines]) => rowHtml({ table, id, name: nameOf(table.name, id), lines, page }))}
     </ol>
     ${
       last !== undefined &&
@@ -46,7 +46,7 @@ export function answerEdits(desk: PageInput, table: BrowsedTable): AnswerChunks 
       </nav>`
     }`;
   return framed(
-    desk,
+    page,
     { title: `Edits of ${table.name} · rowsync`, place: 'Browse', liveSeconds: 60, refreshSeconds: 60 },
     body,
   );
@@ -111,13 +111,13 @@ function rowHtml({
   id,
   name,
   lines,
-  desk: { reader, request },
+  page: { reader, request },
 }: {
   readonly table: BrowsedTable;
   readonly id: number;
   readonly name: string;
   readonly lines: readonly WaitingCell[];
-  readonly desk: PageInput;
+  readonly page: PageInput;
 }): Html {
   const [{ kind, state } = { kind: 'update', state: 'edited' }] = lines;
   const path = pathPart(table.name);

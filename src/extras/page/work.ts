@@ -74,8 +74,8 @@ function lastText(lastByWork: DaemonState['lastByWork'], id: string, nowMs: numb
   return `${last.outcome} ${ageText(stampFromMs(last.finishedAtMs), nowMs)}, took ${durationText(last.durationMs)}`;
 }
 
-export function answerWork(desk: PageInput): AnswerChunks {
-  const { reader, request } = desk;
+export function answerWork(page: PageInput): AnswerChunks {
+  const { reader, request } = page;
   const { state, work, formToken, nowMs } = request;
   const kinds = new Set(state.jobs.map(({ id }) => id.split(' ')[0]));
   const runs = reader.runs(RUNS_READ_MAX);
@@ -103,7 +103,7 @@ export function answerWork(desk: PageInput): AnswerChunks {
     ${sectionHtml('schedule', 'Schedule', scheduleHtml(state, nowMs))}
     ${sectionHtml('done', 'Recent work', doneHtml({ runs, results, notes: work.notes, held }, nowMs))}`;
   const refreshSeconds = state.working === null ? 60 : 5;
-  return framed(desk, { title: 'Work · rowsync', place: 'Work', liveSeconds: 15, refreshSeconds }, body);
+  return framed(page, { title: 'Work · rowsync', place: 'Work', liveSeconds: 15, refreshSeconds }, body);
 }
 
 /** Lines of the list: one a day for runs that only looked, and for each kind of work that moved rows. What failed has a line of its own. */

@@ -20,7 +20,7 @@ export interface TablePlace {
   readonly tableId: number;
   readonly name: string;
   readonly seq: number | null;
-  readonly whole: number | null;
+  readonly loadedSeq: number | null;
 }
 
 export interface Relation {
@@ -132,7 +132,7 @@ export async function readPlaces(session: PgConnection, target: PgSchema): Promi
     tableId: Number(row['table_id']),
     name: String(row['name']),
     seq: numberOf(row['seq']),
-    whole: numberOf(row['whole']),
+    loadedSeq: numberOf(row['whole']),
   }));
 }
 

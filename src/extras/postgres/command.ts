@@ -204,8 +204,8 @@ function comparisonText(compared: readonly TableComparison[], width: number | nu
     skipped === null ? countText(differingCount) : '?',
     skipped ?? differing.join(', '),
   ]);
-  const isWhole = compared.every(({ differingCount, skipped }) => differingCount === 0 && skipped === null);
-  return `${boxTable(titles, cells, width)}${isWhole ? 'Every cell matches the replica\n' : 'rowsync sink load TABLE mends a table\n'}`;
+  const areEqual = compared.every(({ differingCount, skipped }) => differingCount === 0 && skipped === null);
+  return `${boxTable(titles, cells, width)}${areEqual ? 'Every cell matches the replica\n' : 'rowsync sink load TABLE mends a table\n'}`;
 }
 
 async function drop(

@@ -181,10 +181,10 @@ export function dropSink(settings: SinkSettings, names: readonly string[]): Prom
       }
       for (const { name, tableId } of chosen) {
         await session.query(sql`DROP TABLE ${target.of(name)}`);
-        for (const book of [target.tables, target.columns])
-          await session.query(sql`DELETE FROM ${book} WHERE table_id = $1`, [tableId]);
+        for (const table of [target.tables, target.columns])
+          await session.query(sql`DELETE FROM ${table} WHERE table_id = $1`, [tableId]);
       }
-      const books =
+      const bookkeeping =
         names.length > 0
           ? []
           : [
@@ -197,8 +197,8 @@ export function dropSink(settings: SinkSettings, names: readonly string[]): Prom
               'sync_files',
               'sync_history',
             ];
-      for (const name of books) await session.query(sql`DROP TABLE IF EXISTS ${target.of(name)}`);
-      return [...chosen.map(({ name }) => name), ...books].toSorted();
+      for (const name of bookkeeping) await session.query(sql`DROP TABLE IF EXISTS ${target.of(name)}`);
+      return [...chosen.map(({ name }) => name), ...bookkeeping].toSorted();
     });
   });
 }

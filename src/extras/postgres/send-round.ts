@@ -41,7 +41,7 @@ const SNAPSHOTS_MAX = 500;
 
 export interface RoundTable {
   readonly table: SentTable;
-  readonly place: Pick<TablePlace, 'seq' | 'whole'>;
+  readonly place: Pick<TablePlace, 'seq' | 'loadedSeq'>;
   /** Whether the target has it, under its name. */
   readonly isStanding: boolean;
 }
@@ -92,7 +92,7 @@ export async function makeRound(
       await storeLoad(sending, load.table, seq);
     });
   const others = round.tables.filter(({ table }) => table.id !== load?.table.id);
-  const tables = load === null ? others : [...others, { ...load, place: { seq, whole: seq } }];
+  const tables = load === null ? others : [...others, { ...load, place: { seq, loadedSeq: seq } }];
   const startById = new Map(
     tables.flatMap(({ table, place }) =>
       place.seq === null ? [] : [[table.id, Math.min(place.seq, round.from)] as const],
@@ -190,10 +190,10 @@ function readChanges(
 function readSentMoment(from: Connection, tables: readonly RoundTable[]): SentMoment | null {
   const held = readHeldMoment(from);
   if (held === null) return null;
-  const wholes = readTableChanges(from);
-  const isWhole = ({ table, place: { whole } }: RoundTable): boolean =>
-    whole !== null && (wholes.get(table.id) ?? -1) <= whole;
-  const names = tables.filter(isWhole).map(({ table }) => table.source.table.localName);
+  const tableChanges = readTableChanges(from);
+  const isLoaded = ({ table, place: { loadedSeq } }: RoundTable): boolean =>
+    loadedSeq !== null && (tableChanges.get(table.id) ?? -1) <= loadedSeq;
+  const names = tables.filter(isLoaded).map(({ table }) => table.source.table.localName);
   return { at: held.at, tables: names.filter((name) => held.tables.includes(name)) };
 }
 

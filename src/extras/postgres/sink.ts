@@ -147,12 +147,12 @@ export class SinkWriter {
 
   async #work(given: SinkChoice): Promise<SinkReport> {
     const { replica, settings } = this.#context;
-    const asked = readRequestedLoad(replica, settings.name);
-    const choice = asked === null ? given : { agreed: asked.length === 0, load: asked };
+    const requested = readRequestedLoad(replica, settings.name);
+    const choice = requested === null ? given : { agreed: requested.length === 0, load: requested };
     const reader = (this.#reader ??= openSmall(replica.path));
     const isFresh = this.#connection === null || this.#connection.isBroken;
-    const isWholeAgain = choice.load !== null && choice.load.length === 0;
-    if (isFresh || isWholeAgain) await this.#begin(choice);
+    const loadsAll = choice.load !== null && choice.load.length === 0;
+    if (isFresh || loadsAll) await this.#begin(choice);
     const sending = this.#sending();
     const { load } = choice;
     if (load !== null && load.length > 0) {
@@ -160,7 +160,7 @@ export class SinkWriter {
       const ids = wanted.map(({ table }) => table.id);
       await forgetLoads(sending.session, sending.target, ids);
     }
-    if (asked !== null)
+    if (requested !== null)
       await replica.write('Noting that a load is under way', (tx) => forgetRequestedLoad(tx, settings.name));
     let loadedRows = 0;
     this.#sentRows = 0;
@@ -245,7 +245,7 @@ export class SinkWriter {
   ): Promise<{ readonly loadedRows: number; readonly isLoading: boolean; readonly states: readonly SinkTableState[] }> {
     const { settings, clock } = this.#context;
     for (;;) {
-      const wholes = readTableChanges(reader);
+      const tableChanges = readTableChanges(reader);
       const sources = chosenSources(reader, settings);
       const tables = sources.filter(({ table }) => table.state !== 'loading').map(sentTable);
       const resting = new Map(
@@ -261,10 +261,10 @@ export class SinkWriter {
         const usable = tables
           .filter(({ id }) => !shaped.problems.has(id))
           .map((table): RoundTable => {
-            const place = places.get(table.id) ?? { seq: null, whole: null };
+            const place = places.get(table.id) ?? { seq: null, loadedSeq: null };
             return { table, place, isStanding: shaped.standing.has(table.id) };
           });
-        const toLoad = usable.filter((one) => needsLoad(one, wholes.get(one.table.id) ?? -1));
+        const toLoad = usable.filter((one) => needsLoad(one, tableChanges.get(one.table.id) ?? -1));
         const loading = new Set(toLoad.map(({ table }) => table.id));
         const states = sources.map(({ table }): SinkTableState => {
           const problem = shaped.problems.get(table.id) ?? null;
@@ -282,7 +282,7 @@ export class SinkWriter {
         const taking = usable.filter(({ isStanding }) => isStanding);
         const loadedRows = await this.#round(sending, reader, { tables: taking, load });
         // The round moved the cursor past the lines of whole tables; one that came since the tables were read would wait for the next look.
-        if (load !== null || !this.#isOutdated(reader, tables, wholes))
+        if (load !== null || !this.#isOutdated(reader, tables, tableChanges))
           return { loadedRows, isLoading: load !== null, states };
       } catch (thrown) {
         this.#troubled(thrown, tables);
@@ -291,13 +291,13 @@ export class SinkWriter {
   }
 
   /** Whether a table ended its first load, or may have changed in any row, since these were read. */
-  #isOutdated(reader: ReplicaReader, tables: readonly SentTable[], wholes: ReadonlyMap<number, number>): boolean {
+  #isOutdated(reader: ReplicaReader, tables: readonly SentTable[], tableChanges: ReadonlyMap<number, number>): boolean {
     const { settings } = this.#context;
     const known = new Set(tables.map(({ id }) => id));
     const hasNew = chosenSources(reader, settings).some(
       ({ table }) => table.state !== 'loading' && !known.has(table.id),
     );
-    return hasNew || [...readTableChanges(reader)].some(([id, seq]) => known.has(id) && wholes.get(id) !== seq);
+    return hasNew || [...readTableChanges(reader)].some(([id, seq]) => known.has(id) && tableChanges.get(id) !== seq);
   }
 
   /** Checks shapes only if a shape, or the set of omitted tables, changed since the last check. */
@@ -426,9 +426,9 @@ function openSmall(path: string): ReplicaReader {
   return reader;
 }
 
-/** Whether a table has to be loaded: it never was, the target lost it, a person wants it, or any of its rows may have changed (`touched`). */
-function needsLoad({ place: { whole }, isStanding }: RoundTable, touched: number): boolean {
-  return whole === null || !isStanding || touched > whole;
+/** Whether a table has to be loaded: it never was, the target lost it, a person wants it, or any of its rows may have changed (`changedSeq`). */
+function needsLoad({ place: { loadedSeq }, isStanding }: RoundTable, changedSeq: number): boolean {
+  return loadedSeq === null || !isStanding || changedSeq > loadedSeq;
 }
 
 function requirePlace({ replica, settings }: SinkContext): SinkPlace {

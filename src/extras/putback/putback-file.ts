@@ -55,8 +55,8 @@ export async function withPutback<T>(
   const bound = into ?? boundTo(main, config);
   const beside = { ...bound, replica: { ...bound.replica, path: putbackPath(config, into) } };
   return withResources({ ...invocation, extras: [] }, beside, async ({ pull: pulling, push: pushing }) => {
-    const sides = { pull: { ...pulling, settings: pullSettings(bound) }, push: pushing };
-    return work(await makePlace(sides, { workflow, isElsewhere: into !== null }));
+    const contexts = { pull: { ...pulling, settings: pullSettings(bound) }, push: pushing };
+    return work(await makePlace(contexts, { workflow, isElsewhere: into !== null }));
   });
 }
 

@@ -83,8 +83,8 @@ async function askAll(
   if (file !== null) checkNewFile(file);
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   if (cleanUp !== undefined) {
-    const asked = { wanted: cleanUp, requestsMax: WRITE_QUESTION_REQUESTS_MAX };
-    const end = await withTable(invocation, config, asked, (server, log) =>
+    const question = { wanted: cleanUp, requestsMax: WRITE_QUESTION_REQUESTS_MAX };
+    const end = await withTable(invocation, config, question, (server, log) =>
       finishCleanUp({ invocation, config, log }, server),
     );
     await printResult(invocation, end, []);
@@ -220,11 +220,11 @@ async function chooseTable(
 }
 
 async function put<Asked extends Server>(
-  asked: OriginQuestion<Asked>,
+  item: OriginQuestion<Asked>,
   server: Asked,
   clock: { monotonicMs(): number },
 ): Promise<QuestionOutcome> {
-  const { question, assumed } = asked;
+  const { question, assumed } = item;
   const startMs = clock.monotonicMs();
   const outcome = (kind: QuestionOutcome['outcome'], answer: string): QuestionOutcome => ({
     question,
@@ -233,7 +233,7 @@ async function put<Asked extends Server>(
     durationMs: Math.round(clock.monotonicMs() - startMs),
   });
   try {
-    const answer = await answerOf(asked, server);
+    const answer = await answerOf(item, server);
     if (answer === null) return outcome('not asked', 'the table has nothing to ask it of');
     const isAssumed = answer.split(':', 1)[0] === assumed;
     return outcome(isAssumed ? 'as assumed' : 'differs', answer);

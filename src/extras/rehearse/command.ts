@@ -86,7 +86,7 @@ async function copyInto(folder: string, replica: string): Promise<string> {
 }
 
 function configFor({ url, database, token }: RunningSandbox, config: Config, folder: string): Config {
-  const origin = { ...config.origin, url, database, credentials: { kind: 'bearer', token } as const, way: {} };
+  const origin = { ...config.origin, url, database, credentials: { kind: 'bearer', token } as const, route: {} };
   const replica = { ...config.replica, path: join(folder, 'replica.db'), files: join(folder, 'files'), shared: false };
   return { ...config, origin, replica };
 }

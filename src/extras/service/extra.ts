@@ -9,7 +9,7 @@ export const SERVICE: LinkedExtra = {
     { group: 'Begin', names: ['service'], load: async () => (await import('./command.ts')).addServiceCommand },
   ],
   openNotifier: async (environment, log) => (await import('./notifier.ts')).openNotifier(environment, log),
-  showStatuses: async (...asked) => (await import('./statuses.ts')).showStatuses(...asked),
+  showStatuses: async (...args) => (await import('./statuses.ts')).showStatuses(...args),
   findService: async ({ file }) => {
     const [{ instanceOf }, { examineUnits }] = await Promise.all([
       import('./service-plan.ts'),

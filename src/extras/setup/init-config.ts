@@ -28,10 +28,10 @@ export interface Answers {
 /** What an address from a browser says: the origin, and the database where it is in it; null for no web address. */
 export function readAddress(pasted: string): { readonly url: string; readonly database: string | null } | null {
   const text = pasted.trim();
-  const isWhole = /^[a-z][a-z0-9+.-]*:/i.test(text) && !/^[\w.-]+:\d/.test(text);
+  const isFullUrl = /^[a-z][a-z0-9+.-]*:/i.test(text) && !/^[\w.-]+:\d/.test(text);
   // Addresses of this machine without a scheme are sandboxes, which rarely have a certificate.
   const scheme = /^(?:localhost|127\.\d+\.\d+\.\d+)(?=[:/]|$)/i.test(text) ? 'http' : 'https';
-  const url = URL.parse(isWhole ? text : `${scheme}://${text}`);
+  const url = URL.parse(isFullUrl ? text : `${scheme}://${text}`);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') return null;
   const [, database] = /\/(?:db|api\/v2)\/(\d{1,20}(?:-\d{1,20})?)(?:[/?#]|$)/.exec(url.pathname) ?? [];
   return { url: url.origin, database: database ?? null };

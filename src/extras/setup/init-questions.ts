@@ -68,11 +68,11 @@ export async function askAnswers(
   const { origin, address, tokenFile, token, described } = await reachOrigin(prompter, invocation, options);
   try {
     const tables = options.table ?? (await askTables(prompter, described.tables));
-    const asked = { prompter, origin, tables: described.tables };
+    const request = { prompter, origin, tables: described.tables };
     const pushed =
       options.pushed === undefined
-        ? await askPurge(prompter, await askPushed(asked))
-        : await proposeMatches(asked, await requirePushed(origin, described.tables, options.pushed));
+        ? await askPurge(prompter, await askPushed(request))
+        : await proposeMatches(request, await requirePushed(origin, described.tables, options.pushed));
     const replicaPath = options.replica ?? (await prompter.ask('SQLite file to keep', { preset: 'replica.db' }));
     return { answers: { ...address, ...routeOptions(options), tokenFile, replicaPath, tables, pushed }, token };
   } finally {
@@ -107,8 +107,8 @@ export function routeOptions(options: InitOptions): Pick<Answers, 'proxy' | 'caF
 /** The way itself. @throws RowsyncError `config.secret` with all that is wrong with it. */
 function readRouteTo(url: string, options: InitOptions, folder: string): OriginRoute {
   const sources = new SecretSources(folder, processEnvironment());
-  const way = readOriginRoute({ url, ...routeOptions(options) }, sources);
-  if (sources.problems.length === 0) return way;
+  const route = readOriginRoute({ url, ...routeOptions(options) }, sources);
+  if (sources.problems.length === 0) return route;
   throw new RowsyncError('config', 'config.secret', {
     message: sources.problems.map(({ path, complaint }) => `${path.join('.')} ${complaint}`).join('; '),
     hint: 'Nothing was written.',
@@ -160,9 +160,9 @@ function openAt(
   { address: { url, database }, token }: { readonly address: AddressAnswers; readonly token: string },
 ): Origin {
   const log = createLogger({ level: 'silent', destination: { write: () => undefined }, secrets: [token] });
-  const way = readRouteTo(url, options, folder);
+  const route = readRouteTo(url, options, folder);
   const credentials = { kind: 'bearer', token } as const;
-  return openOrigin({ url, database, ...way, credentials, limits: { retry: FEW_RETRIES } }, { clock, log });
+  return openOrigin({ url, database, ...route, credentials, limits: { retry: FEW_RETRIES } }, { clock, log });
 }
 
 interface AddressAnswers {
@@ -276,17 +276,17 @@ async function requireMatchColumn(
   if (verdict.problem !== null && !areRightsUnknown(descriptor)) throw matchError(name, match, verdict);
 }
 
-async function proposeMatches(asked: InitTables, given: readonly PushedTable[]): Promise<readonly PushedTable[]> {
+async function proposeMatches(request: InitTables, given: readonly PushedTable[]): Promise<readonly PushedTable[]> {
   const pushed: PushedTable[] = [];
   for (const table of given) {
-    const found = tableNamed(asked.tables, table.table);
-    pushed.push(table.match !== null || found === undefined ? table : await askTable(asked, found));
+    const found = tableNamed(request.tables, table.table);
+    pushed.push(table.match !== null || found === undefined ? table : await askTable(request, found));
   }
   return pushed;
 }
 
-async function askPushed(asked: InitTables): Promise<readonly PushedTable[]> {
-  const { prompter, tables } = asked;
+async function askPushed(request: InitTables): Promise<readonly PushedTable[]> {
+  const { prompter, tables } = request;
   const text = await prompter.ask('Tables to edit here with SQL, separated by commas (empty: none)', {
     complain: (given) => {
       const unknown = splitNames(given).filter((name) => tableNamed(tables, name) === undefined);
@@ -294,7 +294,7 @@ async function askPushed(asked: InitTables): Promise<readonly PushedTable[]> {
     },
   });
   return await proposeMatches(
-    asked,
+    request,
     splitNames(text).map((table) => ({ table, match: null })),
   );
 }

@@ -43,9 +43,9 @@ export function serveQuestions(answerOf: (request: never) => AnswerChunks): void
   let takeMore: () => void = () => undefined;
   process.on('message', (message: unknown) => {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its parent sends nothing else
-    const asked = message as ToChild<never>;
-    if (asked.kind === 'more') takeMore();
-    else void answer(answerOf(asked.request), (taken) => (takeMore = taken));
+    const received = message as ToChild<never>;
+    if (received.kind === 'more') takeMore();
+    else void answer(answerOf(received.request), (taken) => (takeMore = taken));
   });
   watch();
 }

@@ -160,9 +160,9 @@ export async function hearDaemonWork(config: Config, work: string): Promise<Daem
 export function failureOf(failure: NonNullable<DaemonWork['failure']>): RowsyncError {
   const { kind, code, message, hint, retryInMs = 0 } = failure;
   const again = retryInMs === 0 ? '' : ` It tries again in ${durationText(retryInMs)}.`;
-  const told = { message: `The daemon says: ${message}`, hint: `${hint}${again}` };
+  const texts = { message: `The daemon says: ${message}`, hint: `${hint}${again}` };
   const isKnown = isKey(EXIT_BY_KIND, kind) && isKey(ERROR_CODES, code);
-  return isKnown ? new RowsyncError(kind, code, told) : new RowsyncError('originDown', 'origin.unexpected', told);
+  return isKnown ? new RowsyncError(kind, code, texts) : new RowsyncError('originDown', 'origin.unexpected', texts);
 }
 
 function isKey<K extends string>(record: Readonly<Record<K, unknown>>, key: unknown): key is K {

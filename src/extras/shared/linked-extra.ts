@@ -32,7 +32,7 @@ export interface LinkedExtra extends Extra {
 /** What it brings to the server of a running daemon. */
 export interface LinkedPart extends DaemonPart {
   /** Answers a program that knows a path of the extra, on the server at an address; null for every other path. */
-  answer?(asked: PathRequest): PlainAnswer | null;
+  answer?(request: PathRequest): PlainAnswer | null;
   metrics?(source: { readonly reader: ReplicaReader; readonly nowMs: number }): readonly Metric[];
 }
 

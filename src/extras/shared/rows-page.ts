@@ -125,26 +125,26 @@ interface Statement {
 type Condition = Statement;
 
 /** The query for all rows that match, as people write it, with values written in. */
-export function shownSql(table: BrowsedTable, columns: readonly string[], wish: BrowseQuery): string {
-  return written(select(table, joinSql([sql`_id`, ...columns.map((column) => ident(column))]), wish, []));
+export function shownSql(table: BrowsedTable, columns: readonly string[], query: BrowseQuery): string {
+  return written(select(table, joinSql([sql`_id`, ...columns.map((column) => ident(column))]), query, []));
 }
 
-function countStatement(table: BrowsedTable, wish: BrowseQuery): Statement {
-  const { text, values } = whereOf(table, wish, []);
+function countStatement(table: BrowsedTable, query: BrowseQuery): Statement {
+  const { text, values } = whereOf(table, query, []);
   return { text: sql`SELECT count(*) AS "rows" FROM ${ident(table.name)}${text}`, values };
 }
 
 /** The same for how many rows there are. */
-export function shownCountSql(table: BrowsedTable, wish: BrowseQuery): string {
-  return written(countStatement(table, wish));
+export function shownCountSql(table: BrowsedTable, query: BrowseQuery): string {
+  return written(countStatement(table, query));
 }
 
 /** Rows of a table that is always counted: a scan takes less than a fifth of a second. */
 const COUNTED_ROWS_MAX = 200_000;
 
 /** How many rows match; null where counting takes a scan of a large table. */
-export function countRows(from: Connection, table: BrowsedTable, wish: BrowseQuery): number | null {
-  const { text, values } = countStatement(table, wish);
+export function countRows(from: Connection, table: BrowsedTable, query: BrowseQuery): number | null {
+  const { text, values } = countStatement(table, query);
   if (table.rowCount > COUNTED_ROWS_MAX) {
     const steps = queryAll(from, sql`EXPLAIN QUERY PLAN ${text}`, values) as { detail: string }[]; // as SQLite documents it
     if (steps.some(({ detail }) => !detail.startsWith('SEARCH'))) return null;
@@ -163,8 +163,8 @@ const FACET_VALUES_MAX = 20;
 /** Longer values are not told apart. */
 export const FACET_CHARS_MAX = 200;
 
-export function readFacet(from: Connection, table: BrowsedTable, column: string, wish: BrowseQuery): Facet {
-  const { text, values } = whereOf(table, wish, []);
+export function readFacet(from: Connection, table: BrowsedTable, column: string, query: BrowseQuery): Facet {
+  const { text, values } = whereOf(table, query, []);
   const name = ident(column);
   const cell = sql`iif(typeof(${name}) IN ('text', 'blob'), substr(${name}, 1, ${FACET_CHARS_MAX}), ${name})`;
   const counted = sql`SELECT ${cell}, count(*) FROM ${ident(table.name)}${text}
@@ -190,15 +190,15 @@ export function readRowsPage(
   from: Connection,
   table: BrowsedTable,
   columns: readonly string[],
-  wish: BrowseQuery,
+  query: BrowseQuery,
 ): RowsPage {
-  const start = wish.start === null ? null : startOf(from, table, wish);
-  const isBackward = wish.start?.direction === 'before' && start !== null;
+  const start = query.start === null ? null : startOf(from, table, query);
+  const isBackward = query.start?.direction === 'before' && start !== null;
   const cells = columns.flatMap((column) => cutCell(ident(column), CUT_CHARS));
   const conditions = start === null ? [] : [start];
-  const isDescending = (wish.sort?.isDescending ?? false) !== isBackward;
-  const sort = wish.sort === null ? null : { ...wish.sort, isDescending };
-  const { text, values } = select(table, joinSql([sql`_id`, ...cells]), { ...wish, sort }, conditions, isDescending);
+  const isDescending = (query.sort?.isDescending ?? false) !== isBackward;
+  const sort = query.sort === null ? null : { ...query.sort, isDescending };
+  const { text, values } = select(table, joinSql([sql`_id`, ...cells]), { ...query, sort }, conditions, isDescending);
   const found = queryRows(from, sql`${text} LIMIT ${BROWSED_ROWS + 1}`, values);
   const hasMore = found.length > BROWSED_ROWS;
   const rows = found.slice(0, BROWSED_ROWS).map(([id, ...rest]) => ({ id: Number(id), cells: cutCells(rest) }));
@@ -233,12 +233,12 @@ export function cutCells(found: readonly Stored[]): readonly CutCell[] {
 function select(
   table: BrowsedTable,
   selected: Sql,
-  wish: BrowseQuery,
+  query: BrowseQuery,
   more: readonly Condition[],
-  isDescending = wish.sort?.isDescending ?? false,
+  isDescending = query.sort?.isDescending ?? false,
 ): Statement {
-  const { sort } = wish;
-  const where = whereOf(table, wish, more);
+  const { sort } = query;
+  const where = whereOf(table, query, more);
   const turn = isDescending ? sql` DESC` : sql``;
   const order = sort === null ? sql`_id${turn}` : sql`${ident(sort.column)}${turn}, _id${turn}`;
   return {

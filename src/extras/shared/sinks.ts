@@ -192,8 +192,8 @@ export function askForLoad(path: string, name: string, tables: readonly string[]
 /** What a person asked to load again; null for nothing. */
 export function readRequestedLoad(from: Connection, name: string): readonly string[] | null {
   if (!hasTable(from, '_rowsync_sinks')) return null;
-  const asked = queryText(from, sql`SELECT asked FROM _rowsync_sinks WHERE name = ?`, [name]);
-  return asked === null ? null : (JSON.parse(asked) as string[]); // written as such a list
+  const text = queryText(from, sql`SELECT asked FROM _rowsync_sinks WHERE name = ?`, [name]);
+  return text === null ? null : (JSON.parse(text) as string[]); // written as such a list
 }
 
 export function forgetRequestedLoad(tx: Tx, name: string): void {

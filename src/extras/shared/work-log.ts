@@ -41,7 +41,7 @@ export class WorkLog {
   readonly #notes: WorkNote[] = [];
   readonly #listeners = new Set<() => void>();
   #progress: WorkProgress | null = null;
-  #toldAtMs = -Infinity;
+  #notifiedAtMs = -Infinity;
 
   /** Calls when there is progress to report; returns a function that stops the calls. */
   listen(listener: () => void): () => void {
@@ -52,7 +52,7 @@ export class WorkLog {
   /** Takes a step of the daemon's work. */
   take(step: WorkEvent): void {
     if (step.kind === 'advanced') return this.#advance(step);
-    this.#toldAtMs = -Infinity;
+    this.#notifiedAtMs = -Infinity;
     if (step.kind === 'began') this.#progress = { work: step.work, startedAtMs: step.atMs, ...PULL_BEGINNING };
     else this.#end(step);
     this.#tell();
@@ -62,8 +62,8 @@ export class WorkLog {
     const before = this.#progress;
     if (before === null) return;
     this.#progress = positionAfter(before, event);
-    if (monotonicMs - this.#toldAtMs < TELL_MS_MIN) return;
-    this.#toldAtMs = monotonicMs;
+    if (monotonicMs - this.#notifiedAtMs < TELL_MS_MIN) return;
+    this.#notifiedAtMs = monotonicMs;
     this.#tell();
   }
 
@@ -75,8 +75,8 @@ export class WorkLog {
     ...note
   }: WorkEvent & { readonly kind: 'ended' }): void {
     this.#progress = null;
-    const touched = tables.map(resultOf).filter((table) => table !== null);
-    if (!isRecorded) this.#notes.unshift({ ...note, tables: touched, tableCount: tables.length });
+    const changed = tables.map(resultOf).filter((table) => table !== null);
+    if (!isRecorded) this.#notes.unshift({ ...note, tables: changed, tableCount: tables.length });
     this.#notes.splice(NOTES_MAX);
   }
 

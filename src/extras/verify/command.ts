@@ -37,8 +37,8 @@ export function addVerifyCommand(program: Command, runner: Runner): void {
 }
 
 function verifyAlone(invocation: Invocation, tables: readonly string[]): Promise<number> {
-  const asked = { confirm: false, works: ['verify'], tables, flags: [] } as const;
-  return orLeaveConfirmation(invocation, asked, () => verifyAndPrint(invocation, tables));
+  const request = { confirm: false, works: ['verify'], tables, flags: [] } as const;
+  return orLeaveConfirmation(invocation, request, () => verifyAndPrint(invocation, tables));
 }
 
 async function verifyAndPrint(invocation: Invocation, tables: readonly string[]): Promise<number> {

@@ -311,7 +311,7 @@ interface SecondCheck {
 
 /** Pulls and compares the rows in question until none differs, or no round is left. */
 async function lookAgain(context: PullContext, table: PreparedTable, first: readonly number[]): Promise<SecondCheck> {
-  let looked: SecondCheck = { mismatches: [], unreadable: [], heldCount: 0, held: null };
+  let result: SecondCheck = { mismatches: [], unreadable: [], heldCount: 0, held: null };
   let ids = first;
   for (let round = 1; ids.length > 0 && round <= ROUNDS_MAX; round += 1) {
     const { tables } = await pull(
@@ -323,13 +323,13 @@ async function lookAgain(context: PullContext, table: PreparedTable, first: read
     const held = tables.find((report) => report.held !== null)?.held ?? null;
     const found = await compareById(context, table, ids);
     const remaining = withoutWaiting(context, table, found, held !== null);
-    const heldCount = looked.heldCount + found.length - remaining.length;
+    const heldCount = result.heldCount + found.length - remaining.length;
     const mismatches = remaining.filter(({ problem }) => problem !== 'cannot be read');
-    const unreadable = [...looked.unreadable, ...remaining.filter(({ problem }) => problem === 'cannot be read')];
-    looked = { mismatches, unreadable, heldCount, held };
+    const unreadable = [...result.unreadable, ...remaining.filter(({ problem }) => problem === 'cannot be read')];
+    result = { mismatches, unreadable, heldCount, held };
     ids = mismatches.map(({ rowId }) => rowId);
   }
-  return looked;
+  return result;
 }
 
 /** Without rows that wait here for a person, or, outside of the filter, for an edit to be settled. */

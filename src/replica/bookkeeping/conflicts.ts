@@ -209,10 +209,10 @@ export function keepConflicts(
   table: RowTarget & ColumnedTable,
   { rowId, lines, at }: { readonly rowId: number; readonly lines: readonly KeptConflict[]; readonly at: string },
 ): void {
-  const textOf = (side: Row | Value): Stored =>
-    typeof side === 'object' && side !== null ? evidenceText(table, side) : storedFromValue(side);
-  for (const { kind, column, winner, state, renews, ...sides } of lines) {
-    const versions = { base: textOf(sides.base), local: textOf(sides.local), remote: textOf(sides.remote) };
+  const textOf = (version: Row | Value): Stored =>
+    typeof version === 'object' && version !== null ? evidenceText(table, version) : storedFromValue(version);
+  for (const { kind, column, winner, state, renews, base, local, remote } of lines) {
+    const versions = { base: textOf(base), local: textOf(local), remote: textOf(remote) };
     if (renews !== null) {
       storeVersions(tx, renews, { local: versions.local, remote: versions.remote });
       continue;

@@ -215,8 +215,8 @@ export function configureHistory(tx: Tx, tableId: number, { isWanted, at }: { is
   // One that is there has begun, or waits for the end of a sweep: after another program dropped a column, no earlier one tells what was in it.
   if (known !== null) return;
   tx.prepare(sql`INSERT INTO _rowsync_history_tables (table_id) VALUES (?)`).run(tableId);
-  const whole = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND swept_at IS NOT NULL AND state = 'steady'`;
-  if (queryAny(tx, whole, [tableId])) beginHistory(tx, tableId, at);
+  const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND swept_at IS NOT NULL AND state = 'steady'`;
+  if (queryAny(tx, text, [tableId])) beginHistory(tx, tableId, at);
 }
 
 /** Rows of a table that its last sweep did not prove: one with an edit on its way takes what the origin says only once that is settled. */

@@ -207,8 +207,8 @@ export function readPullAccount(from: Connection, { id, localName }: RowTarget, 
       (${count}) AS here,
       (SELECT count(*) FROM _rowsync_unreadable WHERE table_id = @id) AS unreadable`;
   const { listed, ...here } = from.prepare(text).get({ id }) as ListedRows; // counts
-  const isWhole = here.unreadable === 0 && listed === here.here && !hasSuspects(from, id);
-  if (isWhole) return pullAccount({ listed, ...here, kept: 0, strange: 0 });
+  const isComplete = here.unreadable === 0 && listed === here.here && !hasSuspects(from, id);
+  if (isComplete) return pullAccount({ listed, ...here, kept: 0, strange: 0 });
   const isReadable = sql`NOT IN (SELECT row_id FROM _rowsync_unreadable WHERE table_id = @id)`;
   const query = sql`WITH listed (id) AS MATERIALIZED (
             SELECT DISTINCT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @id),

@@ -112,13 +112,13 @@ export function openRun(tx: Tx, kind: string, at: string): number {
 export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): void {
   const { tables, ...traffic } = totals;
   const error = totals.error ?? tables.find((table) => table.error !== null)?.error ?? null;
-  const whole = tables.some(({ held }) => held !== null) ? 'held' : 'done';
+  const success = tables.some(({ held }) => held !== null) ? 'held' : 'done';
   const isMistyped = error?.code === 'usage.invalid';
   if (isMistyped && !queryAny(tx, sql`SELECT 1 FROM _rowsync_schema_changes WHERE run_id = ?`, [runId])) {
     tx.prepare(sql`DELETE FROM _rowsync_runs WHERE id = ?`).run(runId);
     return;
   }
-  const outcome = error === null ? whole : isMistyped || error.code === 'origin.stopped' ? 'stopped' : 'failed';
+  const outcome = error === null ? success : isMistyped || error.code === 'origin.stopped' ? 'stopped' : 'failed';
   const sum = (count: (table: RunTable) => number): number => tables.reduce((total, table) => total + count(table), 0);
   const results = resultsOf(totals);
   tx.prepare(

@@ -31,8 +31,8 @@ export function endHolds(tx: Tx, tableId: number): void {
         WHERE id = @tableId AND push_code GLOB 'guard.*' AND push_code <> 'guard.columns' AND ${areAllGone}`,
   ).run({ tableId });
   // Another error may have taken the place of the hold meanwhile.
-  const consent = sql`UPDATE _rowsync_tables SET push_consent = NULL WHERE id = @tableId AND push_consent IS NOT NULL AND ${areAllGone}`;
-  tx.prepare(consent).run({ tableId });
+  const text = sql`UPDATE _rowsync_tables SET push_consent = NULL WHERE id = @tableId AND push_consent IS NOT NULL AND ${areAllGone}`;
+  tx.prepare(text).run({ tableId });
   tx.prepare(
     sql`UPDATE _rowsync_tables SET older_copy = NULL
         WHERE id = @tableId AND older_copy = 'edits' AND NOT EXISTS (${edits} AND state <> 'inDoubt')`,

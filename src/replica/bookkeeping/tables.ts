@@ -139,8 +139,8 @@ export interface TableRecord {
   /** What stopped the last push. */
   readonly pushCode: string | null;
   /** Rows that a person let the guards of a pull, or of a push, pass the next time; null for none. */
-  readonly pullConsent: number | null;
-  readonly pushConsent: number | null;
+  readonly pullConfirmedCount: number | null;
+  readonly pushConfirmedCount: number | null;
 
   /** The filter of the configuration by which the rows here were chosen; null for all rows. */
   readonly rowsFilter: string | null;
@@ -166,7 +166,7 @@ const SELECT_TABLES = sql`SELECT id, name, alias, local_name AS localName, state
     doubted AS isDistrusted, one_window AS oneWindow, page_rows AS pageRows, watermark, large_tail AS hasLargeTail,
     unixepoch(max(coalesce(followed_at, sweep_started_at), coalesce(sweep_started_at, followed_at))) AS readAt,
     ignored_measures AS ignoredMeasures, compared_at AS comparedAt, held_code AS heldCode, problem_code AS problemCode,
-    push_code AS pushCode, pull_consent AS pullConsent, push_consent AS pushConsent, rows_filter AS rowsFilter,
+    push_code AS pushCode, pull_consent AS pullConfirmedCount, push_consent AS pushConfirmedCount, rows_filter AS rowsFilter,
     rows_wanted AS rowsWanted, left_out AS leftOut, missing_columns AS missingColumns, match_column AS matchColumn,
     allow_add AS allowsAdd, compare_due AS compareDue, older_copy AS olderCopy, coalesce(doubt_creates_from, 0) AS lastIdOfCopy
   FROM _rowsync_tables`;

@@ -362,13 +362,12 @@ function dateOrTimeLiteral(text: string, start: number): Token | FormulaProblem 
   const [, dateText, timeText] = DATE_AND_TIME.exec(content) ?? [];
   const days = dateText === undefined ? null : dateFromText(dateText);
   const seconds = timeText === undefined ? null : timeFromText(timeText);
-  const isWhole = content === [dateText, timeText].filter((part) => part !== undefined).join(' ');
-  if (isWhole && days !== null && timeText === undefined)
-    return { kind: 'literal', type: 'date', cell: days, ...place };
-  if (isWhole && seconds !== null && dateText === undefined) {
+  const isAll = content === [dateText, timeText].filter((part) => part !== undefined).join(' ');
+  if (isAll && days !== null && timeText === undefined) return { kind: 'literal', type: 'date', cell: days, ...place };
+  if (isAll && seconds !== null && dateText === undefined) {
     return { kind: 'literal', type: 'time', cell: seconds, ...place };
   }
-  if (isWhole && days !== null && seconds !== null) {
+  if (isAll && days !== null && seconds !== null) {
     return { kind: 'literal', type: 'timestamp', cell: days * 86_400 + seconds, ...place };
   }
   return problem('syntax', place, 'Write #YYYY-MM-DD#, #HH:MM:SS# or #YYYY-MM-DD HH:MM:SS# with a day that exists.');

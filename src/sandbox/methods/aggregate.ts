@@ -138,9 +138,9 @@ function addUp(
 
 function readFields(table: Table, role: Role, pairs: Pairs): readonly GroupField[] | MethodRefusal {
   const fields: GroupField[] = [];
-  for (const asked of valuesOf(pairs, 'column')) {
-    const split = splitName(table, asked);
-    if (split === null) return badParameter(asked, 'Beside aggregates, every column needs the suffix of a group');
+  for (const name of valuesOf(pairs, 'column')) {
+    const split = splitName(table, name);
+    if (split === null) return badParameter(name, 'Beside aggregates, every column needs the suffix of a group');
     const column = findColumn(table, role, split.name);
     if (column instanceof MethodRefusal) return column;
     const { suffix } = split;
@@ -148,8 +148,8 @@ function readFields(table: Table, role: Role, pairs: Pairs): readonly GroupField
     const field: GroupField | null =
       type === null
         ? groupField(column, suffix, column.name)
-        : { column, suffix, isGroup: false, shape: { name: asked, type } };
-    if (field === null) return noColumn(asked);
+        : { column, suffix, isGroup: false, shape: { name, type } };
+    if (field === null) return noColumn(name);
     fields.push(field);
   }
   return fields;

@@ -177,13 +177,13 @@ async function sendPage(request: IncomingMessage, page: FoundPage, parts: Respon
     Vary: 'Accept-Encoding',
   };
   if (rendered === null) return { status: 304, headers, body: null };
-  const whole = { ...headers, 'Content-Type': rendered.contentType };
+  const shared = { ...headers, 'Content-Type': rendered.contentType };
   if (!takesGzip(request, rendered.body)) {
-    return { status: 200, headers: { ...whole, 'Content-Length': rendered.body.length }, body: rendered.body };
+    return { status: 200, headers: { ...shared, 'Content-Length': rendered.body.length }, body: rendered.body };
   }
   const body = rendered.gzip ?? (await gzipAsync(rendered.body, GZIP_OPTIONS));
   parts.cache.keepGzip(key, rendered, body);
-  return { status: 200, headers: { ...whole, 'Content-Encoding': 'gzip', 'Content-Length': body.length }, body };
+  return { status: 200, headers: { ...shared, 'Content-Encoding': 'gzip', 'Content-Length': body.length }, body };
 }
 
 function takesGzip(request: IncomingMessage, body: Buffer): boolean {

@@ -93,8 +93,8 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
   const tableNames = table === undefined ? [] : [table.name, table.alias];
   const { delayMs, fault } = context.faults.next(seen, request.headers['if-none-match'] !== undefined, tableNames);
   // Half of the latency on the way here, half on the way back; a faulty answer is given at the end of it.
-  const wayBackMs = fault === null ? context.latencyMs / 2 : 0;
-  const waitMs = context.latencyMs - wayBackMs + delayMs;
+  const returnMs = fault === null ? context.latencyMs / 2 : 0;
+  const waitMs = context.latencyMs - returnMs + delayMs;
   if (waitMs > 0) await context.clock.sleep(waitMs, context.signal);
   const delivery = { request, response, apiPath, clock: context.clock, signal: context.signal };
   const log = ({ status, bodyBytes }: Delivered): void => {
@@ -113,7 +113,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
     const early = fault === null ? undefined : await answerBadly(fault, delivery);
     if (early !== undefined) return log(early);
     outgoing = await respond(request, { verb, query, apiPath }, context);
-    if (wayBackMs > 0) await context.clock.sleep(wayBackMs, context.signal);
+    if (returnMs > 0) await context.clock.sleep(returnMs, context.signal);
   } catch (thrown) {
     if (context.signal.aborted) {
       response.destroy();

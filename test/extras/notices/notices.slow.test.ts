@@ -47,11 +47,11 @@ function problemOf(text: string): Problem {
 }
 
 /** What is told of accounts in a row, as `kind subject`; each is taken at its time in hours. */
-function told(...accounts: readonly (readonly [number, ...string[]])[]): readonly string[] {
+function sent(...accounts: readonly (readonly [number, ...string[]])[]): readonly string[] {
   let memory = NO_NOTICES_SENT;
   return accounts.flatMap(([hours, ...problems]) => {
     const judged = judgeNotices(problems.map(problemOf), memory, { nowMs: hours * HOUR, repeatMs: 6 * HOUR });
-    memory = judged.told;
+    memory = judged.sent;
     return judged.notices.map(({ kind, subject }) => `${kind} ${subject}`);
   });
 }
@@ -135,7 +135,7 @@ test.each<[string, readonly (readonly [number, ...string[]])[], readonly string[
     ['toKnow A'],
   ],
 ])('tells %s', (_what, accounts, expected) => {
-  expect(told(...accounts)).toEqual(expected);
+  expect(sent(...accounts)).toEqual(expected);
 });
 
 test('tells at most twelve things in an hour, and goes on in the next', () => {
@@ -144,7 +144,7 @@ test('tells at most twelve things in an hour, and goes on in the next', () => {
     ...Array.from({ length: 40 }, (_, index) => `person table.failed T${index}`),
   ];
 
-  expect(told(storm(0), storm(0.5), storm(1.1))).toHaveLength(24);
+  expect(sent(storm(0), storm(0.5), storm(1.1))).toHaveLength(24);
 });
 
 test('a notice has the code, the sentence and what to do of its problem', () => {

@@ -88,7 +88,7 @@ test.each([
 ] as const)('an outage is known by %s', (_title, runs, expected) => {
   const tries = runs.split('').map((run, index) => {
     const at = new Date(index * 1_000).toISOString();
-    return { startedAt: at, finishedAt: at, failedWhole: run === 'x' };
+    return { startedAt: at, finishedAt: at, allFailed: run === 'x' };
   });
 
   expect(outagesOf(tries).map(({ fromMs, toMs }) => [fromMs / 1_000, toMs / 1_000])).toEqual(expected);

@@ -101,16 +101,16 @@ interface PageView {
   readonly problems: readonly Problem[];
   readonly tables: readonly TableStatus[];
   readonly runs: readonly RunRecord[];
-  readonly desk: OpenDecisions;
+  readonly decisions: OpenDecisions;
 }
 
 /** These parts in one document. */
-function pageHtml({ state, replica, identity, problems, tables, runs, desk }: PageView): string {
+function pageHtml({ state, replica, identity, problems, tables, runs, decisions }: PageView): string {
   const headline = headlineOf(problems, { state, tables, nowMs: NOW });
   return documentHtml(
     headline.sentence,
-    html`${topHtml({ identity, formToken: desk.formToken, place: 'Today' })} ${headlineHtml(headline, desk)}
-    ${openDecisionsHtml(desk, NOW)} ${doneHtml({ runs, results: new Map(), notes: [], held: new Set() }, NOW)}
+    html`${topHtml({ identity, formToken: decisions.formToken, place: 'Today' })} ${headlineHtml(headline, decisions)}
+    ${openDecisionsHtml(decisions, NOW)} ${doneHtml({ runs, results: new Map(), notes: [], held: new Set() }, NOW)}
     ${bottomHtml({ replica, identity, state, lastMoment: null, nowMs: NOW })}`,
     null,
   );
@@ -176,7 +176,7 @@ const RUN: RunRecord = {
   errorMessage: null,
 };
 
-const DESK: OpenDecisions = {
+const DECISIONS: OpenDecisions = {
   conflicts: [CONFLICT],
   failures: [REFUSAL],
   lost: [],
@@ -200,7 +200,7 @@ const VIEW: PageView = {
   problems: [],
   tables: [TABLE],
   runs: [RUN],
-  desk: DESK,
+  decisions: DECISIONS,
 };
 
 describe('the sentence at the top', () => {
@@ -276,7 +276,7 @@ describe('the sentence at the top', () => {
 test('the name of a table is said once', () => {
   const held = { ...TABLE, state: 'held', problem: 'Note: 4 of 6 rows would be deleted' };
 
-  expect(pageWith({ tables: [held], desk: DESK })).toContain('<span>4 of 6 rows would be deleted</span>');
+  expect(pageWith({ tables: [held], decisions: DECISIONS })).toContain('<span>4 of 6 rows would be deleted</span>');
 });
 
 test.each<[ProblemCode, boolean]>([
@@ -294,14 +294,14 @@ test.each<[ProblemCode, boolean]>([
     sentence: 's',
     hint: 'Do it',
   };
-  const text = headlineHtml(headlineOf([problem], { state: STATE, tables: [TABLE], nowMs: NOW }), DESK).toString();
+  const text = headlineHtml(headlineOf([problem], { state: STATE, tables: [TABLE], nowMs: NOW }), DECISIONS).toString();
 
   expect(text).toContain('Do it');
   expect(text.includes('Let it through')).toBe(hasButton);
 });
 
 test('who has signed in sees three versions, the origin’s words and the buttons', () => {
-  const text = pageHtml({ ...VIEW, desk: DESK });
+  const text = pageHtml({ ...VIEW, decisions: DECISIONS });
 
   for (const shown of ['before', 'mine', 'theirs', 'Cannot insert duplicate value', '400, 4100', '9007199254740993']) {
     expect(text).toContain(shown);
@@ -314,7 +314,7 @@ test('who has signed in sees three versions, the origin’s words and the button
 test('a conflict names its row and who changed it there, and marks what differs', () => {
   const line = { ...CONFLICT, local: 'Main Street 5, 😀 Paris', remote: 'Main Street 7, 😁 Paris' };
 
-  const text = pageHtml({ ...VIEW, desk: { ...DESK, conflicts: [line] } });
+  const text = pageHtml({ ...VIEW, decisions: { ...DECISIONS, conflicts: [line] } });
 
   expect(text).toContain('<a href="/browse/Note/3">');
   expect(text).toContain('<bdi>N-3 Ada</bdi>');
@@ -338,7 +338,7 @@ test('each edit that lost can be taken back, and all of them be left', () => {
   const text = pageHtml({
     ...VIEW,
     problems: [problem],
-    desk: { ...DESK, conflicts: [], failures: [], lost, lostCount: 3 },
+    decisions: { ...DECISIONS, conflicts: [], failures: [], lost, lostCount: 3 },
   });
 
   expect(text).toContain('<a href="#lost">3 edits lost</a>');
@@ -354,7 +354,7 @@ test('a row that cannot be read has no buttons, and one in doubt a warning', () 
   const unreadable = { ...REFUSAL, id: null, kind: 'read', sent: null };
   const doubted = { ...REFUSAL, kind: 'inDoubt' };
   const page = (failure: ShownFailure): string =>
-    pageHtml({ ...VIEW, desk: { ...DESK, conflicts: [], failures: [failure] } });
+    pageHtml({ ...VIEW, decisions: { ...DECISIONS, conflicts: [], failures: [failure] } });
 
   expect(page(unreadable)).not.toContain('/decide');
   expect(page(unreadable)).toContain('with every pull');
@@ -380,7 +380,7 @@ test('what was sent is shown as its columns show values, also a cell that was em
     retryAt: '2026-06-01T12:30:00Z',
   };
 
-  const text = pageHtml({ ...VIEW, desk: { ...DESK, conflicts: [], failures: [failure] } });
+  const text = pageHtml({ ...VIEW, decisions: { ...DECISIONS, conflicts: [], failures: [failure] } });
 
   const shown = [...text.matchAll(/<dt><bdi>(\w+)<\/bdi><\/dt>\s*<dd>(.*?)<\/dd>/gs)].map(([, ...cell]) => cell);
   const moment = (at: string): string => `<time class="at" datetime="${at}">${at}</time>`;
@@ -399,7 +399,7 @@ test.each([
 ])('a conflict about a whole row (%s) shows the columns that differ', (kind, versions, button) => {
   const line = { ...CONFLICT, kind, column: null, base: '{"Title":"before","Code":"c"}', ...versions };
 
-  const text = pageHtml({ ...VIEW, desk: { ...DESK, conflicts: [line] } });
+  const text = pageHtml({ ...VIEW, decisions: { ...DECISIONS, conflicts: [line] } });
 
   expect(text).toContain(button);
   expect(text).toContain('no such row');
@@ -445,7 +445,7 @@ test('nothing, an empty text and a broken row are told apart', () => {
 });
 
 test('what is not listed any more is counted', () => {
-  const text = pageHtml({ ...VIEW, desk: { ...DESK, conflictCount: 51, failureCount: 3 } });
+  const text = pageHtml({ ...VIEW, decisions: { ...DECISIONS, conflictCount: 51, failureCount: 3 } });
 
   expect(text).toContain('and 50 more, listed once these are decided');
   expect(text).toContain('and 2 more, listed once these are decided');
@@ -466,8 +466,8 @@ describe('a page in which everything that comes from elsewhere is hostile', () =
       identity: { url: text, database: text, userEmail: text, role: text, timeZone: text },
       tables: [{ ...TABLE, table: text, state: 'failed', problem: text, hint: text }],
       runs: [{ ...RUN, outcome: 'failed', errorMessage: text }],
-      desk: {
-        ...DESK,
+      decisions: {
+        ...DECISIONS,
         conflicts: [
           conflict,
           { ...conflict, id: 8, kind: 'deletedHere', column: null, base: row, local: null, remote: row },

@@ -304,30 +304,30 @@ test.each([
   using folder = temporaryFolder();
   writeFileSync(join(folder.path, 'proxy-password'), 'proxy-pass-1', { mode: 0o600 });
   writeFileSync(join(folder.path, 'token'), sandbox.token, { mode: 0o600 });
-  const way = ['--proxy', proxy.url, '--proxy-user', 'us', '--proxy-password-file', 'proxy-password'];
+  const route = ['--proxy', proxy.url, '--proxy-user', 'us', '--proxy-password-file', 'proxy-password'];
   const url = `${sandbox.url}/secure/db/${sandbox.database}/`;
   const typed = [url, '*', '', 'replica.db'];
 
   const { exitCode, stdout, stderr } = isTyped
-    ? await runCli(['init', ...way], { folder: folder.path, typed })
-    : await runCli(['init', '--url', url, '--token-file', 'token', ...way], { folder: folder.path });
+    ? await runCli(['init', ...route], { folder: folder.path, typed })
+    : await runCli(['init', '--url', url, '--token-file', 'token', ...route], { folder: folder.path });
 
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
   expect(stdout).toContain(`is reached through the proxy ${proxy.host}`);
   expect(stdout + stderr).not.toContain('proxy-pass-1');
   const { config } = loadConfig(join(folder.path, 'rowsync.yaml'), { needsCredentials: true, sections: SECTIONS });
-  expect(config.origin.way.proxy).toEqual({ url: proxy.url, login: { user: 'us', password: 'proxy-pass-1' } });
+  expect(config.origin.route.proxy).toEqual({ url: proxy.url, login: { user: 'us', password: 'proxy-pass-1' } });
 });
 
 test.each([
   [['--proxy', 'http://us:w0rd@proxy.example'], /--proxy must be the address of a proxy without a login/],
   [['--proxy-user', 'us'], /--proxy-user and --proxy-password-file need --proxy/],
-])('refuses %j before anything is asked or written', async (way, message) => {
+])('refuses %j before anything is asked or written', async (route, message) => {
   using folder = temporaryFolder();
   writeFileSync(join(folder.path, 'token'), 'abc', { mode: 0o600 });
 
   const { exitCode, stderr } = await runCli(
-    ['init', '--url', 'https://127.0.0.1:1/secure/db/1', '--token-file', 'token', ...way],
+    ['init', '--url', 'https://127.0.0.1:1/secure/db/1', '--token-file', 'token', ...route],
     { folder: folder.path },
   );
 

@@ -176,7 +176,7 @@ test('a try failed as a whole where no table was read', async () => {
   await record(fixture, 6, [], { ...COMPLAINT, code: 'origin.stopped' });
 
   const tries = readTries(fixture.replica, stampFromMs(3 * QUARTER_MS));
-  expect(tries.map(({ startedAt, failedWhole }) => [Date.parse(startedAt) / QUARTER_MS, failedWhole])).toEqual([
+  expect(tries.map(({ startedAt, allFailed }) => [Date.parse(startedAt) / QUARTER_MS, allFailed])).toEqual([
     [2, true],
     [3, true],
     [4, false],

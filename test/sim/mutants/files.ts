@@ -84,8 +84,8 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/attached-files.ts',
-        find: `return fate === 'compare' ? compareFile(run, looked) : fate;`,
-        replace: `return fate === 'compare' ? (looked.remote === null ? compareFile(run, looked) : 'absent') : fate;`,
+        find: `return fate === 'compare' ? compareFile(run, fileAtOrigin) : fate;`,
+        replace: `return fate === 'compare' ? (fileAtOrigin.remote === null ? compareFile(run, fileAtOrigin) : 'absent') : fate;`,
       },
     ],
   },
