@@ -75,7 +75,7 @@ class Daemon {
   readonly #view: DaemonView;
   readonly #extraWork: ReturnType<typeof workOfExtras>;
   #working: WorkKind | null = null;
-  /** What keeps the circuit open. */
+  /** The failure that keeps the circuit open. */
   #failure: DaemonState['failure'] = null;
   #failureCount = 0;
   #refusedReload: readonly FoundComplaint[] = [];

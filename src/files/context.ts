@@ -62,7 +62,7 @@ export interface FilesReport {
   readonly overBoundCount: number;
   /** Newly found to be gone at the origin; their content stays. */
   readonly vanishedCount: number;
-  /** Cells whose revisions were asked for. */
+  /** Cells whose revisions were requested. */
   readonly listedCount: number;
   readonly requestCount: number;
   readonly durationMs: number;

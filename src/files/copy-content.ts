@@ -8,7 +8,7 @@ import { FileStore, type CompleteFile } from './store.ts';
 
 const BATCH_FILES = 64;
 
-/** Called for each content that was looked at: copying terabytes takes hours, in which nothing else tells that work continues. */
+/** Called for each content: copying terabytes takes hours, and nothing else shows that work continues. */
 export type OnCarried = () => void;
 
 /** What was copied. Counts are contents. */

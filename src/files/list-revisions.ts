@@ -103,7 +103,7 @@ async function list({ origin, signal }: FilesContext, column: FileColumn, { cell
     revisions: plan.kind === 'list' ? plan.revisions : undefined,
   };
   const url = origin.attachmentsUrl(request);
-  // The ETag of a list says nothing once its cell says something else.
+  // The ETag of a list is void once its cell has changed.
   const etag = plan.kind === 'list' && plan.file === null ? etagFor(url, cell.etag) : null;
   try {
     const answer = await origin.attachments(request, { etag, signal });
@@ -154,7 +154,7 @@ async function storeLooks(
   });
 }
 
-/** Why the revisions of a cell have to be asked for again; null where all are known. */
+/** Why the revisions of a cell must be requested again; null if all are known. */
 function problemOf(plan: CellPlan, listed: Listed): string | null {
   if (listed.kind === 'failed') return listed.error.message;
   if (listed.kind === 'notModified' || !isListBehind(plan, listed.files)) return null;

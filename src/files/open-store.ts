@@ -63,7 +63,7 @@ export function requireStore(from: Connection, folder: string, files: FileSystem
   });
 }
 
-/** Removes content that nothing refers to any more, of these hashes; returns how many. @throws RowsyncError `files.store`. */
+/** Removes those of these contents that nothing refers to any more; returns their number. @throws RowsyncError `files.store`. */
 export async function removeUnnamed(from: Connection, folder: string, hashes: readonly string[]): Promise<number> {
   if (hashes.length === 0) return 0;
   requireStore(from, folder);

@@ -238,7 +238,7 @@ function isLinkable({ uid, mode }: Stats): boolean {
   return uid === (process.geteuid?.() ?? uid) && (mode & 0o022) === 0;
 }
 
-/** A file; null where there is none. A link does not count. */
+/** A file; null if it does not exist. A link does not count. */
 async function lookAt(path: string): Promise<Stats | null> {
   try {
     const found = await lstat(path);
@@ -288,7 +288,7 @@ async function withFileErrors<T>(what: string, work: () => Promise<T>): Promise<
 export function fileError(thrown: unknown, what: string): RowsyncError {
   if (thrown instanceof RowsyncError) return thrown;
   const code = codeOf(thrown);
-  // Without a code it is no failure of the file system, but a defect of ours.
+  // Without a code it is a bug in rowsync, not a failure of the file system.
   if (code === '') throw thrown;
   const reason = thrown instanceof Error ? thrown.message : code;
   const message = `${what}: ${reason}`;

@@ -154,7 +154,7 @@ const EMPTY_FILE = 'the file to attach is empty';
 /** What the file system said, without the path that its messages have. @throws what is no failure of the file system. */
 function fileProblem(thrown: unknown): string {
   const code = codeOf(thrown);
-  if (code === '') throw thrown; // a defect of ours
+  if (code === '') throw thrown; // a bug in rowsync
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no file of this name to attach';
   return `the file to attach cannot be read (${code})`;
 }
@@ -177,7 +177,7 @@ async function readFile(
         hash.update(chunk);
         bytes += chunk.length;
       }
-      const type = mime.getType(path) ?? 'application/octet-stream'; // by the extension, as the origin is told
+      const type = mime.getType(path) ?? 'application/octet-stream'; // by the extension, as it is sent
       return { path, name: basename(path), type, bytes, sha256: hash.digest('hex') };
     } finally {
       await file.close();
@@ -233,7 +233,7 @@ async function* readAgain(files: FileSystem, { path, bytes, sha256 }: SentFile):
   }
 }
 
-/** A cell that shows a file of ours, by the origin's id of its row. */
+/** A cell that shows a file that we uploaded, by the origin's id of its row. */
 export interface ShownFile {
   readonly rowId: number;
   readonly column: FileColumn;
@@ -330,7 +330,7 @@ async function readDigest(
   return hash.digest('hex');
 }
 
-/** Puts the content of a file of ours into the store; returns the cell that shows it, unless it is not kept. */
+/** Stores the content of an uploaded file; returns the cell that shows it, or nothing if it is not kept. */
 async function keepFile(run: TablePush, { remote, column: index, file }: FileAtOrigin): Promise<readonly ShownFile[]> {
   const { context, table } = run;
   const column = fileColumn(run, index);

@@ -58,7 +58,7 @@ export async function wasUnknownRowDeleted({ context, table, address }: TablePus
 /** The row with a match value; `refused`: the origin refuses the request · `unclear`: it returns an unreadable row, or one with another value. */
 export type Holder = Row | 'refused' | 'unclear';
 
-/** Looks up rows by match value: alone where the origin may take two values as equal. `isOfLost`: sent already, so asked until an answer. */
+/** Looks up rows by match value: alone where the origin may take two values as equal. `isOfLost`: already sent, so it asks until an answer comes. */
 export async function findByMatch(
   run: TablePush,
   values: readonly Value[],
@@ -79,7 +79,7 @@ export async function findByMatch(
   return new Map([...one, ...other]);
 }
 
-/** The row of each value. Null if it is unclear which value a row has: another spelling is only told by an answer to that value alone. */
+/** The row of each value. Null if it is unclear which value a row has: a row that spells it differently needs a request for that value alone. */
 function holdersOf(
   rows: readonly Row[],
   values: readonly Value[],

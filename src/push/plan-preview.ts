@@ -86,7 +86,7 @@ function previewTable(
     // New rows leave in the order in which they were made.
     return kind === 'insert' ? ofKind.toReversed() : ofKind;
   });
-  // The configuration may say so since the last pull, which tells the table.
+  // The configuration may forbid inserts only since the last pull, which stores it for the table.
   const isAddOff = tableOptions(table.name)?.inserts === false;
   const planned = { ...pushTable(table), ...(isAddOff && { addRefusal: ADDS_OFF }) };
   const plan = planPush(edited, planned, planOptions({ clock, settings: { uploadDir } }));
@@ -136,7 +136,7 @@ function previewTable(
   };
 }
 
-/** How a new row is told that another one may be the same at the origin. */
+/** A new row that waits for another one with the same match value. */
 const LEFT = {
   fate: 'later',
   method: null,

@@ -205,7 +205,7 @@ function judgeRow(
   }
   if (tally.isNarrowing && tally.limits.has(id)) return 'wait';
   if (facts.kind !== 'insert' || match === null || local === null) return 'send';
-  // Edited since the origin was asked.
+  // Its match value was edited after the look-up.
   const lookUp = facts.lookUps.get(id);
   if ((local.values[match] ?? '') !== (lookUp?.value ?? '')) return 'wait';
   const holder = lookUp?.holder;

@@ -123,7 +123,7 @@ class Sending {
     if (error.code === 'origin.unknownOutcome') {
       this.#setUnknown(rows, wordsOfUnanswered(error));
       this.#isUnclear = true;
-      // Rows that cannot be looked up do not show whether the origin is there at all.
+      // Rows that cannot be looked up do not show whether the origin can be reached.
       if (this.#method === 'create') await this.#requireOrigin();
       return;
     }

@@ -40,7 +40,7 @@ import { type Batch, updateBatch } from '../replica/bookkeeping/batches.ts';
 export interface Findings {
   /** By the id here; a row without an entry cannot be looked up. */
   readonly news: ReadonlyMap<number, RowNews>;
-  /** Cells that show a file of ours, whose content is in the file store. */
+  /** Cells that show a file that we uploaded, whose content is in the file store. */
   readonly shown: readonly ShownFile[];
 }
 

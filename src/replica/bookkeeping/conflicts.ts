@@ -117,10 +117,10 @@ export function readLostSince(from: Connection, afterId: number): readonly Confl
   return readLines(from, sql`${LOST} AND id > ? ORDER BY id`, [afterId]);
 }
 
-/** How long an edit that lost is told. */
+/** How long people are shown an edit that lost. */
 const SHOWN_MS = 7 * 86_400_000;
 
-/** From when on edits that lost are still told. */
+/** The moment since which lost edits are still shown. */
 export function shownSince(nowMs: number): string {
   return stampFromMs(nowMs - SHOWN_MS);
 }
@@ -226,7 +226,7 @@ export function keepConflicts(
   }
 }
 
-/** Closes questions that need no answer any more. */
+/** Closes questions that no longer need an answer. */
 export function settleConflicts(tx: Tx, ids: readonly number[]): void {
   if (ids.length === 0) return;
   const text = sql`UPDATE _rowsync_conflicts SET state = 'settled', requested = 0 WHERE id IN (SELECT value FROM json_each(?))`;
@@ -300,7 +300,7 @@ export function readRequestTables(from: Connection): readonly number[] {
 type ExactConflict = Omit<StoredConflict, 'id' | 'tableId' | 'rowId' | 'columnSeq'> &
   Readonly<Record<'id' | 'tableId' | 'rowId', bigint>> & { readonly columnSeq: bigint | null };
 
-/** A version keeps every digit; numbers of ours need none that a double lacks. */
+/** A version keeps every digit; our own numbers fit in a double. */
 function queryConflicts(from: Connection, text: Sql, bound: number): readonly StoredConflict[] {
   const rows = from.prepare(text).safeIntegers().all(bound) as ExactConflict[]; // as selected, and by their CHECKs
   return rows.map(({ columnSeq, ...row }) => ({
