@@ -216,13 +216,13 @@ function keepLockedEdits(
 /** The column that identifies rows, and its problem. A caller without any write access only reads, so nothing is a problem then. */
 function matchColumn(
   descriptor: TableDescriptor,
-  wished: string | null,
+  wanted: string | null,
 ): { readonly column: string | null; readonly problem: RowsyncError | null } {
-  const verdict = judgeMatch(descriptor, wished);
+  const verdict = judgeMatch(descriptor, wanted);
   const { column, problem } = verdict;
   const isReader = column !== null && !descriptor.columns.some(isWritable);
-  if (wished === null || problem === null || isReader) return { column, problem: null };
-  return { column: wished, problem: matchError(descriptor.recordName, wished, verdict) };
+  if (wanted === null || problem === null || isReader) return { column, problem: null };
+  return { column: wanted, problem: matchError(descriptor.recordName, wanted, verdict) };
 }
 
 /** Makes sure that no row is on its way: it would be merged with values just sent. A broken table is repaired first. @throws `pull.unsettled`. */

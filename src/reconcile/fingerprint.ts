@@ -72,7 +72,7 @@ export function planMeasures({ key, columns }: Pick<TableDescriptor, 'key' | 'co
     measures: [
       { id: 'count', of: 'count', column: key, shape: { name: `${key}//COUNT`, type: 'Numeric' } },
       ...(modified === null ? [] : [latest(modified)]),
-      ...sums.map(sumOf),
+      ...sums.map(sumMeasure),
     ],
   };
 }
@@ -86,7 +86,7 @@ function latest({ name }: ColumnDescriptor): Measure {
   return { id: 'modified', of: 'modified', column: name, shape: { name: `${name}//MAX`, type: 'Timestamp' } };
 }
 
-function sumOf({ name, type }: ColumnDescriptor): Measure {
+function sumMeasure({ name, type }: ColumnDescriptor): Measure {
   return { id: `sum of ${name}`, of: 'sum', column: name, shape: { name: `${name}//SUM`, type: columnType(type) } };
 }
 

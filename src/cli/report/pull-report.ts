@@ -4,7 +4,7 @@
 import type { RowsyncError } from '../../base/errors.ts';
 import type { PullReport, TablePullReport } from '../../pull/report.ts';
 import { sumOf } from '../../base/sum.ts';
-import { sumOf as sumOfAccounts } from '../../reconcile/account/pull-account.ts';
+import { sumOfAccounts } from '../../reconcile/account/pull-account.ts';
 import { messageText } from './error-text.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { bytesText, countText, durationText, plural, printable, someOf, withoutName } from '../../base/text.ts';

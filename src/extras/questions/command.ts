@@ -121,7 +121,7 @@ async function askAll(
     );
     end = { isAsked: false, exitCode: EXIT.tryLater };
   }
-  if (end.isAsked) await say(sumOf(outcomes));
+  if (end.isAsked) await say(tallyText(outcomes));
   const wanted = end.isAsked ? file : null;
   const isWritten = wanted !== null && (await agree(`Write these lines to ${wanted}?`));
   if (isWritten) writeNewFile(wanted, lines.join(''));
@@ -253,7 +253,7 @@ function lineOf(
   return printable(`${outcome.padEnd(10)}  ${question} ${answer}${other} (${durationMs} ms)`);
 }
 
-function sumOf(outcomes: readonly QuestionOutcome[]): string {
+function tallyText(outcomes: readonly QuestionOutcome[]): string {
   const count = (kind: QuestionOutcome['outcome']): number => outcomes.filter(({ outcome }) => outcome === kind).length;
   return `${count('as assumed')} as assumed, ${plural(count('differs'), 'difference')}, ${count('not asked')} not asked`;
 }

@@ -39,7 +39,7 @@ export function discrepancyOf({ listed, missing, strange }: PullAccount): string
   return parts.length === 0 ? null : parts.join(', and ');
 }
 
-export function sumOf(accounts: readonly PullAccount[]): PullAccount {
+export function sumOfAccounts(accounts: readonly PullAccount[]): PullAccount {
   const sum = (column: keyof ListedRows): number => accounts.reduce((total, account) => total + account[column], 0);
   return pullAccount({
     listed: sum('listed'),

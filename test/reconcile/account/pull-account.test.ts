@@ -1,6 +1,11 @@
 /** What became of the rows that the origin listed. */
 import { expect, test } from 'vitest';
-import { discrepancyOf, pullAccount, sumOf, type ListedRows } from '../../../src/reconcile/account/pull-account.ts';
+import {
+  discrepancyOf,
+  pullAccount,
+  sumOfAccounts,
+  type ListedRows,
+} from '../../../src/reconcile/account/pull-account.ts';
 
 const ALL: ListedRows = { listed: 9, unreadable: 0, here: 9, kept: 0, strange: 0 };
 
@@ -27,6 +32,13 @@ test.each([
 test('accounts of tables add up', () => {
   const account = pullAccount({ ...ALL, kept: 1 });
 
-  expect(sumOf([account, account])).toEqual({ listed: 18, here: 18, unreadable: 0, missing: 0, kept: 2, strange: 0 });
-  expect(sumOf([])).toEqual({ listed: 0, here: 0, unreadable: 0, missing: 0, kept: 0, strange: 0 });
+  expect(sumOfAccounts([account, account])).toEqual({
+    listed: 18,
+    here: 18,
+    unreadable: 0,
+    missing: 0,
+    kept: 2,
+    strange: 0,
+  });
+  expect(sumOfAccounts([])).toEqual({ listed: 0, here: 0, unreadable: 0, missing: 0, kept: 0, strange: 0 });
 });

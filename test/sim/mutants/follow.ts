@@ -99,7 +99,7 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
     name: 'sums-are-not-compared',
     without:
       'What columns of numbers add up to is not asked for, so that formulas that changed without a stamp are not found.',
-    edits: [{ file: 'reconcile/fingerprint.ts', find: '      ...sums.map(sumOf),\n', replace: '' }],
+    edits: [{ file: 'reconcile/fingerprint.ts', find: '      ...sums.map(sumMeasure),\n', replace: '' }],
   },
   {
     name: 'useless-measures-are-kept',
