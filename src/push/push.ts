@@ -116,7 +116,7 @@ interface TablesOrder extends Pick<TablePushOrder, 'confirm'> {
   readonly tallies: ReadonlyMap<number, TableTally>;
 }
 
-/** Pushes tables, and refused rows once more if others were accepted later: they may refer to one. Returns what ended the push early. */
+/** Pushes tables, and refused rows again while others are accepted later: they may refer to one. Returns what ended the push early. */
 async function pushWithRetries(
   context: PushContext,
   chosen: readonly TwoWayTable[],

@@ -14,7 +14,7 @@ import type { Problem } from '../../reconcile/account/account.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import { basicHeader } from '../../wire/headers.ts';
 import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT, type Notice, type SentNotices } from './notices.ts';
-import type { NotifySettings } from './settings.ts';
+import type { NotifySettings } from './options.ts';
 
 /** Mail servers may be slow; a longer command hangs, and is killed. */
 const COMMAND_MS_MAX = 60_000;

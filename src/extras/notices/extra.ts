@@ -20,7 +20,7 @@ export const NOTICES: LinkedExtra = {
       before: 'log.failed',
     },
   ],
-  loadOptions: async () => (await import('./settings.ts')).NOTIFY_OPTIONS,
+  loadOptions: async () => (await import('./options.ts')).NOTIFY_OPTIONS,
   secrets: ({ extras: { notify } }) => (notify?.webhook === undefined ? [] : [notify.webhook]),
   check: async ({ extras: { notify } }) =>
     notify === undefined ? [] : (await import('./notify-command.ts')).checkNotices(notify),

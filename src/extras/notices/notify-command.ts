@@ -5,7 +5,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fail, ok, type CheckResult } from '../shared/linked-extra.ts';
 import { processEnvironment } from '../../config/secrets.ts';
-import type { NotifySettings } from './settings.ts';
+import type { NotifySettings } from './options.ts';
 
 export function checkNotices({ command }: NotifySettings): readonly CheckResult[] {
   const [program] = command ?? [];

@@ -55,7 +55,7 @@ export const POSTGRES: LinkedExtra = {
     },
   ],
   commands: [{ group: 'Connect', names: ['sink'], load: async () => (await import('./command.ts')).addSinkCommands }],
-  loadOptions: async () => (await import('./settings.ts')).SINK_OPTIONS,
+  loadOptions: async () => (await import('./options.ts')).SINK_OPTIONS,
   secrets: (config) => (config.extras.sinks ?? []).flatMap(({ address: { password } }) => password ?? []),
   loadPrepare: async () => {
     const { ensureSinks } = await import('../shared/sinks.ts');

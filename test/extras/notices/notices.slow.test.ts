@@ -12,7 +12,7 @@ import { silentLogger, type LogFacts } from '../../../src/base/log.ts';
 import { NoticeSender } from '../../../src/extras/notices/channels.ts';
 import { NOTICES } from '../../../src/extras/notices/extra.ts';
 import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT, UNTOLD } from '../../../src/extras/notices/notices.ts';
-import type { NotifySettings } from '../../../src/extras/notices/settings.ts';
+import type { NotifySettings } from '../../../src/extras/notices/options.ts';
 import { daemonFactsOf } from '../../../src/daemon/account-facts.ts';
 import type { Problem } from '../../../src/reconcile/account/account.ts';
 import { accountWithAll, ALL_PROBLEMS } from '../../support/account-facts.ts';

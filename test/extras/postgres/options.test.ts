@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SecretSources } from '../../../src/config/secrets.ts';
-import { readSinks } from '../../../src/extras/postgres/settings.ts';
+import { readSinks } from '../../../src/extras/postgres/options.ts';
 
 let folder: string;
 
