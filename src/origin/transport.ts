@@ -311,7 +311,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 }
 
 /** Connections to the scheme and host of `url`, made when they are needed, and behind them those to the proxy, if any. */
-export function openConnections(
+function openConnections(
   url: string,
   limits: OriginLimits,
   count: number,

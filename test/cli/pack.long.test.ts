@@ -138,6 +138,18 @@ test('pulls a database into a replica that any SQLite client reads', { timeout: 
   });
 });
 
+test('check looks at the way to the origin as the checkout does', { timeout: RUN_MS_MAX }, async () => {
+  await withSandbox(async ({ url, database, token }) => {
+    await writeFile(join(folder, 'token'), token, { mode: 0o600 });
+    const config = `origin: { url: "${url}", database: "${database}", tokenFile: token }\nreplica: { path: near.db }\n`;
+    await writeFile(join(folder, 'near.yaml'), config);
+
+    expect(await rowsync('check', '--config', 'near.yaml')).toMatch(
+      /^ok +connection +127\.0\.0\.1:\d+ is 127\.0\.0\.1/m,
+    );
+  });
+});
+
 test('exports what was pulled as Parquet', { timeout: RUN_MS_MAX }, async () => {
   expect(await rowsync('export', 'lake', 'Customer')).toContain('1 table, 1,500 rows');
 

@@ -9,7 +9,7 @@ import { systemClock, type Clock } from '../../base/clock.ts';
 import { codeOf } from '../../base/errors.ts';
 import { ORIGIN_LIMITS } from '../../origin/limits.ts';
 import type { OriginRoute } from '../../origin/proxy.ts';
-import { openConnections } from '../../origin/transport.ts';
+import { openTransport } from '../../origin/transport.ts';
 
 export interface Probe {
   /** Address that the name led to; the name itself where a proxy looks it up. */
@@ -42,7 +42,7 @@ export async function probeOrigin(
 ): Promise<Probe | FailedProbe> {
   const startedMs = clock.monotonicMs();
   const proxy = route.proxy ?? null;
-  const [pool, ...others] = openConnections(url, ORIGIN_LIMITS, 1, route);
+  const transport = openTransport(url, ORIGIN_LIMITS, 1, route);
   const signal = AbortSignal.timeout(PROBE_MS_MAX);
   let connected: Pick<Probe, 'address' | 'tls'> = { address: 'unknown', tls: null };
   // The last one is that to the origin: it comes after the one to a proxy. undici closes it after a HEAD.
@@ -52,8 +52,13 @@ export async function probeOrigin(
   };
   subscribe(CONNECTED, note);
   try {
-    const { headers } = await pool.request({ method: 'HEAD', path: '/', headers: { 'user-agent': 'rowsync' }, signal });
-    const originMs = Date.parse(String(headers['date']));
+    const answer = await transport.send({ method: 'HEAD', path: '/', headers: ['user-agent', 'rowsync'], signal });
+    if (answer.kind === 'fault') {
+      if (signal.aborted) return { failure: 'no answer in time' };
+      const code = codeOf(answer.cause);
+      return { failure: code === '' ? String(answer.cause ?? answer.reason) : code };
+    }
+    const originMs = Date.parse(String(answer.headers['date']));
     return {
       address: proxy === null ? connected.address : new URL(url).hostname,
       proxy: proxy === null ? null : new URL(proxy.url).host,
@@ -61,13 +66,9 @@ export async function probeOrigin(
       tls: connected.tls,
       clockSkewMs: Number.isNaN(originMs) ? null : originMs - clock.nowMs(),
     };
-  } catch (thrown) {
-    if (signal.aborted) return { failure: 'no answer in time' };
-    const code = codeOf(thrown);
-    return { failure: code === '' ? String(thrown) : code };
   } finally {
     unsubscribe(CONNECTED, note);
-    for (const each of [pool, ...others]) await each.destroy();
+    await transport.destroy();
   }
 }
 
