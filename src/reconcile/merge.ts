@@ -99,10 +99,13 @@ export function conflictLine(
 export type MergeState = 'settled' | 'changed' | 'parked';
 
 /** What to store. `local` and `base` are whole rows, or null if the row must not be in that table. */
-export interface MergeDecision {
+interface MergedRow {
   readonly local: Row | null;
   readonly base: Row | null;
   readonly conflicts: readonly KeptConflict[];
+}
+
+export interface MergeDecision extends MergedRow {
   readonly state: MergeState;
 }
 
@@ -112,9 +115,16 @@ export function mergeRow(
   columns: readonly MergeColumn[],
   policy: ConflictPolicy,
 ): MergeDecision {
-  if (remote === null) return mergeMissing(base, local, columns);
-  if (local === null) return mergeDeleted(base, remote, { columns, policy });
-  return mergeCells({ base, local, remote }, { columns, policy });
+  const rules = { columns, policy };
+  const merged =
+    remote === null
+      ? mergeMissing(base, local, columns)
+      : local === null
+        ? mergeDeleted(base, remote, rules)
+        : mergeCells({ base, local, remote }, rules);
+  if (!isChanged(merged.base, merged.local, columns)) return { ...merged, state: 'settled' };
+  const isAsked = merged.conflicts.some(({ winner }) => winner === 'nobody');
+  return { ...merged, state: isAsked ? 'parked' : 'changed' };
 }
 
 /** Whether an edit of the local row is waiting to be pushed: a writable cell differs from base, or one row is missing. */
@@ -138,37 +148,36 @@ interface Rules {
   readonly policy: ConflictPolicy;
 }
 
-const SETTLED_AWAY: MergeDecision = { local: null, base: null, conflicts: [], state: 'settled' };
+const AWAY: MergedRow = { local: null, base: null, conflicts: [] };
 
 /** The origin has no such row. */
-function mergeMissing(base: Row | null, local: Row | null, columns: readonly MergeColumn[]): MergeDecision {
+function mergeMissing(base: Row | null, local: Row | null, columns: readonly MergeColumn[]): MergedRow {
   // Inserted here, and still unknown there.
-  if (base === null) return local === null ? SETTLED_AWAY : { local, base: null, conflicts: [], state: 'changed' };
+  if (base === null) return { ...AWAY, local };
   // Deleted on both sides, or deleted there and left alone here.
-  if (local === null || !isChanged(base, local, columns)) return SETTLED_AWAY;
+  if (local === null || !isChanged(base, local, columns)) return AWAY;
   // Deleted there, edited here. Under every policy, the row is not created again: the edit is kept, and a person may insert it.
-  return { ...SETTLED_AWAY, conflicts: [conflictLine('deletedThere', 'origin', { base, local, remote: null })] };
+  return { ...AWAY, conflicts: [conflictLine('deletedThere', 'origin', { base, local, remote: null })] };
 }
 
 /** The replica has no such row, the origin has. */
-function mergeDeleted(base: Row | null, remote: Row, { columns, policy }: Rules): MergeDecision {
+function mergeDeleted(base: Row | null, remote: Row, { columns, policy }: Rules): MergedRow {
   // New at the origin.
-  if (base === null) return { local: remote, base: remote, conflicts: [], state: 'settled' };
+  if (base === null) return { local: remote, base: remote, conflicts: [] };
   // Deleted here, unchanged there: the delete is still to be pushed. A user with more rights may have changed other columns.
   const written = columns.map((column) => ({ ...column, writable: column.writable || column.locked === true }));
-  if (!isChanged(base, remote, written)) return { local: null, base: remote, conflicts: [], state: 'changed' };
+  if (!isChanged(base, remote, written)) return { local: null, base: remote, conflicts: [] };
   // Deleted here, edited there.
   const winner = winnerOf(policy);
   const conflicts = [conflictLine('deletedHere', winner, { base, local: null, remote })];
-  if (winner === 'origin') return { local: remote, base: remote, conflicts, state: 'settled' };
-  return { local: null, base: remote, conflicts, state: stateOf(true, winner) };
+  return { local: winner === 'origin' ? remote : null, base: remote, conflicts };
 }
 
 /** Both have the row. One without a base was inserted here and found at the origin; its base was empty. */
 function mergeCells(
   { base, local, remote }: { base: Row | null; local: Row; remote: Row },
   { columns, policy }: Rules,
-): MergeDecision {
+): MergedRow {
   const conflicts: KeptConflict[] = [];
   const values = columns.map(({ type, writable }, column): Value => {
     const here = cellOf(local, column);
@@ -181,19 +190,11 @@ function mergeCells(
     conflicts.push(conflictLine('cell', winner, { base: before, local: here, remote: there }, column));
     return winner === 'origin' ? there : here;
   });
-  const merged: Row = { id: remote.id, allow: remote.allow, values };
-  const isParked = conflicts.some(({ winner }) => winner === 'nobody');
-  const state = stateOf(isChanged(remote, merged, columns), isParked ? 'nobody' : 'local');
-  return { local: merged, base: remote, conflicts, state };
+  return { local: { id: remote.id, allow: remote.allow, values }, base: remote, conflicts };
 }
 
 function winnerOf(policy: ConflictPolicy): ConflictWinner {
   return policy === 'ask' ? 'nobody' : policy;
-}
-
-function stateOf(differs: boolean, winner: ConflictWinner): MergeState {
-  if (!differs) return 'settled';
-  return winner === 'nobody' ? 'parked' : 'changed';
 }
 
 /** The value of a cell; null also without a row. */

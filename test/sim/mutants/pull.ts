@@ -268,8 +268,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/merge.ts',
-        find: 'if (local === null || !isChanged(base, local, columns)) return SETTLED_AWAY;',
-        replace: 'if (local === null || base !== null) return SETTLED_AWAY;',
+        find: 'if (local === null || !isChanged(base, local, columns)) return AWAY;',
+        replace: 'if (local === null || base !== null) return AWAY;',
       },
     ],
   },
