@@ -44,18 +44,13 @@ export interface Decision {
   readonly value: Stored;
 }
 
-/** Carries out decisions by SQL; problems are noted in `sync_conflicts`. */
-export function carryOutRequests(tx: Tx, table: TwoWayTable, at: string): void {
-  for (const { id, resolution, value } of readRequests(tx, table.id)) {
-    const problem =
-      resolution === null ? null : resolveConflict(tx.because('decision'), id, { take: resolution, value }, at);
+/** Carries out decisions by SQL. One that cannot be gets its problem noted: later, when the table is two-way again, it might surprise. */
+export function carryOutRequests(tx: Tx, tableId: number, at: string): void {
+  for (const { id, resolution, value } of readRequests(tx, tableId)) {
+    const take = must(resolution, 'a request names a version');
+    const problem = resolveConflict(tx.because('decision'), id, { take, value }, at);
     if (problem !== null) closeConflict(tx, id, { problem });
   }
-}
-
-/** Notes why a decision by SQL is not carried out: later, when the table is two-way again, it might surprise. */
-export function refuseRequests(tx: Tx, tableId: number): void {
-  for (const { id } of readRequests(tx, tableId)) closeConflict(tx, id, { problem: whyNot(tx, tableId) });
 }
 
 /** Carries out one decision. @returns why it cannot be done, or null when it was. */

@@ -16,7 +16,7 @@ import { planSelection } from '../reconcile/column-selection.ts';
 import { isSameShape } from '../reconcile/renamed-columns.ts';
 import { captureChanges, readAllChanges, markBatchesInDoubt } from '../capture/find-edits.ts';
 import { ensureCapture, noteTampering, discardChanges, switchMode } from '../capture/sync-mode.ts';
-import { carryOutRequests, refuseRequests } from '../capture/resolve-conflict.ts';
+import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import { findTwoWayTable, missingColumnsError, type TwoWayColumn, type TwoWayTable } from '../capture/two-way-table.ts';
 import { ensureChangesView } from '../capture/changes-view.ts';
 import {
@@ -103,12 +103,9 @@ export async function applySchema(
       // A new table has no edits, and joins the view at the end of the pull: making it for each of hundreds costs minutes.
       if (!shaped.isNew) ensureChangesView(tx);
     }
-    if (table !== null) {
-      captureChanges(tx, table, at);
-      carryOutRequests(tx, table, at);
-    } else if (!mode.push) {
-      refuseRequests(tx, descriptor.id);
-    }
+    if (table !== null) captureChanges(tx, table, at);
+    // Those about a table that is still to become two-way wait for it.
+    if (table !== null || !mode.push) carryOutRequests(tx, descriptor.id, at);
     return { target: shaped.target, twoWay: table };
   });
   const address = { name: descriptor.recordName, alias: descriptor.alias, rows };

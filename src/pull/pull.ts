@@ -7,7 +7,7 @@ import { RowsyncError, usageError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { withFacts } from '../base/log.ts';
 import { printable, someOf } from '../base/text.ts';
-import { refuseRequests } from '../capture/resolve-conflict.ts';
+import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import { pruneHistories } from '../history/prune.ts';
 import { guessText } from '../reconcile/option-bindings.ts';
 import { isMassRemoval, identityOf } from '../reconcile/guards.ts';
@@ -320,14 +320,14 @@ async function markGoneTables(
   return null;
 }
 
-/** Answers decisions by SQL about tables that are no longer pulled. If edits of a table wait until it is back, its decisions wait too. */
-async function refuseStrayRequests({ replica }: PullContext): Promise<void> {
+/** Answers decisions by SQL about tables that are no longer pulled: none can be carried out. If edits of a table wait until it is back, its decisions wait too. */
+async function refuseStrayRequests({ clock, replica }: PullContext): Promise<void> {
   const prepared = new Set(
     readTables(replica).flatMap(({ id, state, push }) => (state === 'gone' && push === 'off' ? [] : [id])),
   );
   const strayIds = readRequestTables(replica).filter((id) => !prepared.has(id));
   if (strayIds.length === 0) return;
   await replica.write('Answering decisions about tables that are gone', (tx) => {
-    for (const id of strayIds) refuseRequests(tx, id);
+    for (const id of strayIds) carryOutRequests(tx, id, stampFromMs(clock.nowMs()));
   });
 }

@@ -77,7 +77,7 @@ function previewTable(
 ): TablePreview {
   const nowMs = clock.nowMs();
   const at = stampFromMs(nowMs);
-  carryOutRequests(tx, table, at);
+  carryOutRequests(tx, table.id, at);
   retryDue(tx, table, { nowMs, at });
   captureChanges(tx, table, at);
   const changes = [...readAllChanges(tx, table)];

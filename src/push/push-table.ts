@@ -143,7 +143,7 @@ async function captureEdits({ context, table, tally }: TablePush, isFirst: boole
   const replica = context.replica.because({ cause: 'push', runId: null });
   return replica.write(`Planning the push of ${table.localName}`, (tx) => {
     if (isFirst) {
-      carryOutRequests(tx, table, at);
+      carryOutRequests(tx, table.id, at);
       retryDue(tx, table, { nowMs, at });
     }
     captureChanges(tx, table, at);
