@@ -137,11 +137,10 @@ export function markBatchesInDoubt(tx: Tx, table: TwoWayTable, at: string): void
   const reason = 'its table was dropped here while it was on its way; look at the origin, then retry or discard it';
   for (const { rows } of readBatches(tx, table)) {
     const rowById = new Map(rows.map((row) => [row.id, row]));
-    const outcomes = readRowFacts(tx, table, [...rowById.keys()]).map((facts) => {
+    decideEach(tx, table, { ids: [...rowById.keys()], at }, (facts) => {
       const { kind, cells } = must(rowById.get(facts.id), 'facts come for each id');
       return decideMoved(facts, 'doubted', { kind, reason, column: null, words: null, hope: 'never', cells });
     });
-    applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
   }
   forgetBatches(tx, table.id);
 }

@@ -12,16 +12,15 @@ import { storeSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import { type TableRecord, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { forgetEtags, readPages, distrustRows } from '../replica/bookkeeping/pages.ts';
 import { endHistory } from '../replica/bookkeeping/history.ts';
-import { blocks } from '../replica/query.ts';
 import { ident } from '../base/sql.ts';
 import { baseName, createBase, dropBase, hasBase, isUnmade } from '../replica/user-tables.ts';
 import { ensureTriggers, guardsOf, hasTriggers, type Trigger } from '../replica/triggers.ts';
 import { forgetBatches } from '../replica/bookkeeping/batches.ts';
-import { captureChanges, readAllChanges, settleQuestions, type RowChange } from './find-edits.ts';
+import { captureChanges, decideEach, readAllChanges, settleQuestions, type RowChange } from './find-edits.ts';
 import { findTwoWayTable, type TwoWayTable } from './two-way-table.ts';
 import { captureTriggers } from './edit-triggers.ts';
 import { forgetRowStates, startLocalIds } from '../replica/bookkeeping/row-states.ts';
-import { applyOutcome, readRowFacts, retryRefused } from './writer/apply-outcome.ts';
+import { retryRefused } from './writer/apply-outcome.ts';
 import { readSent } from '../replica/bookkeeping/refusals.ts';
 
 /** Makes sure that a table has the triggers of its mode and columns. Returns whether they were wrong: then the caller renews the view of changes. */
@@ -154,13 +153,10 @@ export function endCapture(
 
 /** Keeps edits in `sync_conflicts` and puts their rows back to base. */
 export function discardChanges(tx: Tx, table: TwoWayTable, changes: readonly RowChange[], at: string): void {
-  for (const block of blocks(changes)) {
-    const ids = block.map(({ id }) => id);
-    const outcomes = readRowFacts(tx, table, ids, block).map((facts, index) => {
-      const isNowhere = facts.base === null && facts.local === null;
-      const sent = isNowhere ? readSent(tx, table.id, facts.id) : null;
-      return decideDiscarded(facts, { columns: block[index]?.columns ?? [], sent });
-    });
-    applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
-  }
+  const changeById = new Map(changes.map((change) => [change.id, change]));
+  decideEach(tx, table, { ids: [...changeById.keys()], at }, (facts) => {
+    const isNowhere = facts.base === null && facts.local === null;
+    const sent = isNowhere ? readSent(tx, table.id, facts.id) : null;
+    return decideDiscarded(facts, { columns: changeById.get(facts.id)?.columns ?? [], sent });
+  });
 }
