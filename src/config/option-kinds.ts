@@ -3,7 +3,7 @@
  * one form. Each says in one sentence what it must be, and carries its meaning into the JSON Schema.
  */
 import * as z from 'zod';
-import { nearestName } from '../reconcile/option-bindings.ts';
+import { guessText } from '../reconcile/option-bindings.ts';
 
 // A configuration is read once: zod would compile functions that run a single time.
 z.config({ jitless: true });
@@ -24,9 +24,8 @@ export function section<Shape extends z.ZodRawShape>(shape: Shape, doc: string):
 }
 
 function unknownKey(given: readonly string[], known: readonly string[]): string {
-  const near = given.map((key) => nearestName(key, known));
   // All keys that zod finds in one place share a message.
-  const guess = near.length === 1 && typeof near[0] === 'string' ? ` (did you mean ${near[0]}?)` : '';
+  const guess = given.length === 1 ? guessText(given.join(), known) : '';
   return `is not a known option${guess}; known here: ${known.join(', ')}`;
 }
 

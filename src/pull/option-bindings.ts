@@ -11,7 +11,6 @@ import {
   renamedSentence,
   renamedTables,
   strayKeys,
-  straySentence,
   type ConfiguredTables,
   type WaitingTable,
 } from '../reconcile/option-bindings.ts';
@@ -49,7 +48,7 @@ export async function bindOptions(
   const excluding = strays.filter(({ excludes }) => excludes);
   const isOpen = configured.keys.some(({ key, says }) => key.includes('*') && says !== 'false');
   if (excluding.length > 0 && isOpen && readTables(replica).length === 0) {
-    const message = `Nothing was read, so that nothing comes in that was to stay out: ${excluding.map(straySentence).join('; ')}`;
+    const message = `Nothing was read, so that nothing comes in that was to stay out: ${excluding.map(({ sentence }) => sentence).join('; ')}`;
     if (!options.confirm && !isAgreedPull(replica, message))
       throw new RowsyncError('needsPerson', 'guard.keys', {
         message,
@@ -75,7 +74,7 @@ export async function bindOptions(
   }
   return {
     waiting: new Map(waiting.map((table) => [table.id, waitingError(table)])),
-    notes: [...renamedTables(bindings).map(renamedSentence), ...strays.map(straySentence)],
+    notes: [...renamedTables(bindings).map(renamedSentence), ...strays.map(({ sentence }) => sentence)],
   };
 }
 

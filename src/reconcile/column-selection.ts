@@ -14,7 +14,7 @@ import {
   type TableDescriptor,
   isWritable,
 } from '../wire/schema.ts';
-import { nearestName } from './option-bindings.ts';
+import { guessText } from './option-bindings.ts';
 import { stampColumn } from './follow.ts';
 import { createdColumn } from './windows.ts';
 
@@ -82,7 +82,7 @@ export function selectPulledColumns(descriptor: TableDescriptor, choosing: Choos
     const why = needs.get(column.id);
     const out = leftOutBy(column, choosing);
     if (out !== null && why === undefined) {
-      leftOut.push({ id: column.id, pattern: out.pattern });
+      leftOut.push(out);
       return [];
     }
     if (out !== null && why !== undefined) kept.push({ name: column.name, why });
@@ -163,14 +163,14 @@ export function isMatch(pattern: string, name: string): boolean {
 function leftOutBy(
   { id, name }: { readonly id: number; readonly name: string },
   { choice, leftOut }: Choosing,
-): Pick<LeftOut, 'pattern'> | null {
+): LeftOut | null {
   if (choice === null) return null;
   if (choice.include !== null) {
-    return choice.include.some((pattern) => isMatch(pattern, name)) ? null : { pattern: null };
+    return choice.include.some((pattern) => isMatch(pattern, name)) ? null : { id, pattern: null };
   }
   const before = leftOut.find((one) => one.id === id)?.pattern;
   const [pattern] = choice.exclude.filter((one) => isMatch(one, name) || one === before).toSorted(comparePatterns);
-  return pattern === undefined ? null : { pattern };
+  return pattern === undefined ? null : { id, pattern };
 }
 
 /** Columns to leave out that are not described now: a role may hide them, and show them again under another name. */
@@ -179,10 +179,7 @@ function unseenLeftOut({ columns }: TableDescriptor, choosing: Choosing): readon
   if (choice === null || choice.include !== null) return [];
   const described = new Set(columns.map(({ id }) => id));
   const before = leftOut.filter(({ pattern }) => choice.exclude.some((one) => one === pattern));
-  const hidden = known.flatMap((column) => {
-    const out = leftOutBy(column, choosing);
-    return out === null ? [] : [{ id: column.id, pattern: out.pattern }];
-  });
+  const hidden = known.flatMap((column) => leftOutBy(column, choosing) ?? []);
   const unseen = new Map([...hidden, ...before].map((one) => [one.id, one]));
   return [...unseen.values()].filter(({ id }) => !described.has(id));
 }
@@ -225,17 +222,13 @@ function strayNames(
   const described = new Set(columns.map(({ id }) => id));
   const names = [...columns, ...known.filter(({ id }) => !described.has(id))].map(({ name }) => name);
   const isStray = (pattern: string): boolean => !pattern.includes('*') && !names.some((name) => isMatch(pattern, name));
-  const guess = (pattern: string): string => {
-    const nearest = nearestName(pattern, names);
-    return nearest === null ? '' : `; is it "${nearest}"?`;
-  };
   const excludes = choice.exclude.filter((one) => isStray(one) && !leftOut.some(({ pattern }) => pattern === one));
   const masks = choice.masks
     .map(({ pattern }) => pattern)
     .filter((one) => isStray(one) && !known.some(({ mask }) => mask?.pattern === one));
   return [
-    ...excludes.map((one) => `columns.exclude: the table has no column "${one}"${guess(one)}`),
-    ...masks.map((one) => `mask.${one}: the table has no such column${guess(one)}`),
+    ...excludes.map((one) => `columns.exclude: the table has no column "${one}"${guessText(one, names)}`),
+    ...masks.map((one) => `mask.${one}: the table has no such column${guessText(one, names)}`),
   ];
 }
 

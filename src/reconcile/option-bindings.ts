@@ -138,11 +138,9 @@ export function renamedTables(bindings: readonly Binding[]): readonly (Binding &
   );
 }
 
-/** A key that no table matches, and the name that it may mean; null where none is alike. */
-export interface StrayKey {
-  readonly key: string;
-  readonly excludes: boolean;
-  readonly nearest: string | null;
+/** A key that no table matches, and what a person reads of it. */
+interface StrayKey extends Pick<ConfiguredKey, 'key' | 'excludes'> {
+  readonly sentence: string;
 }
 
 /** The keys that match no table, neither by its name nor by the one under which the configuration applies to it. */
@@ -152,7 +150,9 @@ export function strayKeys(configured: ConfiguredTables, tables: readonly Binding
   ];
   return configured.keys
     .filter(({ key }) => key !== '*' && !names.some((name) => matchesPattern(key, name)))
-    .map(({ key, excludes }) => ({ key, excludes, nearest: nearestName(key, names) }));
+    .map(({ key, excludes }) => {
+      return { key, excludes, sentence: `No table matches ${printable(key)} under tables${guessText(key, names)}` };
+    });
 }
 
 /** Characters of a name that are compared; a longer one is as good as different. */
@@ -202,9 +202,9 @@ export function misnamedIn(
   if (described.length === 0) return [];
   return [
     ...renamedTables(described).map((table) => ({ kind: 'renamed' as const, sentence: renamedSentence(table) })),
-    ...strayKeys(configured, described).map((stray) => ({
-      kind: stray.excludes ? ('excluding' as const) : ('stray' as const),
-      sentence: straySentence(stray),
+    ...strayKeys(configured, described).map(({ excludes, sentence }) => ({
+      kind: excludes ? ('excluding' as const) : ('stray' as const),
+      sentence,
     })),
   ];
 }
@@ -215,9 +215,4 @@ export function renamedSentence({ name, boundName, boundKey }: Binding & { reado
   return boundKey === null || boundKey === nameOf(boundName)
     ? `${now}: change the name in the configuration`
     : `${now} (${printable(boundKey)}): give ${printable(name)} a key of its own in the configuration`;
-}
-
-/** What a person reads of a key that no table matches. */
-export function straySentence({ key, nearest }: StrayKey): string {
-  return `No table matches ${printable(key)} under tables${nearest === null ? '' : `; is it ${printable(nearest)}?`}`;
 }

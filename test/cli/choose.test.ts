@@ -57,7 +57,7 @@ test('check says what is left out, masked, or comes in any case, and what is wro
   expect(found).toContain('ok columns: Person: left out: Name; masked: E-Mail (hash); come in any case: Id (the key)');
   expect(found).toContain('warn columns: Person: no column matches Notes*');
   expect(found).toContain('warn push: Person: the origin requires Name, which new rows cannot be given here');
-  expect(slip).toContain('fail columns: Person: mask.Email: the table has no such column; is it "E-Mail"?');
+  expect(slip).toContain('fail columns: Person: mask.Email: the table has no such column (did you mean E-Mail?)');
   expect(sandbox.requests.all.filter(({ path }) => decodeURIComponent(path).includes('column=Name'))).toEqual([]);
   // Who checks may be another user than who pulls.
   expect(existsSync(join(folder, 'replica.db.mask-key'))).toBe(false);

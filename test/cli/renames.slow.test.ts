@@ -123,10 +123,10 @@ test('a misspelt key that keeps a table out holds the first pull, and status say
   const after = await run('status');
 
   expect(held.exitCode).toBe(3);
-  expect(held.stdout).toContain('No table matches Notes under tables; is it Note?');
+  expect(held.stdout).toContain('No table matches Notes under tables (did you mean Note?)');
   for (const { stdout } of [status, check]) expect(stdout).toContain('No table matches Notes');
   expect(confirmed.exitCode).toBe(0);
-  expect(after.stdout).toContain('No table matches Notes under tables; is it Note?');
+  expect(after.stdout).toContain('No table matches Notes under tables (did you mean Note?)');
 });
 
 test.each([

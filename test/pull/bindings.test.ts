@@ -148,7 +148,7 @@ test('a key that matches nothing is told by each pull', async () => {
 
   const reports = [await pullWith(fixture, keys), await pullWith(fixture, keys)];
 
-  const note = 'No table matches Staf Member under tables; is it Staff Member?';
+  const note = 'No table matches Staf Member under tables (did you mean Staff Member?)';
   expect(reports.map(({ notes }) => notes)).toEqual([[note], [note]]);
 });
 
@@ -169,7 +169,7 @@ test.each<{ what: string; option: TableOptions }>([
   expect(codesOf(confirmed)).toEqual(['Staff Member read']);
   expect(later).toMatchObject({
     error: null,
-    notes: ['No table matches Staf Member under tables; is it Staff Member?'],
+    notes: ['No table matches Staf Member under tables (did you mean Staff Member?)'],
   });
 });
 

@@ -258,7 +258,7 @@ test('a mask that names no column is refused, since a slip would let the values 
 
   const report = await pullAs(fixture, { masks: [{ pattern: 'EMail', kind: 'hash' }] });
 
-  expect(report.tables[0]?.error?.message).toContain('the table has no such column; is it "E-Mail"?');
+  expect(report.tables[0]?.error?.message).toContain('the table has no such column (did you mean E-Mail?)');
   expect(filesWith(fixture, 'person1@')).toEqual([]);
 });
 
@@ -269,7 +269,7 @@ test('a name to leave out that no column has is refused, with the nearest name',
 
   expect(report.tables[0]?.error).toMatchObject({ code: 'config.invalid' });
   expect(report.tables[0]?.error?.message).toBe(
-    'tables.Customer.columns.exclude: the table has no column "Phne"; is it "Phone"?',
+    'tables.Customer.columns.exclude: the table has no column "Phne" (did you mean Phone?)',
   );
   expect(filesWith(fixture, '+1 555')).toEqual([]);
 });

@@ -65,7 +65,11 @@ test('a choice that matches nothing asks as before', () => {
 });
 
 test.each([
-  { what: 'a typing error', choice: { exclude: ['Noets', 'Code'] }, problem: 'no column "Noets"; is it "Notes"?' },
+  {
+    what: 'a typing error',
+    choice: { exclude: ['Noets', 'Code'] },
+    problem: 'no column "Noets" (did you mean Notes?)',
+  },
   { what: 'a name like no other', choice: { exclude: ['Salary'] }, problem: 'no column "Salary"' },
   { what: 'a pattern', choice: { exclude: ['Salary*'] }, problem: null },
   { what: 'a key that means several tables', choice: { exclude: ['Noets'], isOfOneTable: false }, problem: null },
@@ -183,7 +187,7 @@ test('a masked column has the type of its mask, and can neither be written nor m
 test.each([
   ['Id', 'mask.Id: the column "Id" is needed as it is at the origin, as the key'],
   ['date c*', 'mask.date c*: the column "Date Created" is needed as it is at the origin, as the time of creation'],
-  ['Nmae', 'mask.Nmae: the table has no such column; is it "Name"?'],
+  ['Nmae', 'mask.Nmae: the table has no such column (did you mean Name?)'],
 ])('refuses a mask of %s', (pattern, problem) => {
   expect(selectPulledColumns(TABLE, choosing({ masks: [{ pattern, kind: 'hash' }] })).problems).toEqual([problem]);
 });

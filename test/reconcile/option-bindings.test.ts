@@ -9,7 +9,6 @@ import {
   renamedSentence,
   renamedTables,
   strayKeys,
-  straySentence,
   type Binding,
 } from '../../src/reconcile/option-bindings.ts';
 
@@ -332,8 +331,8 @@ test('a key that matches nothing is told with the nearest name; one whose table 
   const tables = [bound(1, 'Staff Member', 'Staff Member', '*'), bound(2, 'Order', 'Order', 'Order')];
   const renamed = bound(3, 'Now', 'Gone', 'Gone');
 
-  expect(strayKeys(byName, [...tables, renamed]).map((stray) => [straySentence(stray), stray.excludes])).toEqual([
-    ['No table matches Staf Member under tables; is it Staff Member?', true],
+  expect(strayKeys(byName, [...tables, renamed]).map(({ sentence, excludes }) => [sentence, excludes])).toEqual([
+    ['No table matches Staf Member under tables (did you mean Staff Member?)', true],
     ['No table matches Zebra under tables', false],
     ['No table matches Audit* under tables', true],
   ]);
