@@ -147,12 +147,11 @@ export function unexpectedFailure(attempted: Attempted, came: string): Failure {
 /** The meaning of a change with an unknown outcome; `failed` says what came instead of an answer. */
 export function unknownOutcomeFailure(attempted: Attempted, failed: Failure): Failure {
   const came = failed.error.message.replace(`${attempted.what}: `, '');
-  const { error } = failure(attempted, 'originDown', 'origin.unknownOutcome', false, {
+  return failure(attempted, 'originDown', 'origin.unknownOutcome', false, {
     came: `the change may or may not have happened: ${came}`,
     hint: 'It was not sent again. Read the rows that it concerns before you send it once more.',
     cause: failed.error,
   });
-  return { kind: 'failed', error, isTransient: false };
 }
 
 /** The meaning of a request that is larger than the origin takes; it is never sent. */
@@ -314,9 +313,8 @@ function proxyFailure(attempted: Attempted, { proxy, status, cause }: ProxyFault
       hint: tlsHint(code, proxy).replace('origin.url', 'origin.proxy'),
     });
   }
-  const isLate = code === 'UND_ERR_HEADERS_TIMEOUT';
   return failure(attempted, 'originDown', 'origin.proxy', true, {
-    came: `no connection to the proxy ${proxy} (${isLate ? 'no reply in time' : connectionText(code)})`,
+    came: `no connection to the proxy ${proxy} (${connectionText(code)})`,
     hint: 'Check the address under origin.proxy, and that it can be reached from here.',
   });
 }
@@ -330,6 +328,7 @@ const CONNECTION_WORDS: Readonly<Record<string, string>> = {
   EPIPE: CLOSED,
   UND_ERR_SOCKET: CLOSED,
   UND_ERR_CONNECT_TIMEOUT: NO_REPLY,
+  UND_ERR_HEADERS_TIMEOUT: NO_REPLY,
   ETIMEDOUT: NO_REPLY,
   EAI_AGAIN: 'its name cannot be looked up now',
 };

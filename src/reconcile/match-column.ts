@@ -17,7 +17,7 @@ import {
   type TableDescriptor,
   type Value,
 } from '../wire/schema.ts';
-import { isSameValue, type MergeColumn } from './merge.ts';
+import { cellOf, isSameValue, type MergeColumn } from './merge.ts';
 
 /** The judged column, by its name at the origin, or its problem. */
 export interface MatchVerdict {
@@ -159,8 +159,7 @@ export function judgeHolder<T extends { readonly id: number }>(
   }
   if (known === null) return holder;
   const type = columns[match]?.type ?? 'Text';
-  const matchOf = (row: Row): Value => row.values[match] ?? null;
-  const isLeaving = known.local === null || !isSameValue(type, matchOf(known.base), matchOf(known.local));
+  const isLeaving = known.local === null || !isSameValue(type, cellOf(known.base, match), cellOf(known.local, match));
   if (isLeaving && !isLast) return 'wait';
   const reason = `row ${holder.id} has the same match value at the origin`;
   return { column: match, reason, hope: isLeaving ? 'soon' : 'later' };

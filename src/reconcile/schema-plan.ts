@@ -58,17 +58,8 @@ export function planSchema<C extends KnownColumn>(
   if (!options.confirmed && isMassRemoval(live.length, vanished.length)) {
     return { kind: 'hold', vanishedCount: vanished.length, liveCount: live.length };
   }
-  return { kind: 'apply', actions: planActions(known, described, options) };
-}
-
-function planActions<C extends KnownColumn>(
-  known: readonly C[],
-  described: readonly ColumnDescriptor[],
-  options: NameRules & { readonly day: string; readonly foreign: ReadonlySet<string> },
-): readonly SchemaAction<C>[] {
   const { day, foreign } = options;
   const naming: Naming = { ...options, scope: 'column' };
-  const describedById = new Map(described.map((column) => [column.id, column]));
   const usable = new Map<number, C>(); // columns that stay the home of their id
   const actions: SchemaAction<C>[] = [];
   const change = (column: C, name: string, state: ColumnState): void =>
@@ -100,7 +91,7 @@ function planActions<C extends KnownColumn>(
     const isGone = column.state !== 'aside' && !describedById.has(column.id);
     if (isGone && wanted.has(foldIdent(column.localName))) setAside(column, 'removed', 'removed');
   }
-  return [...actions, ...planNames(described, usable, { naming, taken })];
+  return { kind: 'apply', actions: [...actions, ...planNames(described, usable, { naming, taken })] };
 }
 
 /** Renames, additions and confirmations, in the order of ids, so that of two equal names the older thing keeps it. */

@@ -2,6 +2,7 @@
  * What became of the edits that a push began with. Each is in exactly one column, whatever went wrong: the columns add up to the edits at the
  * beginning. Judged by the states of the rows when the push ends. Pure.
  */
+import { sumOf } from '../../base/sum.ts';
 import { retryHope, NO_STATUS } from '../push-answer.ts';
 import type { RowState } from '../row-state.ts';
 
@@ -68,26 +69,17 @@ export function accountOf(edits: readonly EditFacts[], unsentReason: string): Pu
 }
 
 function columns(count: (fate: EditFate) => number): Readonly<Record<EditFate, number>> {
-  return {
-    arrived: count('arrived'),
-    won: count('won'),
-    lost: count('lost'),
-    asked: count('asked'),
-    refused: count('refused'),
-    inDoubt: count('inDoubt'),
-    unsendable: count('unsendable'),
-    unsent: count('unsent'),
-  };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one for each fate
+  return Object.fromEntries(EDIT_FATES.map((fate) => [fate, count(fate)])) as Record<EditFate, number>;
 }
 
 /** The sum of the accounts of several tables, with the reason of the first that has one. */
 export function sumOfAccounts(accounts: readonly PushAccount[]): PushAccount {
-  const sum = (pick: (account: PushAccount) => number): number => accounts.reduce((total, it) => total + pick(it), 0);
   const [unsentReason = null] = accounts.flatMap((it) => it.unsentReason ?? []);
   return {
-    began: sum(({ began }) => began),
-    ...columns((fate) => sum((it) => it[fate])),
-    passing: sum(({ passing }) => passing),
+    began: sumOf(accounts, ({ began }) => began),
+    ...columns((fate) => sumOf(accounts, (it) => it[fate])),
+    passing: sumOf(accounts, ({ passing }) => passing),
     unsentReason,
   };
 }
