@@ -18,8 +18,8 @@ import type { SentFile } from '../../reconcile/files.ts';
  * The line goes with the last of its rows.
  *
  *    method    create · update · upsert · delete
- *    rows      JSON: id, kind, cells as sent (with path, size and hash of files), and what the origin answered, of each row that
- *              is not settled; of a new row also the largest id that the origin's rows had here then
+ *    rows      JSON: for each row that is not settled its id, kind, cells as sent (with path, size and hash of files) and answer;
+ *              for a new row also the largest id of the origin's rows in the replica at that time
  */
 export const BATCHES = sql`
   CREATE TABLE _rowsync_batches (
@@ -101,7 +101,7 @@ function textFromRows({ columns }: ColumnedTable, rows: readonly BatchRow[]): st
   return JSON.stringify(kept);
 }
 
-/** A table with a batch keeps its columns, so every cell has its column; an answer in words of an earlier version is ignored. */
+/** A table with a batch keeps its columns, so every cell has one; an answer that only an earlier version knew is ignored. */
 function rowFromKept({ columns }: ColumnedTable, [id, kind, kept, answer]: KeptRow): BatchRow {
   const cells = kept.flatMap(([seq, value, file]) => {
     const column = columns.findIndex((known) => known.seq === seq);

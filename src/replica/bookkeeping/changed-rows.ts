@@ -1,7 +1,7 @@
 /**
- * Notes which rows changed, for sinks, and ends the proven moments. For sinks it is a compacted feed: one line per changed row, with a rising number.
- * What counts is what the origin confirmed: the rows of a mirror, or of a base. Sinks read the row itself when they send it; their table exists while
- * one is configured. A moment is a time at which all tables are proven to have held what is here; it ends with the next change.
+ * Records which rows changed, and ends proven moments. Sinks read a compacted feed: one line per changed row, with a rising number. Only rows that
+ * the origin confirmed count: those of a mirror, or of a base. A sink reads the row itself when it sends it; the feed exists while one is configured.
+ * A moment is a time at which all tables are proven to have held what is here; it ends with the next change.
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
@@ -9,8 +9,8 @@ import { hasTable } from '../schema-objects.ts';
 import { queryAny } from '../query.ts';
 
 /**
- *    row_id 0 means every row of the table: the changed rows are not known
- *    seq      grows with every change, over all tables; no line is ever deleted, so the largest one never comes again
+ *    row_id 0 means every row of the table, when the changed rows are not known
+ *    seq      grows with every change, over all tables; no line is ever deleted, so no number is used twice
  *    gone     1 where the row was deleted
  *    at       when, in seconds since 1970
  */
@@ -25,7 +25,7 @@ const CHANGED_ROWS_BY_SEQ = sql`CREATE UNIQUE INDEX _rowsync_touched_by_seq ON _
 /**
  *    at            when all tables held what was here then
  *    tables        JSON: their names here
- *    not_covered   JSON: what may have been otherwise, as `table`, or `table.column` for values that move without a stamp
+ *    not_covered   JSON: what may have differed, as `table`, or `table.column` for values that change without a stamp
  *    holds         1 until a row changes
  */
 export const MOMENTS = sql`
@@ -43,7 +43,7 @@ export interface ProvenMoment {
   readonly notCovered: readonly string[];
 }
 
-/** Notes that a row changed, or may have. */
+/** Ends the current moment, because a row changed or may have. */
 export function endMoment(tx: Tx): void {
   tx.prepare(sql`UPDATE _rowsync_moments SET holds = 0 WHERE holds = 1`).run();
 }
@@ -70,14 +70,14 @@ export function noteTouches(tx: Tx, isWanted: boolean): void {
   for (const statement of statements) tx.prepare(statement).run();
 }
 
-/** Whether changes of single rows are noted; not during the first read of a table, since a line for all rows follows. */
+/** Whether changes of single rows are recorded: not during the first read of a table, since a line for all rows follows. */
 export function areRowsNoted(from: Connection, tableId: number): boolean {
   if (!areTouchesNoted(from)) return false;
   const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND state <> 'loading'`;
   return queryAny(from, text, [tableId]);
 }
 
-/** Notes that rows were written or deleted; the caller has asked `areRowsNoted`. */
+/** Records rows that were written or deleted; the caller has checked `areRowsNoted`. */
 export function touchRows(tx: Tx, tableId: number, ids: readonly number[], change: 'written' | 'deleted'): void {
   if (ids.length === 0) return;
   tx.prepare(
@@ -88,7 +88,7 @@ export function touchRows(tx: Tx, tableId: number, ids: readonly number[], chang
   ).run({ tableId, gone: change === 'deleted' ? 1 : 0, ids: JSON.stringify(ids) });
 }
 
-/** Notes that any row of a table may be another one now. */
+/** Records that any row of a table may have changed. */
 export function touchTable(tx: Tx, tableId: number): void {
   endMoment(tx);
   if (areTouchesNoted(tx)) touchRows(tx, tableId, [ALL_ROWS], 'written');

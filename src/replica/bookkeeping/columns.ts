@@ -1,6 +1,6 @@
 /**
- * The columns of user tables, with the names, types and rights that the origin described last. Their numbers (`seq`) are never given again, since
- * conflicts and the history name columns by them.
+ * The columns of user tables, with the names, types and rights that the origin described last. Their numbers (`seq`) are never reused, since
+ * conflicts and the history refer to columns by them.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { sql, type Sql } from '../../base/sql.ts';
@@ -15,7 +15,7 @@ import { queryAll, queryNumber, withFlags } from '../query.ts';
  *    stored_as       TEXT, INTEGER or ANY
  *    writable        1 where the calling user may write it at the origin; the view says 0 of an autonumber, which only a new row may bring along
  *    state           live · removed (no longer described, keeps its last values) · aside (replaced by another form)
- *    mask            JSON: how its values are masked, and by which pattern of the configuration; null where they are not (wire/mask.ts)
+ *    mask            JSON: how its values are masked, and which pattern of the configuration says so; null if they are not (wire/mask.ts)
  */
 export const COLUMNS = sql`
   CREATE TABLE _rowsync_columns (
@@ -51,7 +51,7 @@ export interface ColumnRecord {
   readonly width: number | null;
   /** Options as the origin names them, such as Required; separated by commas. */
   readonly options: string;
-  /** As the origin names it, such as Key; null where it says nothing. */
+  /** As the origin names it, such as Key; null if it sends none. */
   readonly kind: string | null;
   readonly position: number;
   /** How its values are masked; null where they are not. */
@@ -71,7 +71,7 @@ export function areRulesChanged(known: readonly ColumnRecord[], columns: readonl
   return columns.some((column) => (before.get(column.seq) ?? ruleOf(column)) !== ruleOf(column));
 }
 
-/** What was read of each table, at which `data_version`: it tells of other connections, as `changeColumns` does of this one. */
+/** The cached columns of each table, valid for one `data_version`: that detects changes by other connections, `changeColumns` those by this one. */
 const readKnown = oncePerSchema(() => new Map<number, { version: number; columns: readonly ColumnRecord[] }>(), {
   lasts: true,
 });
@@ -82,7 +82,7 @@ export function changeColumns(tx: Tx, text: Sql): ReturnType<Tx['prepare']> {
   return tx.prepare(text);
 }
 
-/** The columns of a table in the order in which they are in it; also those that are no longer described. The same array while nothing changes. */
+/** The columns of a table in their order in it, also those no longer described. Returns the same array while nothing changes. */
 export function readColumns(from: Connection, tableId: number): readonly ColumnRecord[] {
   const [known, version] = [readKnown(from), queryNumber(from, sql`PRAGMA data_version`)];
   const before = known.get(tableId);
@@ -146,7 +146,7 @@ function factsOf({ descriptor, position }: DescribedColumn) {
   return { id, name, alias, type, spelling, writable, width, options, kind, position, mask };
 }
 
-/** What is bound to store how a column is described. */
+/** The parameters that store a column's description. */
 function storedFacts(column: DescribedColumn) {
   const { writable, mask, ...facts } = factsOf(column);
   const maskText = mask === null ? null : JSON.stringify(mask);
@@ -157,7 +157,7 @@ export function storeColumnState(tx: Tx, seq: number, state: ColumnRecord['state
   changeColumns(tx, sql`UPDATE _rowsync_columns SET state = ?, since = ? WHERE seq = ?`).run(state, at, seq);
 }
 
-/** The largest number of any column, also of one that was pruned: what is kept of it must not become another column's. */
+/** The largest number that any column has had, pruned ones included: facts kept of a column must never refer to another. */
 function readLastSeq(from: Connection): number {
   return queryNumber(
     from,

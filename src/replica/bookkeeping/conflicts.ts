@@ -20,8 +20,8 @@ import { queryAll, queryAny, queryNumber, queryNumbers, queryRows } from '../que
  *    winner        origin · local · nobody (until a person decides)
  *    state         open (waits for a person) · decided (by the policy) · settled (both sides agree now) ·
  *                  resolved (by a person) · discarded (by a person, with the change)
- *    resolution    what a person wants: local · remote · base · value; requested is 1 until that was carried out
- *    seen          1 once a person said that they saw that this edit lost
+ *    resolution    what a person chose: local · remote · base · value; requested is 1 until that is carried out
+ *    seen          1 once a person has confirmed seeing that this edit lost
  */
 export const CONFLICTS = sql`
   CREATE TABLE _rowsync_conflicts (
@@ -77,7 +77,7 @@ export interface ConflictLine {
   readonly problem: string | null;
 }
 
-/** Which version a conflict ended with: by the policy, or as a person took it; empty while it is open. */
+/** The version that a conflict ended with, chosen by the policy or a person; empty while it is open. */
 export function takenVersion({ state, winner, resolution }: ConflictLine): string {
   if (state === 'resolved' && resolution !== null) return resolution === 'value' ? 'another value' : resolution;
   return winner === 'origin' ? 'remote' : winner === 'local' ? 'local' : '';
@@ -94,7 +94,7 @@ export function readConflictLine(from: Connection, id: number): ConflictLine | n
   return readLines(from, sql`id = ?`, [id])[0] ?? null;
 }
 
-/** Edits that were discarded behind a conflict, the oldest first. */
+/** Edits that were discarded after a conflict, the oldest first. */
 export function readDiscardedSince(from: Connection, afterId: number, limit: number): readonly ConflictLine[] {
   return readLines(from, sql`id > ? AND state = 'discarded' ORDER BY id LIMIT ?`, [afterId, limit]);
 }
@@ -131,7 +131,7 @@ export function readUnseen(from: Connection, since: string): readonly ConflictLi
   return readLines(from, sql`id IN (${unseen}) ORDER BY id`, [since]);
 }
 
-/** How many of them each table has, by the name of the table, with the time of the first. */
+/** How many unseen lost edits each table has, by the name of the table, with the time of the first. */
 export function countUnseen(
   from: Connection,
   since: string,
@@ -163,7 +163,7 @@ export function readLastConflictId(from: Connection): number {
   return queryNumber(from, sql`SELECT coalesce(max(id), 0) FROM _rowsync_conflicts`);
 }
 
-/** The rows of a table with conflicts behind an id, and who won. */
+/** The rows of a table with conflicts after an id, and who won. */
 export function readConflictsSince(
   from: Connection,
   tableId: number,
@@ -203,7 +203,7 @@ export function readQuestionedIds(from: Connection, tableId: number): readonly n
   return queryNumbers(from, text, [{ tableId }]);
 }
 
-/** Keeps lines about a row; one that renews an open question changes its versions, and keeps its base. */
+/** Stores conflicts of a row; one that renews an open question replaces its versions, but not its base. */
 export function keepConflicts(
   tx: Tx,
   table: RowTarget & ColumnedTable,

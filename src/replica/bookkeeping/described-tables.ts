@@ -1,5 +1,5 @@
 /**
- * Every table that the origin described last, also those that are left out here, and under which name the configuration applies to each
+ * Every table that the origin described last, even those left out of the replica, and under which name the configuration applies to each
  * (reconcile/option-bindings.ts).
  */
 import { sql } from '../../base/sql.ts';
@@ -51,7 +51,7 @@ export function storeDescribed(tx: Tx, bindings: readonly Binding[]): void {
 
 /** The name under which the configuration applies to a table that the origin calls `name`. */
 export function boundNameOf(from: Connection, name: string): string {
-  // A pull that ended early may have stored a new name here, and not given it to the table yet.
+  // A pull that ended early may have stored a new name here without renaming the table yet.
   const text = sql`SELECT bound_name FROM _rowsync_described WHERE name = @name AND is_described = 1
       UNION ALL
       SELECT d.bound_name FROM _rowsync_tables t JOIN _rowsync_described d USING (id) WHERE t.name = @name

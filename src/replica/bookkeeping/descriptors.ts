@@ -1,5 +1,5 @@
 /**
- * What the origin last said of the database and of each table, with its ETags: an unchanged schema costs an answer without a body.
+ * The last descriptions of the database and of each table, with their ETags, so that an unchanged schema costs only a 304.
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
@@ -15,7 +15,7 @@ export const DESCRIPTORS = sql`
     scope TEXT PRIMARY KEY, etag TEXT NOT NULL, descriptor TEXT NOT NULL
   ) STRICT`;
 
-/** What a descriptor is of: the database, or the table with that origin id. */
+/** What a descriptor describes: the database, or the table with that origin id. */
 type DescriptorOwner = 'database' | number;
 
 /** A descriptor, and the ETag with which it came (`etagFor` reads it). */
@@ -42,7 +42,7 @@ function readDescriptor(from: Connection, of: DescriptorOwner): KeptDescriptor<u
   return row === null ? null : { etag: row.etag, descriptor: JSON.parse(row.descriptor) };
 }
 
-/** Remembers a descriptor with its ETag and URL (`keptEtag`); without one there is nothing to ask with later, and it is forgotten. */
+/** Stores a descriptor with its ETag and URL (`keptEtag`). Without an ETag it is of no use to a later request, and is removed. */
 export function storeDescriptor(
   tx: Tx,
   of: DescriptorOwner,

@@ -1,6 +1,6 @@
 /**
- * Cells of attachment columns as they were last looked at. A cell is looked at again if the user table differs, so neither a crash nor another program
- * can hide one (I13).
+ * Cells of attachment columns as they were last examined. A cell is examined again when its value in the user table differs, so neither a crash nor
+ * another program can hide one (I13).
  */
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { FoundFile } from '../../reconcile/files.ts';
@@ -13,11 +13,11 @@ import { findTable } from './tables.ts';
 /**
  * Columns and tables go by the origin's ids.
  *
- *    value           what the cell said
+ *    value           the value of the cell
  *    mode            latest or all: which revisions were looked for
  *    guid            the latest revision, null where there is none
- *    etag            of the list, behind its URL, where the origin had to be asked for it
- *    form            value (name;revision;guid) · list (anything else, so that the origin has to be asked each time)
+ *    etag            of the list, after its URL, if the list had to be requested
+ *    form            value (name;revision;guid) · list (anything else: the list must be requested each time)
  *    problem         why the revisions could not be listed, null after a success
  *    failures        how often in a row; retry_at is when it is worth another try
  */
@@ -30,7 +30,7 @@ export const FILE_CELLS = sql`
     PRIMARY KEY (table_id, column_id, row_id)
   ) STRICT, WITHOUT ROWID`;
 
-/** Whether `retryAt` has come at `@now`. No file waits for more than a day: what is due later was stored before the clock was set back. */
+/** Whether `retryAt` has come at `@now`. No file waits longer than a day, so a later time was stored before the clock was set back. */
 export function isDue(retryAt: Sql): Sql {
   return sql`(${retryAt} <= @now OR ${retryAt} > strftime('%Y-%m-%dT%H:%M:%SZ', @now, '+1 day'))`;
 }
@@ -89,7 +89,7 @@ export interface CellToLookAt {
   readonly failureCount: number;
 }
 
-/** Cells above `after` that changed, want more revisions, are asked for each time, or are due after a failure; by row, at most `count`. */
+/** Cells above `after` that changed, need more revisions, must be requested each time, or are due after a failure; by row, at most `count`. */
 export function readCellsToLookAt(
   from: Connection,
   column: FileColumn,
@@ -109,9 +109,9 @@ export function readCellsToLookAt(
   return queryAll(from, text, [{ ...query, tableId: column.tableId, columnId: column.columnId }]) as CellToLookAt[];
 }
 
-/** Has a cell looked at once more, whatever it shows; what is known of its revisions stays. */
+/** Has a cell examined again whatever its value; what is known of its revisions stays. */
 export function forgetLook(tx: Tx, column: FileColumn, rowId: number): void {
-  // No cell shows this: it is neither a file nor empty.
+  // No cell has this value: it is neither a file nor empty.
   tx.prepare(
     sql`UPDATE _rowsync_file_cells SET value = '?', etag = NULL WHERE table_id = ? AND column_id = ? AND row_id = ?`,
   ).run(column.tableId, column.columnId, rowId);
@@ -138,7 +138,7 @@ export interface ListedCell {
   readonly vanished: readonly string[];
 }
 
-/** Stores what was found of a cell; what is not said any more stays. Returns how many revisions are newly gone. */
+/** Stores what was found of a cell; metadata that the origin no longer sends stays. Returns how many revisions have newly vanished. */
 export function storeCell(tx: Tx, column: FileColumn, cell: ListedCell, at: string): number {
   const { tableId, columnId, tableName, columnName } = column;
   const place = { tableId, columnId, rowId: cell.rowId };
@@ -179,12 +179,12 @@ export function storeCellProblem(
   ).run({ tableId: column.tableId, columnId: column.columnId, rowId, ...failure });
 }
 
-/** Whether rows with files were deleted from the user table since it was last looked at. */
+/** Whether rows with files were deleted from the user table since it was last examined. */
 export function hasLostRows(from: Connection, column: FileColumn): boolean {
   return queryAny(from, lostRows(column), [columnPlace(column)]);
 }
 
-/** Marks the files of rows that are gone, and forgets their cells, so that a row that returns is looked at again; returns how many. */
+/** Marks the files of deleted rows, and forgets their cells, so that a row that returns is examined again; returns how many. */
 export function markLostRows(tx: Tx, column: FileColumn, at: string): number {
   const place = columnPlace(column);
   const { changes } = tx

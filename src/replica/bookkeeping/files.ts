@@ -1,6 +1,6 @@
 /**
- * Every revision of an attached file that was ever heard of, and where its content is. A row names content only after it was stored whole and made
- * durable (I15); what the origin lost is marked, never deleted.
+ * Every known revision of an attached file, and where its content is. A row refers to content only once that is stored completely and
+ * durably (I15). Revisions that the origin no longer has are marked, never deleted.
  */
 import { literal, sql } from '../../base/sql.ts';
 import { FILE_CELLS, type FileColumn, isDue, storeCell } from './file-cells.ts';
@@ -16,10 +16,10 @@ const FILE_STORE = sql`
   ) STRICT`;
 
 /**
- * Every revision that was ever heard of, one row for each place and guid.
+ * Every revision that the origin has ever listed, one row for each cell and guid.
  *
- *    table_name, column_name   names here, for the time after table or column are gone
- *    name, type, author        as the origin says; type, bytes, author and created_at are null until it said
+ *    table_name, column_name   local names, for after the table or column is gone
+ *    name, type, author        from the origin; type, bytes, author and created_at are null until they are known
  *    sha256                    of the content, null while it is not here
  *    state     missing (not here yet) · here · failed (see reason) · skipped (by the rule in reason)
  *    vanished_at               when the origin no longer had it; content stays
@@ -60,7 +60,7 @@ export const FILES_VIEW = sql`
   JOIN _rowsync_columns c ON c.table_id = k.table_id AND c.id = k.column_id AND c.state = 'live'
   WHERE k.problem IS NOT NULL`;
 
-/** A revision that the origin has and that is not here. */
+/** A revision that the origin has and whose content is not here. */
 export interface FileNotHere extends CellFile {
   readonly id: number;
   readonly rowId: number;
@@ -105,7 +105,7 @@ export function countFilesNotHere(from: Connection, { tableId, columnId }: FileC
   return from.prepare(text).get({ now, tableId, columnId }) as NotHereCounts; // an aggregate always has one row
 }
 
-/** How often a file is tried before a person should know. */
+/** Failed attempts after which a person is told about a file. */
 const TRIES_MIN = 3;
 
 /** Files that the origin has and that are not here, with cells whose revisions could not be listed; by the names of the tables here. */
@@ -132,10 +132,10 @@ export function readContentOfGuid(from: Connection, guid: string): StoredContent
   ]) as StoredContent | null;
 }
 
-/** What the origin says of a file when asked for it. */
+/** The origin's metadata of a file. */
 export type FileFacts = Pick<FoundFile, 'type' | 'bytes' | 'author' | 'createdAt'>;
 
-/** Completes what is known of a file; what was known before stays. */
+/** Adds the metadata of a file that is still missing. */
 export function storeFileFacts(tx: Tx, id: number, facts: FileFacts): void {
   tx.prepare(
     sql`UPDATE _rowsync_files SET type = coalesce(type, @type), bytes = coalesce(bytes, @bytes),
@@ -151,7 +151,7 @@ export function storeFileHere(tx: Tx, id: number, content: StoredContent): void 
 
 export type UploadedFile = StoredContent & CellFile & { readonly type: string };
 
-/** Stores a revision that was sent from here and whose content is in the store; `value` is what its cell says now. */
+/** Stores a revision that rowsync uploaded and whose content is in the store; `value` is the present value of its cell. */
 export function storeUploadedFile(
   tx: Tx,
   column: FileColumn,

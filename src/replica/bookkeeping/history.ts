@@ -1,7 +1,7 @@
 /**
  * The history of rows in tables with `history`: one entry a change, written in the transaction that changes the row (replica/history-writer.ts). The other tables say
- * how far back it reaches, what is proven of a row, and what columns were called. Nothing changes an entry but pruning and forgetting, and both leave an
- * entry that says so.
+ * how far back it reaches, when each row was last proven, and former names of columns. Only pruning and forgetting change entries, and both leave
+ * an entry that says so.
  */
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Cause, Connection, Tx } from '../connection.ts';
@@ -14,8 +14,8 @@ import { queryAll, queryAny, queryFirst } from '../query.ts';
  *    kind         insert · update · delete; of tables: begin · end · pruned · restored · schema; forgotten (of a row or a table)
  *    at           when it happened here; this and the other times are seconds since 1970
  *    not_before,
- *    not_after    when it happened at the origin, or by another client's hand: at least one change in between, both ends included;
- *                 not_before is null where nothing tells
+ *    not_after    the interval, both ends included, in which the origin or another client changed the row at least once;
+ *                 not_before is null where it is unknown
  *    origin_at    when the origin says that the row was changed last; equal to not_after where that is what narrowed the interval
  *    origin_by    who made the last change in the interval, as the origin says; null where it stamped none
  *    cause        pull (read at the origin) · push (read back after it was sent) · edit (by SQL, here) · decision and discard (of a person) · filter ·
@@ -23,8 +23,8 @@ import { queryAll, queryAny, queryFirst } from '../query.ts';
  *    run_id       the run that wrote it, null where none was under way
  *    was_id       the `_id` that an inserted row had before
  *    cells        JSON text, which SQLite reads since 3.37: [number of the column, before, after], …; 0 means _allow.
- *                 Of an insert the cells that are not null, of a delete those that were not. What JSON cannot hold is {"blob": hex} or {"raw": hex} (text that is
- *                 no UTF-8). Of an entry about a table an object that says more
+ *                 An insert has the cells that are not null, a delete those that were not. {"blob": hex} and {"raw": hex} (text that is not UTF-8)
+ *                 stand for what JSON cannot hold. An entry about a table has an object with details
  */
 const HISTORY = sql`
   CREATE TABLE _rowsync_history (
@@ -33,14 +33,14 @@ const HISTORY = sql`
     was_id INTEGER, cells TEXT
   ) STRICT`;
 
-/** The life of a row. */
+/** For all entries of one row. */
 const HISTORY_BY_ROW = sql`CREATE INDEX _rowsync_history_by_row ON _rowsync_history (row_id, table_id)`;
 
 function stampOf(column: Sql): Sql {
   return sql`strftime('%Y-%m-%dT%H:%M:%SZ', ${column}, 'unixepoch')`;
 }
 
-/** What happened since, by the text that the views show. */
+/** For entries since some time, compared as the text that the views show. */
 const HISTORY_BY_TIME = sql`CREATE INDEX _rowsync_history_by_time ON _rowsync_history (${stampOf(sql`at`)})`;
 
 /**
@@ -48,8 +48,8 @@ const HISTORY_BY_TIME = sql`CREATE INDEX _rowsync_history_by_time ON _rowsync_hi
  *
  *    begun_seq     the entry with which the history began; null until the table was read whole once
  *    proven_at     when the last finished sweep began: every row was equal to the origin then or later, but for those below
- *    captured_at   when edits were last looked for
- *    bytes         what the entries take, about
+ *    captured_at   when edits were last captured
+ *    bytes         approximate size of the entries
  *    oldest_at     no entry of the table is older; null where there is none
  */
 const HISTORY_TABLES = sql`
@@ -58,14 +58,14 @@ const HISTORY_TABLES = sql`
     bytes INTEGER NOT NULL DEFAULT 0, oldest_at INTEGER, pruning_held TEXT
   ) STRICT`;
 
-/** Rows that the last finished sweep did not prove (suspects, and rows that cannot be read), and when they were proven last. */
+/** Rows that the last finished sweep did not prove (suspects, edited rows, and rows that cannot be read), and when they were last proven. */
 const HISTORY_DOUBTS = sql`
   CREATE TABLE _rowsync_history_doubts (
     table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, proven_at INTEGER, PRIMARY KEY (table_id, row_id)
   ) STRICT, WITHOUT ROWID`;
 
 /**
- * Rows of two-way tables that the history knows to differ from their base: what it last said of them. Other rows it knows as their base.
+ * Rows of two-way tables whose last history entry differs from their base. Every other row is equal to its base as far as the history knows.
  *
  *    cells   JSONB, since no view shows it: [number of the column, value] of the cells that differ; null where the row is deleted here
  */
@@ -74,7 +74,7 @@ const HISTORY_EDITS = sql`
     table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, cells BLOB, PRIMARY KEY (table_id, row_id)
   ) STRICT, WITHOUT ROWID`;
 
-/** What tables and columns were called that were pruned since; column_seq 0 means the table. */
+/** Former names of pruned tables and columns; column_seq 0 means the table. */
 const HISTORY_NAMES = sql`
   CREATE TABLE _rowsync_history_names (
     table_id INTEGER NOT NULL, column_seq INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (table_id, column_seq)
@@ -156,12 +156,12 @@ export function readHistories(from: Connection): readonly TableHistory[] {
   ) as TableHistory[];
 }
 
-/** Notes why old entries are not removed, or with null that nothing keeps them. */
+/** Stores why old entries must not be removed; null if they may be. */
 export function holdPruning(tx: Tx, tableId: number, why: string | null): void {
   tx.prepare(sql`UPDATE _rowsync_history_tables SET pruning_held = ? WHERE table_id = ?`).run(why, tableId);
 }
 
-/** What may be said of the history of a table, or of all. */
+/** Kinds of entries that are not a change of a row. */
 export type MarkKind = 'begin' | 'end' | 'pruned' | 'schema' | 'forgotten';
 
 /** Seconds since 1970 of a stamp. */
@@ -169,7 +169,7 @@ export function secondsOf(stamp: string): number {
   return Math.floor(Date.parse(stamp) / 1000);
 }
 
-/** Adds an entry about a table, one of its rows, or about all with null; returns its number. */
+/** Adds an entry about a table, one of its rows, or all tables (`tableId` null); returns its number. */
 export function markHistory(
   tx: Tx,
   tableId: number | null,
@@ -199,27 +199,27 @@ export function markHistory(
   return Number(lastInsertRowid);
 }
 
-/** Why, where that does not depend on what is under way: people forget rows, and the configuration forgets columns. */
+/** The cause, if it does not depend on the current work: a person forgets rows, and the configuration forgets columns. */
 function causeOf({ kind, rowId }: { readonly kind: MarkKind; readonly rowId?: number }): Cause | null {
   if (kind === 'forgotten') return rowId === undefined ? 'schema' : 'decision';
   return kind === 'schema' ? 'schema' : null;
 }
 
-/** Brings a history in line with the configuration. It begins at once where the table was read whole, else with the end of the first sweep. */
+/** Starts or ends a table's history as configured. It starts at once if the table has been read whole, otherwise when the first sweep ends. */
 export function configureHistory(tx: Tx, tableId: number, { isWanted, at }: { isWanted: boolean; at: string }): void {
   const known = findHistory(tx, tableId);
   if (!isWanted) {
     if (known !== null) endHistory(tx, tableId, { at, why: 'history is switched off' });
     return;
   }
-  // One that is there has begun, or waits for the end of a sweep: after another program dropped a column, no earlier one tells what was in it.
+  // A known history has begun, or waits for a sweep to end: after another program dropped a column, only that sweep shows its values again.
   if (known !== null) return;
   tx.prepare(sql`INSERT INTO _rowsync_history_tables (table_id) VALUES (?)`).run(tableId);
   const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND swept_at IS NOT NULL AND state = 'steady'`;
   if (queryAny(tx, text, [tableId])) beginHistory(tx, tableId, at);
 }
 
-/** Rows of a table that its last sweep did not prove: one with an edit on its way takes what the origin says only once that is settled. */
+/** Rows of a table that its last sweep did not prove, among them edited ones: they take the origin's values only once their edit is settled. */
 const UNPROVEN = sql`(SELECT row_id FROM _rowsync_suspects WHERE table_id = @tableId
     UNION SELECT row_id FROM _rowsync_unreadable WHERE table_id = @tableId
     UNION SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId)`;
@@ -237,7 +237,7 @@ function beginHistory(tx: Tx, tableId: number, at: string): void {
   tx.history.forget(tableId);
 }
 
-/** Ends the history of a table: what happens from now on is not kept. `isAgain`: it begins anew with the next finished sweep. */
+/** Ends the history of a table: later changes are not recorded. `isAgain`: it starts again with the next finished sweep. */
 export function endHistory(
   tx: Tx,
   tableId: number,
@@ -258,7 +258,7 @@ export function endHistory(
   tx.history.forget(tableId);
 }
 
-/** Notes what a finished sweep proved: every row but suspects and unreadable ones. A history that waits for the first sweep begins. */
+/** Stores what a finished sweep proved: every row but suspects, edited and unreadable ones. A history that waits for the first sweep begins. */
 export function proveHistory(tx: Tx, tableId: number, at: string): void {
   const known = findHistory(tx, tableId);
   if (known === null) return;
@@ -275,13 +275,13 @@ export function proveHistory(tx: Tx, tableId: number, at: string): void {
   }
 }
 
-/** Notes that edits of a table were looked for, and found. */
+/** Stores when the edits of a table were captured. */
 export function noteCaptured(tx: Tx, tableId: number, at: string): void {
   const text = sql`UPDATE _rowsync_history_tables SET captured_at = ? WHERE table_id = ? AND begun_seq IS NOT NULL`;
   tx.prepare(text).run(secondsOf(at), tableId);
 }
 
-/** Keeps what a table, or columns of it (by number), was called, before these are dropped: entries name columns by number. */
+/** Stores the names of a table, or of some of its columns (by number), before they are dropped: entries refer to columns only by number. */
 export function keepNames(tx: Tx, tableId: number, seqs: readonly number[] | 'all'): void {
   if (tx.prepare(sql`SELECT 1 FROM _rowsync_history LIMIT 1`).get() === undefined) return;
   tx.prepare(
@@ -296,7 +296,7 @@ export function keepNames(tx: Tx, tableId: number, seqs: readonly number[] | 'al
   ).run(tableId);
 }
 
-/** What an entry takes beside its cells, about, with its places in the indexes. */
+/** Approximate size of an entry without its cells, index entries included. */
 export const ENTRY_BYTES = 110;
 
 /** Adds an entry of a row; only `replica/history-writer.ts` does. */
@@ -304,7 +304,7 @@ export const ADD_ENTRY = sql`INSERT INTO _rowsync_history
     (table_id, row_id, kind, at, not_before, not_after, origin_at, origin_by, cause, run_id, was_id, cells)
   VALUES (@id, @rowId, @kind, @at, @notBefore, @notAfter, @stamp, @by, @cause, @runId, @wasId, @cells)`;
 
-/** Counts what the entries of table `@id` take that follow an entry. */
+/** Adds the size of the entries of table `@id` after a given one. */
 export const ADD_BYTES = sql`UPDATE _rowsync_history_tables SET bytes = bytes + (
       SELECT coalesce(sum(length(cells) + ${ENTRY_BYTES}), 0) FROM _rowsync_history WHERE seq > ? AND table_id = @id)
     WHERE table_id = @id`;

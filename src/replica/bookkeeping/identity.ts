@@ -1,5 +1,5 @@
 /**
- * Whom the replica was last pulled as. An ETag says something only to the caller who got it, so all of them go when the caller changes.
+ * The user that the replica was last pulled as. An ETag is only valid for the caller who got it, so all are discarded when the caller changes.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { isCallerChanged, type Identity } from '../../reconcile/guards.ts';
@@ -53,16 +53,16 @@ export function readNameStyle(from: Connection): NameStyle {
   return row?.names ?? 'origin';
 }
 
-/** Stores how tables and columns are to be called; then every table has to be described again. */
+/** Stores the naming style of tables and columns; every table must then be described again. */
 export function storeNameStyle(tx: Tx, style: NameStyle): void {
   tx.prepare(sql`UPDATE _rowsync_identity SET names = ?`).run(style);
   forgetDescriptors(tx);
 }
 
-/** An identity with what is only shown of it. */
+/** An identity, with the e-mail that is only displayed. */
 type Caller = Identity & { readonly userEmail: string };
 
-/** Whether just this identity is stored, so that nothing need be written. */
+/** Whether exactly this identity is already stored. */
 export function isIdentityStored(from: Connection, caller: Caller): boolean {
   const text = sql`SELECT 1 FROM _rowsync_identity
     WHERE (url, database, user_id, role, user_email, time_zone, admin)
@@ -74,7 +74,7 @@ function callerParameters(caller: Caller): Readonly<Record<string, number | stri
   return { ...caller, admin: caller.admin?.join(',') ?? null };
 }
 
-/** Stores the identity. After a change nothing stored is trusted, and deletes wait once: a consent was to the view of the former caller. */
+/** Stores the identity. After a change nothing stored is trusted, and deletes wait once: a consent was given for what the former caller could see. */
 export function storeIdentity(tx: Tx, caller: Caller, { changed }: { readonly changed: boolean }): void {
   tx.prepare(
     sql`INSERT INTO _rowsync_identity (lock, url, database, user_id, role, user_email, time_zone, admin)

@@ -2,7 +2,7 @@
  * The page map: which rows the origin returned on which page, under which ETag, when last proven. It changes in the transaction that stores the rows of
  * a page (I6), and so do the suspects, the rows that left the page.
  *
- * A row that moves may be read on two pages, and the older answer may be applied last. Then the ETag of the other page would prove a value that the
+ * A row that moves may be read on two pages, and the older answer may be applied last. The ETag of the other page would then prove a value that the
  * table does not hold. So answers are numbered as they are applied, and a row that left a page counts as seen only on one that was applied later.
  */
 import { must } from '../../base/assert.ts';
@@ -29,9 +29,9 @@ import { recountRows, storeFacts } from './tables.ts';
 /**
  * The page map: what the origin last said of each page. url is the full cache key; it never holds a token.
  *
- *    window        with which creation time the window of the page begins; '' the first one, 'none' rows without one (reconcile/windows.ts)
+ *    window        the creation time at which the page's window begins; '' for the first window, 'none' for rows without one (reconcile/windows.ts)
  *    page          number of the page within its window
- *    etag          null where none is trusted: never sent, discarded, or a row of the page could not be read
+ *    etag          null if there is none to trust: the origin sent none, it was discarded, or a row of the page could not be read
  *    last_stamp    creation time of its last row, to the second; null where it has none
  *    tie_count     rows at its end that share that second
  *    applied       which of the table's answers brought the rows of the page
@@ -111,7 +111,7 @@ export interface AnsweredPage extends PagePlace {
   readonly content: RowPage;
 }
 
-/** Stores what an answer 200 says of its page, with its rows. No ETag where a row could not be read: the page is asked for again. */
+/** Stores a page from an answer 200, with its rows. If a row could not be read, no ETag is kept, so that the page is requested again. */
 export function notePage(tx: Tx, tableId: number, answer: AnsweredPage): void {
   const { content, ...page } = answer;
   const { ids } = content;
@@ -129,7 +129,7 @@ export function notePage(tx: Tx, tableId: number, answer: AnsweredPage): void {
   ).run({ ...page, tableId, applied, rowCount: ids.length, firstId, lastId, etag });
 }
 
-/** Stores which rows are on a page: those that were there before become suspects, those that are there now are none. */
+/** Stores which rows are on a page: rows that left it become suspects, rows on it no longer are. */
 function storePageRows(tx: Tx, tableId: number, { window, page }: PagePlace, ids: string): void {
   const text = sql`SELECT row_ids FROM _rowsync_page_rows WHERE table_id = ? AND "window" = ? AND page = ?`;
   const before = queryText(tx, text, [tableId, window, page]);
@@ -169,8 +169,8 @@ export function dropPagesFrom(tx: Tx, tableId: number, { window, page }: PagePla
 }
 
 /**
- * Forgets suspects that a later page shows. Those on an older page remain, and its ETag goes: the table may hold what a former page said. Returns how
- * many of the others are here.
+ * Clears suspects found on a later page. Those on an older page remain, and that page loses its ETag: the table may hold values of a former page.
+ * Returns how many of the other suspects are in the table.
  */
 export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget): number {
   if (!hasSuspects(tx, tableId)) return 0;
@@ -179,13 +179,13 @@ export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget)
   tx.prepare(
     sql`UPDATE _rowsync_pages SET etag = NULL WHERE table_id = ? AND ("window", page) IN (SELECT p."window", p.page FROM ${SEEN_SUSPECTS})`,
   ).run(tableId, tableId);
-  // What is here no more cannot be deleted here: a push deleted it, or another client.
+  // A suspect no longer in the table needs no delete: a push or another client deleted it.
   const text = sql`SELECT count(*) FROM _rowsync_suspects gone JOIN ${ident(localName)} here ON here._id = gone.row_id
           WHERE gone.table_id = ? AND gone.row_id NOT IN (SELECT s.row_id FROM ${SEEN_SUSPECTS})`;
   return queryNumber(tx, text, [tableId, tableId]);
 }
 
-/** How many rows the origin must have, where none came and none went: those that it confirmed, and those that could not be read. */
+/** How many rows the origin must have if none was added or deleted: those that it confirmed, and those that could not be read. */
 export function countExpected(from: Connection, { id, localName }: RowTarget): number {
   return queryNumber(
     from,
@@ -195,7 +195,7 @@ export function countExpected(from: Connection, { id, localName }: RowTarget): n
   );
 }
 
-/** Compares the rows on the pages of a table with those here, row by row where counts differ. `isUnchanged`: no page came, so rows need no count. */
+/** Compares the rows on the pages of a table with those here, row by row if counts differ. `isUnchanged`: no page changed, so none are counted. */
 export function readPullAccount(from: Connection, { id, localName }: RowTarget, isUnchanged: boolean): PullAccount {
   const count = isUnchanged
     ? sql`SELECT row_count FROM _rowsync_tables WHERE id = @id`
@@ -225,7 +225,7 @@ export function readPullAccount(from: Connection, { id, localName }: RowTarget, 
   return pullAccount({ ...counts, listed: counts.listed - countGoneSince(from, { id, localName }) });
 }
 
-/** Listed rows that were proven to be gone after their pages were read: none of them was lost. */
+/** Listed rows that were proven deleted after their pages were read, so they are not lost. */
 function countGoneSince(from: Connection, { id, localName }: Pick<RowTarget, 'id' | 'localName'>): number {
   const text = sql`WITH gone (id, at) AS MATERIALIZED (
             SELECT row_id, max(deleted_at) FROM _rowsync_deleted
@@ -239,7 +239,7 @@ function countGoneSince(from: Connection, { id, localName }: Pick<RowTarget, 'id
   return queryNumber(from, text, [{ id }]);
 }
 
-/** How many rows here have a stamp of a second or later; `column` is the local name of that stamp. */
+/** How many rows here have a stamp in a given second or later; `column` is the local name of that stamp. */
 export function countStampedFrom(
   from: Connection,
   { localName }: RowTarget,
@@ -275,13 +275,13 @@ export function forgetAllEtags(tx: Tx): void {
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL`).run();
 }
 
-/** Trusts nothing in a user table, which must be in the file: another client may have edited it. The next sweep asks for every row. */
+/** Distrusts every row of a user table, which must exist: another client may have edited it. The next sweep requests every row. */
 export function distrustRows(tx: Tx, table: WrittenTable): void {
   storeFacts(tx, table.id, { doubted: 1 });
   distrustConfirmed(tx, table);
 }
 
-/** Takes nothing in the base of a two-way table for certain. What was edited is found by comparing all rows with it. */
+/** Distrusts the base of a two-way table. Edits are then found by comparing all rows with it. */
 export function distrustBase(tx: Tx, table: WrittenTable): void {
   storeFacts(tx, table.id, { compare_due: 1 });
   distrustConfirmed(tx, { id: table.id, localName: baseName(table.id) });

@@ -13,8 +13,8 @@ import type { ColumnedTable } from './columns.ts';
 /**
  * A row waits only while its mark in _rowsync_rows is `refused` or `inDoubt`.
  *
- *    reason        the origin's words, or ours where the row was refused before it was sent
- *    status, code  of the origin; null where it was not asked
+ *    reason        the origin's message, or our own if the row was stopped before it was sent
+ *    status, code  from the origin; null if the row was not sent
  *    sent          JSON object of the cells as they were sent; null for deletes and for what was not sent
  *    tries refusals so far; with retry_at_ms (null for never) they say when the row is tried again
  */
@@ -47,7 +47,7 @@ export function readDueIds(from: Connection, tableId: number, nowMs: number): re
   return queryNumbers(from, text, [{ tableId, now: Math.floor(nowMs) }]);
 }
 
-/** When the next refused row behind a time is due, in epoch milliseconds; Infinity for none. */
+/** When the first refused row after a time is due, in epoch milliseconds; Infinity for none. */
 export function readNextRetryMs(from: Connection, afterMs: number): number {
   const text = sql`SELECT min(f.retry_at_ms) FROM _rowsync_refusals f JOIN _rowsync_rows r ON r.table_id = f.table_id AND r.row_id = f.row_id
       WHERE r.state = 'refused' AND f.retry_at_ms > ? HAVING count(*) > 0`;
@@ -80,7 +80,7 @@ export function readWaiting(from: Connection, ids: readonly number[]): readonly 
   return queryAll(from, text, [{ all: ids.length === 0 ? 1 : 0, ids: JSON.stringify(ids) }]) as WaitingRow[];
 }
 
-/** Those of the given rows that were parked because a request with them alone ended without words of the origin. */
+/** Those of the given rows that were parked because a request with only them ended without a message from the origin. */
 export function readUnansweredIds(from: Connection, tableId: number, ids: readonly number[]): readonly number[] {
   const text = sql`SELECT row_id FROM _rowsync_refusals WHERE table_id = ? AND status IS NOT NULL AND code IS NULL
       AND row_id IN (SELECT value FROM json_each(?))`;
@@ -137,7 +137,7 @@ export function storeRefusal(
   const tries = (before?.tries ?? 0) + 1;
   const backoff = BACKOFF_BY_HOPE[hope];
   const nameOf = (column: number): string | null => columns[column]?.localName ?? null;
-  // The origin names columns as it calls them.
+  // The origin uses its own name of the column.
   const blamed = columns.find(({ name }) => name === words?.source)?.localName ?? words?.source ?? null;
   const sent = refusal.cells.map(({ column, value }) => [nameOf(column) ?? '', storedFromValue(value)] as const);
   tx.prepare(
@@ -164,7 +164,7 @@ export function renumberRefusal(tx: Tx, tableId: number, fromId: number, toId: n
   tx.prepare(sql`UPDATE _rowsync_refusals SET row_id = ? WHERE table_id = ? AND row_id = ?`).run(toId, tableId, fromId);
 }
 
-/** Replaces the name of the column at fault and the sent values, which say the same under other names. */
+/** Replaces the name of the column at fault, and the sent values by the same values under new column names. */
 export function storeSentNames(tx: Tx, id: Stored, { name, sent }: Readonly<Record<'name' | 'sent', Stored>>): void {
   tx.prepare(sql`UPDATE _rowsync_refusals SET column_name = ?, sent = ? WHERE id = ?`).run(name, sent, id);
 }

@@ -6,7 +6,7 @@ import type { Connection } from '../connection.ts';
 import { queryAll } from '../query.ts';
 import { baseName, hasBase } from '../user-tables.ts';
 
-/** The key and the column that the origin names records by, then the first other column of text. */
+/** The key and the column that the origin uses as the name of a record, then the first other text column. */
 const NAMING_COLUMNS = sql`
   WITH live AS (
     SELECT t.id AS tableId, c.local_name AS name, c.value_form AS form, c.position, iif(c.kind = 'Key', 2, EXISTS (
@@ -18,13 +18,13 @@ const NAMING_COLUMNS = sql`
     OR position = (SELECT min(position) FROM live WHERE rank = 0 AND form = 'Text')
   ORDER BY rank DESC`;
 
-/** What a row had that the origin deleted, the last time it did. */
+/** The values of a row when it was last deleted. */
 const LAST_VALUES = sql`SELECT key, value FROM json_each((SELECT row_values FROM _rowsync_deleted
     WHERE table_id = ? AND row_id = ? ORDER BY seq DESC LIMIT 1))`;
 
 /**
- * Names rows as people know them: by the key, and the column that the origin names records by. Where those say no more than `_id`, the first other column
- * of text names them. A row that was deleted has the name that the origin last confirmed, or that it had last. Empty where there is none.
+ * Names rows as people know them: by the key, and the column that the origin uses as the name of a record. If these add nothing to `_id`, by the
+ * first other text column. A deleted row keeps the name that the origin last confirmed, or else its last one. Empty if there is none.
  */
 export function rowNamer(from: Connection): (table: string, rowId: number) => string {
   const columnsByTable = new Map<string, readonly NamingColumn[]>();

@@ -1,6 +1,6 @@
 /**
- * Which rows of two-way tables are edited, on their way or parked, and which ids new rows get here. Triggers write these two tables, so they keep their
- * names and columns.
+ * Which rows of two-way tables are edited, being sent or parked, and which ids new rows get. Triggers write these two tables, so their names and
+ * columns must not change.
  */
 import { createHash } from 'node:crypto';
 import { must, oneOf } from '../../base/assert.ts';
@@ -27,15 +27,15 @@ export const ROWS = sql`
 /**
  * How rows that are inserted here get their ids (one row per two-way table).
  *
- *    given_id   the _id that the statement under way gives, -1 if it gives none: SQLite tells only BEFORE triggers
- *    last_id    the last negative id that was given; never given again, even after its row is gone
+ *    given_id   the _id in the current statement, -1 if it has none: only BEFORE triggers see that
+ *    last_id    the last negative id that was given out; ids are never reused, even after their row is gone
  */
 export const LOCAL_IDS = sql`
   CREATE TABLE _rowsync_local_ids (
     table_id INTEGER PRIMARY KEY, given_id INTEGER NOT NULL DEFAULT -1, last_id INTEGER NOT NULL DEFAULT -1
   ) STRICT`;
 
-/** Replaced by one over the two-way tables as soon as there are any (capture/changes-view.ts). */
+/** An empty placeholder; capture/changes-view.ts replaces it as soon as there are two-way tables. */
 export const NO_CHANGES_VIEW = sql`
   CREATE VIEW sync_changes AS
   SELECT NULL AS "table", NULL AS row_id, NULL AS kind, NULL AS "column", NULL AS base, NULL AS local, NULL AS state,
@@ -64,7 +64,7 @@ export function readRowState(from: Connection, { table, rowId }: EditedRow): str
   return queryText(from, text, [table, rowId]);
 }
 
-/** The digest of an edit, or of all of a table, as `sync_changes` shows them: a form carries it, so that a decision about older edits is refused. */
+/** A digest of one edit, or of all of a table, as in `sync_changes`. A form submits it, so that a decision made on older edits is refused. */
 export function editVersion(
   from: Connection,
   { table, rowId }: { readonly table: string; readonly rowId: number | null },
@@ -75,7 +75,7 @@ export function editVersion(
   return digest.digest('base64url').slice(0, 22);
 }
 
-/** How many rows of a table wait: to be pushed, for a person or a timer, for a decision. */
+/** How many rows of a table wait to be pushed, for a person or a timer, and for a decision. */
 export interface WaitingCounts {
   readonly waitingCount: number;
   readonly parkedCount: number;
@@ -108,7 +108,7 @@ export function hasMarks(from: Connection, tableId: number): boolean {
   return queryAny(from, sql`SELECT 1 FROM _rowsync_rows WHERE table_id = ? LIMIT 1`, [tableId]);
 }
 
-/** How many rows may be sent, by kind of change; marks are true (`captureChanges`), so only new rows have our ids. */
+/** How many rows may be sent, by kind of change. After `captureChanges` marks are accurate, so only new rows have negative ids. */
 export function countEdits(from: Connection, { id, localName }: WrittenTable): Readonly<Record<ChangeKind, number>> {
   const text = sql`SELECT count(*) FILTER (WHERE r.row_id < 0),
         count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NOT NULL), count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NULL)
@@ -160,13 +160,13 @@ export function readRowStates(
   return states;
 }
 
-/** Rows whose edit is not on its way to the origin. */
+/** Counts rows whose edit has not been sent. */
 export function countUnsent(from: Connection, tableId: number): number {
   const text = sql`SELECT count(*) FROM _rowsync_rows WHERE table_id = ? AND state NOT IN ('sending', 'inDoubt')`;
   return queryNumber(from, text, [tableId]);
 }
 
-/** Gives rows a state; the time of the first one stays. `clean` forgets them. What held the last edit of a table ends with it. */
+/** Sets the state of rows and keeps the time of their first one; `clean` removes it. A table without edits left is no longer held. */
 export function storeRowStates(
   tx: Tx,
   tableId: number,
@@ -208,7 +208,7 @@ export function addRowStates(tx: Tx, rows: Sql, values: Readonly<Record<string, 
   return tx.prepare(text).run(values).changes;
 }
 
-/** Forgets the given states of the rows of a table, but of those that `kept` selects (`@tableId` is the table). */
+/** Clears marks with the given states in a table, except of the rows that `kept` selects (`@tableId` is the table). */
 export function forgetRowStatesBut(tx: Tx, tableId: number, states: readonly string[], kept: Sql): void {
   tx.prepare(
     sql`DELETE FROM _rowsync_rows WHERE table_id = @tableId AND state IN (SELECT value FROM json_each(@states))
@@ -216,7 +216,7 @@ export function forgetRowStatesBut(tx: Tx, tableId: number, states: readonly str
   ).run({ tableId, states: JSON.stringify(states) });
 }
 
-/** Begins to give ids to new rows of a table. It may have been made again since rows had our ids, and kept facts must not be about other rows. */
+/** Prepares ids for new rows of a table, below those that conflicts refer to: in a table made again, these must not become other rows. */
 export function startLocalIds(tx: Tx, tableId: number): void {
   tx.prepare(
     sql`INSERT INTO _rowsync_local_ids (table_id, last_id)

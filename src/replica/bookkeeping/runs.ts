@@ -1,5 +1,5 @@
 /**
- * What each pull and push did to which table, and how every table fared over the last day. Both are written in the transaction that closes the record of
+ * What each run did to each table, and how every table fared over the last day. Both are written in the transaction that closes the record of
  * a run, and both are bounded.
  */
 import { stampFromMs, type Clock } from '../../base/clock.ts';
@@ -12,8 +12,8 @@ import type { Complaint } from '../../reconcile/account/facts.ts';
 /**
  * One row per recorded run; the newest thousands are kept.
  *
- *    kind        pull · follow (only changes were asked for; earlier versions recorded these as pull) · push · files (only work on files that failed as
- *                a whole, and the next that did not)
+ *    kind        pull · follow (only changes were requested; earlier versions recorded these as pull) · push · files (only file work that failed as a
+ *                whole, and the next that succeeded)
  *    per_table JSON: what the run did to each table (TableResult), of the newest thousand runs; null if nothing happened
  */
 export const RUNS = sql`
@@ -67,7 +67,7 @@ export interface RunTable {
   readonly refusedCount?: number;
   readonly error: Complaint | null;
   readonly held: Complaint | null;
-  /** Whether what was changed was read, and no more; absent in a push. */
+  /** Whether only changed rows were read; absent in a push. */
   readonly isFollowed?: boolean;
 }
 
@@ -76,12 +76,12 @@ export interface RunTotals {
   readonly notModifiedCount: number;
   /** Bytes of answers as they came over the wire (compressed). */
   readonly receivedBytes: number;
-  /** What ended it as a whole. */
+  /** The error that ended the whole run. */
   readonly error: Complaint | null;
   readonly tables: readonly RunTable[];
 }
 
-/** What a run did to one table, as `per_table` says it; a null table is for what concerned all of them. */
+/** What a run did to one table, as in `per_table`; a null table stands for all of them. */
 export interface TableResult {
   readonly table: string | null;
   readonly inserted: number;
@@ -90,7 +90,7 @@ export interface TableResult {
   readonly refused: number;
   readonly problem: string | null;
   readonly hint: string | null;
-  /** Set once a person agreed to what held the whole run. */
+  /** Set once a person agreed to the guard that held the whole run. */
   readonly agreed?: true;
 }
 
@@ -143,7 +143,7 @@ export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): 
 
 type Write = (what: string, change: (tx: Tx) => void) => Promise<void>;
 
-/** Closes the record of a run, durably after a person's decision. An error of storing it is returned, so that the report is not lost. */
+/** Closes the record of a run, durably after a person's decision. Returns an error in storing it, so that the report is not lost. */
 export async function recordRun(
   { replica, clock }: { readonly replica: Record<'write' | 'writeDurably', Write>; readonly clock: Clock },
   runId: number,
@@ -159,7 +159,7 @@ export async function recordRun(
   }
 }
 
-/** Records work on files: one that failed as a whole, and the first after it that did not. */
+/** Records file work that failed as a whole, and the first success after it. */
 export function recordFilesRun(
   tx: Tx,
   { startedAt, finishedAt, error }: Readonly<Record<'startedAt' | 'finishedAt', string>> & { error: Complaint | null },
@@ -173,7 +173,7 @@ export function hasFilesFailed(from: Connection): boolean {
   return queryText(from, last) === 'failed';
 }
 
-/** Tables to which anything happened, and what concerned all of them. */
+/** The tables to which something happened, and the entry for all of them. */
 function resultsOf({ error, tables }: RunTotals): readonly TableResult[] {
   const results = tables.flatMap((table) => {
     const { insertedCount: inserted, updatedCount: updated, deletedCount: deleted, refusedCount: refused = 0 } = table;
@@ -190,19 +190,19 @@ function cut(text: string): string {
   return text.slice(0, REASON_CHARS_MAX).toWellFormed();
 }
 
-/** The last pull, where a guard held it as a whole. */
+/** The last pull, if a guard held it as a whole. */
 const HELD_PULL = sql`id = (SELECT max(id) FROM _rowsync_runs
     WHERE kind = 'pull' AND finished_at IS NOT NULL AND outcome NOT IN ('stopped', 'interrupted'))
   AND error_code GLOB 'guard.*' AND json_type(per_table, '$[0].table') = 'null'`;
 
-/** Notes that a person agreed to what held the last pull as a whole: anything, or what they were shown; false where it was not held so. */
+/** Stores that a person agreed to the guard that held the whole last pull (if `shown` is given, to that message only); false if none did. */
 export function agreeToPull(to: Connection, shown: string | null): boolean {
   const text = sql`UPDATE _rowsync_runs SET per_table = json_set(per_table, '$[0].agreed', json('true'))
     WHERE ${HELD_PULL} AND coalesce(per_table ->> '$[0].problem' = ?, 1)`;
   return to.prepare(text).run(shown).changes > 0;
 }
 
-/** Whether a person agreed to what held the last pull as a whole, and it is what would hold this one. */
+/** Whether a person agreed to the guard that held the whole last pull, and it would hold this one with the same message. */
 export function isAgreedPull(from: Connection, message: string): boolean {
   const text = sql`SELECT 1 FROM _rowsync_runs
     WHERE ${HELD_PULL} AND per_table ->> '$[0].agreed' AND per_table ->> '$[0].problem' = ?`;
@@ -220,11 +220,11 @@ function noteQuarter(
   { table, error, held, isFollowed }: RunTable,
   { runId, quarter }: { readonly runId: number; readonly quarter: number },
 ): void {
-  // Work that was asked to stop says nothing of the table.
+  // A run that was stopped on request is no result for the table.
   if (isFollowed === undefined || error?.code === 'origin.stopped') return;
   const fare = error !== null || held !== null ? 'failed' : isFollowed ? 'followed' : 'fresh';
   const wentWell = fare === 'failed' ? 0 : 1;
-  // A table that cannot be followed is left alone while others are: only a sweep that ended in this run makes it fresh.
+  // A table that cannot be followed is skipped while others are: only a sweep that ended in this run makes it fresh.
   const { changes } = tx
     .prepare(
       sql`INSERT INTO _rowsync_quarters (table_id, quarter, fare, went_well)

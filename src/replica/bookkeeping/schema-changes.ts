@@ -1,5 +1,5 @@
 /**
- * What changed in tables and columns, as each pull saw it: at the origin, by the configuration, or because another program took it away here. Written
+ * Changes of tables and columns as each pull saw them: at the origin, by the configuration, or by another program that dropped them here. Written
  * in the transaction that follows the change, so that each change is recorded once.
  */
 import { sql } from '../../base/sql.ts';
@@ -11,7 +11,7 @@ import { queryAll } from '../query.ts';
  * One row per change; the newest thousands are kept. Names are those at the origin.
  *
  *    kind           tableNew · tableRenamed · tableGone · tableBack · columnNew · columnRenamed · columnGone · columnBack · columnType ·
- *                   columnLeftOut, columnIncluded (by the configuration) · tableRemade, columnRemade, guardsRemade (another program took it away here)
+ *                   columnLeftOut, columnIncluded (by the configuration) · tableRemade, columnRemade, guardsRemade (after another program dropped it)
  *    former, now    names before and after a rename, or types; null for other kinds. now of tableRemade: how many edits it had; of columnIncluded: its mask
  */
 export const SCHEMA_CHANGES = sql`
@@ -45,7 +45,7 @@ export function storeSchemaChanges(tx: Tx, changes: readonly SchemaChange[], at:
   ).run();
 }
 
-/** What of tables was made again at a moment or later, the oldest first. */
+/** Tables, columns and guards that were restored at a time or later, the oldest first. */
 export function readRemade(from: Connection, since: string): readonly RemadePart[] {
   const text = sql`SELECT c.kind, coalesce(t.local_name, c.table_name) AS "table", c.column_name AS "column",
             CAST(coalesce(c.now, 0) AS INTEGER) AS editCount, c.at AS since

@@ -1,7 +1,7 @@
 /**
- * The tables that rowsync keeps for itself inside the replica, `_rowsync_…`, and the views that people read, `sync_…`: one list, one version. Each table
- * has a file with the reason why it exists, most of them in this folder. Extras make their own, and `sync_changes` is in
- * capture/changes-view.ts. They share one file with the rows, so that one transaction keeps them true together. Views
+ * The bookkeeping tables of the replica, `_rowsync_…`, and the views that people read, `sync_…`: one list, one version. Each table has a
+ * source file that explains it, most of them in this folder. Extras create their own tables, and `sync_changes` is in
+ * capture/changes-view.ts. The tables are in the same file as the rows, so that one transaction changes both. Views
  * change only with a line in the changelog. All stamps are UTC text, `YYYY-MM-DDThh:mm:ssZ`.
  */
 import type Database from 'better-sqlite3';
@@ -29,7 +29,7 @@ import { UNREADABLE } from './unreadable-rows.ts';
 /** Version of everything below (`PRAGMA user_version`). */
 export const SCHEMA_VERSION = 15;
 
-/** One row exactly while a transaction of ours is open: triggers tell our writes by it. No other connection ever sees it. */
+/** Has a row exactly while one of our transactions is open, so that triggers recognize our writes. No other connection ever sees it. */
 const WRITER = sql`
   CREATE TABLE _rowsync_writer (flag INTEGER PRIMARY KEY CHECK (flag = 1)) STRICT`;
 
@@ -88,7 +88,7 @@ function createViews(db: Database.Database): void {
 /** Brings the bookkeeping of a release up to this version without losing a row; called inside a transaction. */
 export function migrateBookkeeping(db: Database.Database, changes: readonly Sql[]): void {
   for (const name of Object.keys(VIEWS)) db.exec(sql`DROP VIEW IF EXISTS ${ident(name)}`);
-  // Without looking at views: one of another client may read from what is not there.
+  // ALTER must not check views: a view of another client may select from a table that does not exist.
   db.pragma('legacy_alter_table = ON');
   for (const text of changes) db.exec(text);
   db.pragma('legacy_alter_table = OFF');

@@ -1,6 +1,6 @@
 /**
- * Rows that left their page and were not seen on another one since: no delete until the origin was asked for them by id. Kept in the file, so that a
- * crash in mid-sweep forgets none.
+ * Suspects: rows that left their page and have not been seen on another one since. They are deleted only once the origin was asked for them by id.
+ * They are stored in the file, so that a crash during a sweep loses none.
  */
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
@@ -29,7 +29,7 @@ export function readSuspects(from: Connection, tableId: number, after: number, c
   );
 }
 
-/** Suspects created from a second on, and before another one; `column` is the local name of that stamp. `from` null: those without it. */
+/** Suspects created between two times, the first included; `column` is the local name of the creation stamp. `from` null: those without a stamp. */
 export function suspectsCreated(
   connection: Connection,
   { id, localName }: WrittenTable,
@@ -42,7 +42,7 @@ export function suspectsCreated(
   return queryNumbers(connection, text, [{ id, from, end }]);
 }
 
-/** Puts rows under suspicion; `rows` selects table, row, and the latest answer that had the row. */
+/** Makes rows suspects; `rows` selects table, row, and the latest answer that had the row. */
 function suspect(tx: Tx, rows: Sql, values: Readonly<Record<string, number | string>>): void {
   tx.prepare(
     sql`INSERT INTO _rowsync_suspects (table_id, row_id, applied) ${rows}
@@ -50,7 +50,7 @@ function suspect(tx: Tx, rows: Sql, values: Readonly<Record<string, number | str
   ).run(values);
 }
 
-/** Makes suspects of rows made or changed outside of a sweep: a 304 to an earlier ETag proves nothing of them. A page read anew clears them. */
+/** Makes rows created or changed outside of a sweep suspects: a 304 to an earlier ETag does not prove them. Reading their page again clears them. */
 export function suspectPushedRows(tx: Tx, tableId: number, ids: readonly number[]): void {
   const rows = sql`SELECT t.id, value, t.applied FROM _rowsync_tables t, json_each(@ids) WHERE t.id = @tableId`;
   suspect(tx, rows, { tableId, ids: JSON.stringify(ids) });
@@ -58,14 +58,14 @@ export function suspectPushedRows(tx: Tx, tableId: number, ids: readonly number[
 
 type TablePage = Readonly<Record<'tableId' | 'page', number> & Record<'window', string>>;
 
-/** Puts the rows under suspicion that a page showed before (`before`) and does not show any more (`ids`); both are JSON arrays. */
+/** Makes the rows suspects that were on a page (`before`) and no longer are (`ids`); both are JSON arrays. */
 export function suspectLeft(tx: Tx, page: TablePage & Readonly<Record<'before' | 'ids', string>>): void {
   const rows = sql`SELECT p.table_id, old.value, p.applied FROM _rowsync_pages p, json_each(@before) old
       WHERE p.table_id = @tableId AND p."window" = @window AND p.page = @page AND old.value NOT IN (SELECT value FROM json_each(@ids))`;
   suspect(tx, rows, page);
 }
 
-/** Puts all rows of the pages of a window under suspicion, from one page on. */
+/** Makes all rows on the pages of a window suspects, starting at one page. */
 export function suspectPagesFrom(tx: Tx, place: TablePage): void {
   const rows = sql`SELECT p.table_id, old.value, p.applied
       FROM _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, "window", page), json_each(r.row_ids) old
@@ -73,14 +73,14 @@ export function suspectPagesFrom(tx: Tx, place: TablePage): void {
   suspect(tx, rows, place);
 }
 
-/** Puts all rows of a table under suspicion that no page shows. */
+/** Makes the rows of a table suspects that are on no page. */
 export function suspectUnpaged(tx: Tx, { id, localName }: WrittenTable): void {
   const rows = sql`SELECT @id, _id, 0 FROM ${ident(localName)} WHERE _id NOT IN (
       SELECT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @id)`;
   suspect(tx, rows, { id });
 }
 
-/** Clears rows of suspicion; `ids` is a JSON array. */
+/** Clears the given suspects; `ids` is a JSON array. */
 export function clearSuspects(tx: Tx, tableId: number, ids: string): void {
   const text = sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
   tx.prepare(text).run(tableId, ids);
@@ -92,7 +92,7 @@ export const SEEN_SUSPECTS = sql`
   CROSS JOIN _rowsync_suspects s ON s.table_id = p.table_id AND s.row_id = row.value
   WHERE p.table_id = ?`;
 
-/** Clears the suspects that a page shows which was applied after the one that they left. */
+/** Clears suspects found on a page that was applied after the one they left. */
 export function clearSeen(tx: Tx, tableId: number): void {
   tx.prepare(
     sql`DELETE FROM _rowsync_suspects WHERE table_id = ? AND row_id IN (

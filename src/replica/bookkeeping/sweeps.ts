@@ -19,7 +19,7 @@ export function openSweep(tx: Tx, tableId: number, at: string): number {
   return sweep + 1;
 }
 
-/** Ends a sweep: the table is steady, and the last failure is forgotten, also that a push found other columns than were read. */
+/** Ends a sweep: the table is steady, and its last failure is forgotten, even one of a push that found other columns than had been read. */
 export function closeSweep(
   tx: Tx,
   tableId: number,
@@ -37,7 +37,7 @@ export function closeSweep(
   proveHistory(tx, tableId, at);
 }
 
-/** Stores what a follow learned; `at` is null where deletes could not be seen, `comparedAt` where days were not asked for. */
+/** Stores the result of a follow; `at` is null if deletes could not be seen, `comparedAt` if the sums of days were not requested. */
 export function storeFollowed(
   tx: Tx,
   tableId: number,

@@ -1,16 +1,16 @@
 /**
- * What keeps each table from being pulled, deleted from or pushed, and how many rows a person let pass. Columns of `_rowsync_tables` (tables.ts).
+ * The errors and guards that stop a table's pulls, deletes or pushes, and how many rows a person allowed. Columns of `_rowsync_tables` (tables.ts).
  */
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Complaint } from '../../reconcile/account/facts.ts';
 import type { Tx } from '../connection.ts';
 
-/** What is bound to store an error, or that there is none. */
+/** The parameters that store an error, or null for none. */
 export function complaintParameters(problem: Complaint | null): Readonly<Record<keyof Complaint, string | null>> {
   return { code: problem?.code ?? null, message: problem?.message ?? null, hint: problem?.hint ?? null };
 }
 
-/** Stores what kept the last pull of a table (`problem`), or its last push, from its end; null forgets it. */
+/** Stores the error that stopped the last pull of a table (`problem`), or its last push; null clears it. */
 export function storeProblem(tx: Tx, tableId: number, of: 'problem' | 'push', problem: Complaint | null): void {
   const column = (part: keyof Complaint): Sql => ident(`${of}_${part}`);
   tx.prepare(
@@ -20,8 +20,8 @@ export function storeProblem(tx: Tx, tableId: number, of: 'problem' | 'push', pr
 }
 
 /**
- * Ends what holds the edits of a table, once none of them is left. That is the hold of its push, its confirmation, and the mark that they are of an
- * older copy. Vanished columns hold the table itself.
+ * Once a table has no edits left, clears the hold of its push, its confirmation, and the mark that its edits come from an
+ * older copy. A hold for vanished columns stays: it concerns the table, not its edits.
  */
 export function endHolds(tx: Tx, tableId: number): void {
   const edits = sql`SELECT state FROM _rowsync_rows WHERE table_id = @tableId`;
@@ -39,7 +39,7 @@ export function endHolds(tx: Tx, tableId: number): void {
   ).run({ tableId });
 }
 
-/** Stores why a table waits for a person; the time of the first such stop is kept. Null lets it continue. */
+/** Stores why a table waits for a person, keeping the time of the first stop. Null lets it continue. */
 export function storeHold(tx: Tx, tableId: number, hold: Complaint | null, at: string): void {
   tx.prepare(
     sql`UPDATE _rowsync_tables SET held_code = @code, held_message = @message, held_hint = @hint,
@@ -47,10 +47,10 @@ export function storeHold(tx: Tx, tableId: number, hold: Complaint | null, at: s
   ).run({ tableId, ...complaintParameters(hold), at });
 }
 
-/** What waits for a consent: deletes and schemas of pulls, or edits on their way to the origin. */
+/** What a consent is for: deletes and schema changes of a pull, or the edits of a push. */
 export type ConfirmationKind = 'pull' | 'push';
 
-/** Subtracts rows about to be sent from a consent: later edits were not shown to the person. One of no rows still counts as given. */
+/** Subtracts rows about to be sent from a consent, since the person was not shown later edits. A consent of 0 rows still counts as given. */
 export function spendPushConfirmation(tx: Tx, tableId: number, rowCount: number): void {
   const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ? AND push_consent > 0`;
   tx.prepare(text).run(BigInt(rowCount), tableId);

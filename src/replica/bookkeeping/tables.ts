@@ -23,31 +23,31 @@ import { endMoment } from './changed-rows.ts';
  *    end_proven                1 once the origin answered that nothing lies behind the last page
  *    identity_checked          0 after a change of identity until a person, or a sweep without deletes or rows in flight, cleared it
  *    problem_…                 the error that ended the last attempt, null after a success
- *    held_…                    why deletes wait for a person, since when and how many; null when none do
+ *    held_…                    why deletes wait for a person, and since when; null when none do
  *    push                      off (a read-only mirror) · waiting (for a sweep, since another client may have changed rows) · on;
  *                              row_count of a two-way table counts the rows that the origin confirmed
  *    match_column              origin's name of the column that identifies rows, null without one
  *    allow_add                 0 where the calling user or the configuration lets no rows be added
  *    doubted                   1 from when the rows were doubted until the next finished sweep
- *    push_…                    what kept the last push of the table from its end, null after a success
+ *    push_…                    the error that stopped the last push of the table, null after a success
  *    older_copy                creates: the file turned out to be an older copy, and its creates are still to be doubted · edits: its other
  *                              edits wait for a person. Null for no such copy
- *    doubt_creates_from        the last id that was given here when the copy was noticed
+ *    doubt_creates_from        the last id that the replica had given out when the copy was noticed
  *    pull_consent,
  *    push_consent              how many rows a person let a guard pass while a daemon was at work (confirmation.ts), null for none
- *    watermark                 the origin's stamp up to which changed rows are here (pull/follow.ts), null where none was asked for
- *    followed_at               when changed rows were last asked for
- *    large_tail                whether the rows that were changed last are more than a page
+ *    watermark                 the origin's stamp up to which changed rows were read (pull/follow.ts), null if they never were
+ *    followed_at               when changed rows were last requested
+ *    large_tail                whether the most recently changed rows fill more than a page
  *    one_window                why the rows are read as one window (reconcile/windows.ts), null where they are read by windows
- *    ignored_measures          JSON: measures of a fingerprint that say nothing until the next whole sweep (reconcile/fingerprint.ts), null for none
- *    compared_at               when what days add up to was last asked for, or the end of the last finished sweep where that is later
+ *    ignored_measures          JSON: measures of a fingerprint to ignore until the next whole sweep (reconcile/fingerprint.ts), null for none
+ *    compared_at               when the sums of each day were last requested, or the end of the last finished sweep if that is later
  *    rows_filter               the filter of the configuration by which the rows here were chosen when the table was last settled, null for all rows
- *    rows_wanted               the filter that the configuration had in the last pull, null for all rows; another one than rows_filter until it is settled
+ *    rows_wanted               the configured filter in the last pull, null for all rows; differs from rows_filter until it is settled
  *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
  *                              pruned. Null where none did
  *    left_out                  JSON: the columns that the configuration leaves out, by id, each with the pattern that did so (reconcile/column-selection.ts)
  *    row_colors                seen: rows came with colors · kept: they are kept in `_color` · null for neither
- *    page_rows                 rows of a page, since larger ones are beyond the bound of an answer; null where that of the configuration fits
+ *    page_rows                 rows per page, reduced because larger pages exceed the size limit of an answer; null if the configured number fits
  *    compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
  */
 export const TABLES = sql`
@@ -116,29 +116,29 @@ export interface TableRecord {
   readonly sweptAt: string | null;
   readonly endProven: boolean;
   readonly identityChecked: boolean;
-  /** Another client may have changed rows that no sweep has proven since. */
+  /** Another client may have changed rows, and no sweep has proven them since. */
   readonly isDistrusted: boolean;
   /** Why the table is read as one window; null where it is read by windows. */
   readonly oneWindow: string | null;
-  /** Rows of a page, since larger ones did not fit; null if those of the configuration do. */
+  /** Rows per page, reduced because larger pages did not fit; null if the configured number fits. */
   readonly pageRows: number | null;
 
-  /** The origin's stamp up to which changed rows are here; null where none was asked for. */
+  /** The origin's stamp up to which changed rows were read; null if they never were. */
   readonly watermark: string | null;
-  /** Whether the rows that were changed last are more than a page. */
+  /** Whether the most recently changed rows fill more than a page. */
   readonly hasLargeTail: boolean;
-  /** When changed rows were last asked for, or the last sweep began where that is later; null for neither. In seconds since 1970. */
+  /** When changed rows were last requested, or the last sweep began if that is later; null for neither. In seconds since 1970. */
   readonly readAt: number | null;
-  /** Measures of a fingerprint that say nothing until the next whole sweep. */
+  /** Measures of a fingerprint to ignore until the next whole sweep. */
   readonly ignoredMeasures: readonly string[];
-  /** When what days add up to was last asked for, or the end of the last finished sweep where that is later. */
+  /** When the sums of each day were last requested, or the end of the last finished sweep if that is later. */
   readonly comparedAt: string | null;
 
   readonly heldCode: string | null;
   readonly problemCode: string | null;
   /** What stopped the last push. */
   readonly pushCode: string | null;
-  /** Rows that a person let the guards of a pull, or of a push, pass the next time; null for none. */
+  /** How many rows a person allowed past the guards of the next pull, or push; null for none. */
   readonly pullConfirmedCount: number | null;
   readonly pushConfirmedCount: number | null;
 
@@ -157,7 +157,7 @@ export interface TableRecord {
   readonly compareDue: boolean;
   /** What of an older copy that was put back is still to be doubted: its creates, or only its other edits. Null for no such copy. */
   readonly olderCopy: 'creates' | 'edits' | null;
-  /** The last id that was given here when the copy was noticed: later rows are not of the copy. */
+  /** The last id that the replica had given out when the copy was noticed; rows with later ids do not come from the copy. */
   readonly lastIdOfCopy: number;
 }
 
@@ -184,7 +184,7 @@ const FLAGS = [
 /** Stored as JSON, null for an empty one. */
 const LISTS = ['ignoredMeasures', 'leftOut', 'missingColumns'] as const;
 
-/** Changed in place: hundreds of tables are read at once, and a row that was just read is nobody else's. */
+/** Changes the row in place: hundreds of tables are read at once, and nothing else refers to a row just read. */
 function recordOf(row: unknown): TableRecord {
   const record = row as Record<string, unknown>; // a row of better-sqlite3
   for (const flag of FLAGS) record[flag] = record[flag] === 1;
@@ -197,7 +197,7 @@ export function readTables(from: Connection): readonly TableRecord[] {
   return queryAll(from, sql`${SELECT_TABLES} ORDER BY id`).map(recordOf);
 }
 
-/** The table that people mean by a name: the name here wins over the one at the origin, and an exact name over another case. */
+/** Finds the table a person names: the local name wins over the one at the origin, and an exact match over a different case. */
 export function tableNamed<T extends Pick<TableRecord, 'name' | 'localName'>>(
   tables: readonly T[],
   name: string,
@@ -211,7 +211,7 @@ export function tableNamed<T extends Pick<TableRecord, 'name' | 'localName'>>(
   );
 }
 
-/** Those that people mean by some names, among all that there are; all for no name. */
+/** The tables that the given names refer to; all if no name is given. */
 export function tablesNamed<T extends Pick<TableRecord, 'name' | 'localName'>>(
   tables: readonly T[],
   names: readonly string[],
@@ -278,7 +278,7 @@ export function storeFacts(to: Connection, tableId: number, facts: StoredFacts):
   to.prepare(sql`UPDATE _rowsync_tables SET ${set} WHERE id = ?`).run(...values, tableId);
 }
 
-/** Tables for which a configuration has another filter than in the last pull; it says undefined of those that it leaves out. */
+/** Tables whose filter in the configuration has changed since the last pull; `filterOf` returns undefined for tables that it leaves out. */
 export function changedFilters(
   from: Connection,
   filterOf: (name: string) => string | null | undefined,
@@ -289,13 +289,13 @@ export function changedFilters(
   });
 }
 
-/** Notes the filter of the configuration: until rows are chosen by it, the table is of no age, and of no moment. */
+/** Stores the configured filter: until the rows are selected by it, the table has no age and belongs to no proven moment. */
 export function storeRowsWanted(tx: Tx, tableId: number, filter: string | null): void {
   storeFacts(tx, tableId, { rows_wanted: filter });
   endMoment(tx);
 }
 
-/** Stores what decides on edits of a table beside its columns: the match column, and whether rows may be added. */
+/** Stores what, besides its columns, decides how a table can be edited: the match column, and whether rows may be added. */
 export function storeEditing(tx: Tx, tableId: number, editing: Pick<TableRecord, 'matchColumn' | 'allowsAdd'>): void {
   tx.prepare(
     sql`UPDATE _rowsync_tables SET match_column = @match, allow_add = @add
@@ -310,13 +310,13 @@ export function addToRowCount(tx: Tx, tableId: number, by: number): void {
 
 export type TableNames = Pick<TableRecord, 'id' | 'name' | 'alias' | 'localName'>;
 
-/** Counts the rows of a table anew, those that `localName` holds. */
+/** Recounts the rows of a table; `localName` is where they are (the base, for a two-way table). */
 export function recountRows(tx: Tx, { id, localName }: WrittenTable): void {
   const text = sql`UPDATE _rowsync_tables SET row_count = (SELECT count(*) FROM ${ident(localName)}) WHERE id = ?`;
   tx.prepare(text).run(id);
 }
 
-/** Stores a table that is read for the first time, or once more after it was dropped here. */
+/** Stores a table that is read for the first time, or again after it was dropped in the replica. */
 export function storeNewTable(tx: Tx, { id, name, alias, localName }: TableNames): void {
   tx.prepare(
     sql`INSERT INTO _rowsync_tables (id, name, alias, local_name, state) VALUES (?, ?, ?, ?, 'loading')

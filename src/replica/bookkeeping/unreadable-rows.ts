@@ -1,5 +1,5 @@
 /**
- * Rows whose values could not be read as their types. The table keeps what it had of them, and their page has no ETag, so that each pull tries again.
+ * Rows with values that do not fit their column's type. The table keeps its older version of them, and their page gets no ETag, so each pull retries.
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
@@ -13,7 +13,7 @@ export const UNREADABLE = sql`
     since TEXT NOT NULL, PRIMARY KEY (table_id, row_id)
   ) STRICT`;
 
-/** Remembers which rows of a page could not be read, and forgets those that now can. */
+/** Stores which rows of a page could not be read, and clears those that now can. */
 export function storeUnreadable(
   tx: Tx,
   tableId: number,
