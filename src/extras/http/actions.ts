@@ -63,17 +63,40 @@ export const TYPES = {
 const FORM = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
 
-export const POST_PATHS: ReadonlySet<string> = new Set([
-  '/sign-in',
-  '/sign-out',
-  '/decide',
-  '/cycle',
-  '/edit',
-  '/read',
-]);
+/** A form as it was sent. */
+interface SentForm {
+  readonly request: IncomingMessage;
+  readonly text: string;
+  readonly fields: URLSearchParams;
+}
 
-/** Those that take the key in a header, too. */
-const PROGRAM_PATHS: ReadonlySet<string> = new Set(['/decide', '/cycle']);
+/**
+ * What can be sent to a path, and by which proof. `session`: a form with the cookie of a signed-in browser and the token of the page. `key`: JSON
+ * with the key in a header. `own`: a form that proves itself, as signing in does.
+ */
+type Post = { readonly path: string } & (
+  | { readonly proof: 'key'; answer(text: string, actions: Actions): Reply | Promise<Reply> }
+  | { readonly proof: 'session' | 'own'; answer(form: SentForm, actions: Actions): Reply | Promise<Reply> }
+);
+
+/** All that is taken by POST. */
+const POSTS: readonly Post[] = [
+  { path: '/sign-in', proof: 'own', answer: signIn },
+  { path: '/sign-out', proof: 'session', answer: signOut },
+  { path: '/decide', proof: 'session', answer: decideByForm },
+  { path: '/decide', proof: 'key', answer: answerProgram },
+  { path: '/cycle', proof: 'session', answer: startByForm },
+  { path: '/cycle', proof: 'key', answer: startWork },
+  { path: '/edit', proof: 'session', answer: edit },
+  { path: '/read', proof: 'key', answer: readTables },
+];
+
+/** What a request may be to a path; null if nothing is taken there. Where forms and programs are answered, a program is known by its header. */
+export function postOf({ headers }: IncomingMessage, path: string): Post | null {
+  const posts = POSTS.filter((post) => post.path === path);
+  const isProgram = headers.authorization !== undefined;
+  return posts.find(({ proof }) => (proof === 'key') === isProgram) ?? posts[0] ?? null;
+}
 
 /** Bytes of a body; its longest part is a typed value. */
 const BODY_BYTES_MAX = 256 * 1024;
@@ -119,37 +142,38 @@ export function showsKey({ headers }: IncomingMessage, auth: PageAuth): boolean 
   return scheme === 'Bearer' && auth.isKey(key);
 }
 
-export async function answerPost(request: IncomingMessage, path: string, actions: Actions): Promise<Reply> {
+export async function answerPost(request: IncomingMessage, post: Post, actions: Actions): Promise<Reply> {
   const site = request.headers['sec-fetch-site'];
   const auth = actions.auth();
   if (site !== undefined && site !== 'same-origin') return sentence(SIGNED_OUT, 403, 'This came from another site');
   const bar = isSignedIn(request, auth) ? barOf(actions) : SIGNED_OUT;
   const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
-  const isProgram = path === '/read' || (PROGRAM_PATHS.has(path) && request.headers.authorization !== undefined);
-  if (type !== (isProgram ? JSON_TYPE : FORM))
+  if (type !== (post.proof === 'key' ? JSON_TYPE : FORM))
     return sentence(bar, 415, 'Invalid form. Reload the page and try again.');
   const text = await readBody(request);
   if (text === null) return { ...sentence(bar, 413, 'This is too long'), headers: { Connection: 'close' } };
-  if (isProgram && !showsKey(request, auth)) return plain(403, 'wrong key\n');
-  if (isProgram && path === '/cycle') return startWork(text, actions);
-  if (isProgram) return path === '/read' ? readTables(text, actions) : answerProgram(text, actions);
-  const form = new URLSearchParams(text);
-  if (path === '/sign-in') return signIn(request, form, actions);
-  if (!isSignedIn(request, auth)) return sentence(bar, 403, 'You are not signed in any more; nothing was changed');
-  if (!auth.isFormToken(form.get('token') ?? '')) {
-    return sentence(bar, 403, 'The daemon was restarted. Reload the page and try again; nothing was changed.');
+  if (post.proof === 'key') return showsKey(request, auth) ? post.answer(text, actions) : plain(403, 'wrong key\n');
+  const fields = new URLSearchParams(text);
+  if (post.proof === 'session') {
+    if (!isSignedIn(request, auth)) return sentence(bar, 403, 'You are not signed in any more; nothing was changed');
+    if (!auth.isFormToken(fields.get('token') ?? '')) {
+      return sentence(bar, 403, 'The daemon was restarted. Reload the page and try again; nothing was changed.');
+    }
   }
-  if (path === '/sign-out') {
-    for (const session of sessionsOf(request)) auth.signOut(session);
-    return redirect('/', cookie(request, '', 0));
-  }
-  if (path === '/cycle') {
-    const work = form.get('work');
-    if (work !== null && !actions.isScheduled(work)) return sentence(bar, 409, 'This work has no schedule any more');
-    actions.cycle(work);
-    return redirect(work === null ? '/?said=cycle' : '/work?_said=work');
-  }
-  return once(text, () => (path === '/edit' ? edit(form, actions) : decideByForm(form, actions)));
+  return post.answer({ request, text, fields }, actions);
+}
+
+function signOut({ request }: SentForm, actions: Actions): Reply {
+  for (const session of sessionsOf(request)) actions.auth().signOut(session);
+  return redirect('/', cookie(request, '', 0));
+}
+
+function startByForm({ fields }: SentForm, actions: Actions): Reply {
+  const work = fields.get('work');
+  if (work !== null && !actions.isScheduled(work))
+    return sentence(barOf(actions), 409, 'This work has no schedule any more');
+  actions.cycle(work);
+  return redirect(work === null ? '/?said=cycle' : '/work?_said=work');
 }
 
 /** Replies to forms that changed something, keyed by the form's text. It has a number unique to its page, so the same edit from another page counts again. */
@@ -173,12 +197,16 @@ async function once(text: string, carryOut: () => Promise<Reply>): Promise<Reply
   return reply;
 }
 
-function edit(form: URLSearchParams, actions: Actions): Promise<Reply> {
+function edit({ text, fields }: SentForm, actions: Actions): Promise<Reply> {
   const { signal } = new AbortController();
-  return actions.document({ path: '/edit', form: [...form], msMax: EDIT_MS_MAX, signal });
+  return once(text, () => actions.document({ path: '/edit', form: [...fields], msMax: EDIT_MS_MAX, signal }));
 }
 
-async function decideByForm(form: URLSearchParams, actions: Actions): Promise<Reply> {
+function decideByForm({ text, fields }: SentForm, actions: Actions): Promise<Reply> {
+  return once(text, () => decideOnce(fields, actions));
+}
+
+async function decideOnce(form: URLSearchParams, actions: Actions): Promise<Reply> {
   const decision = decisionFromForm(form);
   if (decision === null) return sentence(barOf(actions), 400, 'Invalid form. Reload the page and try again.');
   const answer = await actions.decide(decision);
@@ -281,10 +309,10 @@ function redirect(location: string, setCookie?: string): Reply {
   return { status: DONE, type: TYPES.text, body: '', headers };
 }
 
-function signIn(request: IncomingMessage, form: URLSearchParams, actions: Actions): Reply {
+function signIn({ request, fields }: SentForm, actions: Actions): Reply {
   const auth = actions.auth();
-  const next = ownPath(form.get('next') ?? '');
-  if (!auth.isKey((form.get('key') ?? '').trim())) return { ...signInReply(next, actions, 'Wrong key'), status: 403 };
+  const next = ownPath(fields.get('next') ?? '');
+  if (!auth.isKey((fields.get('key') ?? '').trim())) return { ...signInReply(next, actions, 'Wrong key'), status: 403 };
   return redirect(next, cookie(request, auth.signIn(), SESSION_MS_MAX / 1000));
 }
 

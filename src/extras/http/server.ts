@@ -22,7 +22,7 @@ import {
   barOf,
   isSignedIn,
   plain,
-  POST_PATHS,
+  postOf,
   showsKey,
   signInReply,
   TYPES,
@@ -181,8 +181,9 @@ async function reply(
   if (ofPart !== null) return plain(ofPart.status, ofPart.body);
   if (!isOwnHost((host ?? '').toLowerCase(), names)) return plain(421, 'wrong host\n');
   if (origin !== undefined && origin !== `http://${host ?? ''}`) return plain(403, 'wrong origin\n');
-  if (request.method === 'POST' && POST_PATHS.has(path))
-    return answerPost(request, path, view).catch((thrown: unknown) => failureReply(thrown, barOf(view)));
+  const post = request.method === 'POST' ? postOf(request, path) : null;
+  if (post !== null)
+    return answerPost(request, post, view).catch((thrown: unknown) => failureReply(thrown, barOf(view)));
   if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'only GET and HEAD\n');
   if (path === '/' || isSignedInPath(path)) {
     if (isSignedIn(request, view.auth())) return answerSignedIn(response, { path, query }, view);
