@@ -40,14 +40,14 @@ export interface ChangedWindows {
   readonly here: Days;
 }
 
-/** Reads the windows that were found; returns how many rows were deleted, null if a sweep has to look. @throws RowsyncError as `sweepPages`. */
-export async function readChangedWindows(run: TablePull, found: ChangedWindows): Promise<number | null> {
+/** Reads the windows that were found; false if a sweep has to look. @throws RowsyncError as `sweepPages`. */
+export async function readChangedWindows(run: TablePull, found: ChangedWindows): Promise<boolean> {
   const { windows } = found;
-  if (windows.length === 0) return 0;
+  if (windows.length === 0) return true;
   run.context.log.info('windows.differ', { table: run.table.target.localName, windowCount: windows.length });
-  const deletedCount = await sweepWindows(run, windows);
-  if (deletedCount !== null) await noteUselessMeasures(run, found);
-  return deletedCount;
+  const isSettled = await sweepWindows(run, windows);
+  if (isSettled) await noteUselessMeasures(run, found);
+  return isSettled;
 }
 
 /** The windows that differ; null if the origin does not tell, or the table is one window. @throws RowsyncError of the origin. */

@@ -62,12 +62,6 @@ import { shrinkPages } from './windows.ts';
 /** Why a table was not followed: no beginning · another filter · rows missing · stamps or answers do not hold · columns changed · page too large. */
 export type WhySwept = 'begin' | 'filter' | 'count' | 'stamps' | 'unreadable' | 'moving' | 'many' | 'shape' | 'large';
 
-interface Followed {
-  /** Null if following sufficed. */
-  readonly why: WhySwept | null;
-  readonly deletedCount: number;
-}
-
 const ROUNDS_MAX = 5;
 
 /** If rows are missing, up to so many windows with differing days are read; otherwise the window with missing rows is found by counting. */
@@ -89,7 +83,7 @@ export async function readNewestStamp({ context, table }: TableReading): Promise
   return typeof stamp === 'string' ? secondOf(stamp) : FIRST_STAMP;
 }
 
-/** Follows a table by its last description. Rows that came under other names are suspects, so a sweep reads them again. */
+/** Follows a table by its last description; null if that sufficed. Rows that came under other names are suspects, so a sweep reads them again. */
 export async function followKnown(
   context: PullContext,
   summary: TableSummary,
@@ -98,32 +92,31 @@ export async function followKnown(
     counts,
     discard,
   }: { readonly tableOptions: TableSettings; readonly counts: SweepCounts; readonly discard: boolean | undefined },
-): Promise<Followed> {
+): Promise<WhySwept | null> {
   const { replica } = context;
   const stored = storedDescription(context, summary.id);
-  const none = { why: 'begin', deletedCount: 0 } as const;
-  if (stored === null || (findTable(replica, summary.id)?.sweptAt ?? null) === null) return none;
+  if (stored === null || (findTable(replica, summary.id)?.sweptAt ?? null) === null) return 'begin';
   const table = await applySchema(context, stored, { ...tableOptions, confirmed: false, discard });
   const run = { context, table, counts };
   const readBefore = counts.pagesReadCount;
-  let followed: Followed;
+  let why: WhySwept | null;
   try {
-    followed = await followTable(run);
+    why = await followTable(run);
   } catch (thrown) {
     const { code, kind } = asRowsyncError(thrown);
-    if (code === 'origin.moving') return { why: 'moving', deletedCount: 0 };
-    if (await shrinkPages(run, thrown)) return { why: 'large', deletedCount: 0 };
+    if (code === 'origin.moving') return 'moving';
+    if (await shrinkPages(run, thrown)) return 'large';
     // The origin refuses the former name of a renamed column, or leaves it out of the answer.
     const mayBeShape = kind === 'originRefused' || kind === 'wireFormat';
     if (!mayBeShape || isSameShape(stored, await describeTable(context, summary))) throw thrown;
-    return { why: 'shape', deletedCount: 0 };
+    return 'shape';
   }
-  if (followed.why === null && table.twoWay === null && counts.pagesReadCount > readBefore) {
+  if (why === null && table.twoWay === null && counts.pagesReadCount > readBefore) {
     const described = await describeTable(context, summary);
-    if (!isSameShape(stored, described)) return { ...followed, why: 'shape' };
+    if (!isSameShape(stored, described)) return 'shape';
   }
-  if (followed.why === null && table.problem !== null) throw table.problem;
-  return followed;
+  if (why === null && table.problem !== null) throw table.problem;
+  return why;
 }
 
 /** The facts for following a table; null if it lacks the columns. */
@@ -151,39 +144,36 @@ interface Following extends TablePull {
   readonly readAt: number | null;
 }
 
-/** Brings the changed rows. @throws RowsyncError of the origin or the replica. */
-async function followTable(run: TablePull): Promise<Followed> {
+/** Brings the changed rows; says why a sweep has to look, or null. @throws RowsyncError of the origin or the replica. */
+async function followTable(run: TablePull): Promise<WhySwept | null> {
   const { context, table } = run;
   const { origin, replica, clock, signal, settings } = context;
   const { id, localName } = table.target;
   const stamps = stampsOf(table);
   const record = readTable(replica, id);
   const before = record.watermark;
-  if (stamps === null || before === null || !mayFollow(record)) return { why: 'begin', deletedCount: 0 };
+  if (stamps === null || before === null || !mayFollow(record)) return 'begin';
   const at = stampFromMs(clock.nowMs());
-  if (record.rowsFilter !== (table.address.rows ?? null)) return { why: 'filter', deletedCount: 0 };
+  if (record.rowsFilter !== (table.address.rows ?? null)) return 'filter';
   const following = { ...run, stamps, watermark: before, wasLarge: record.hasLargeTail, readAt: record.readAt };
   let read: Changes | { readonly why: WhySwept } = { newest: null, isLarge: false };
-  let deletedCount = 0;
   let isCounted = false;
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     // Counted before the changes are read: rows that were added before are among the changes, and cannot hide a delete.
     const there = await origin.count({ table: table.address, column: stamps.key }, { signal });
     isCounted = there !== null;
     // Without a count deletes are not seen: for a table that somebody wants now, that does not suffice.
-    if (!isCounted && settings.compares === false) return { why: 'count', deletedCount };
+    if (!isCounted && settings.compares === false) return 'count';
     read = await readChanges(following);
-    if ('why' in read) return { why: read.why, deletedCount };
+    if ('why' in read) return read.why;
     const missing = there === null ? 0 : countExpected(replica, confirmedRows(table)) - there;
-    if (missing > 0) deletedCount += (await findDeleted(following)) ?? 0;
+    if (missing > 0) await findDeleted(following);
     if (there === null || there === countExpected(replica, confirmedRows(table))) break;
     if (round === 1) continue;
-    const found = round < ROUNDS_MAX ? await readShortWindows(following, round) : null;
-    if (found === null) return { why: 'count', deletedCount };
-    deletedCount += found;
+    if (round === ROUNDS_MAX || !(await readShortWindows(following, round))) return 'count';
   }
   const watermark = await nextWatermark(following, read.newest);
-  if (watermark === null) return { why: 'stamps', deletedCount };
+  if (watermark === null) return 'stamps';
   const { isLarge } = read;
   const compares = settings.compares !== false && isCompareDue(record.comparedAt, clock.nowMs());
   await replica.write(`Noting what was followed of ${localName}`, (tx) => {
@@ -191,12 +181,11 @@ async function followTable(run: TablePull): Promise<Followed> {
     storeFollowed(tx, id, { watermark, at: isCounted ? at : null, isLarge, comparedAt: compares ? at : null });
   });
   const found = compares ? await findChangedWindows(run) : null;
-  const changed = found === null ? 0 : await readChangedWindows(run, found);
-  return changed === null ? { why: 'count', deletedCount } : { why: null, deletedCount: deletedCount + changed };
+  return found === null || (await readChangedWindows(run, found)) ? null : 'count';
 }
 
-/** Reads windows with missing rows; null if a sweep has to look. Days name them in round 2, later the last short one is found by halving. */
-async function readShortWindows(following: Following, round: number): Promise<number | null> {
+/** Reads windows with missing rows; false if a sweep has to look. Days name them in round 2, later the last short one is found by halving. */
+async function readShortWindows(following: Following, round: number): Promise<boolean> {
   const { context, table, stamps } = following;
   const { origin, replica, signal } = context;
   const found = round === 2 ? await findChangedWindows(following) : null;
@@ -204,9 +193,9 @@ async function readShortWindows(following: Following, round: number): Promise<nu
     return await readChangedWindows(following, found);
   const created = createdColumn(table.descriptor.columns);
   const column = table.shapes.find(({ name }) => name === created?.name)?.localName;
-  if (created === null || column === undefined) return null;
+  if (created === null || column === undefined) return false;
   const windows = readPagedWindows(replica, table.target.id);
-  if (windows.length < 2) return null;
+  if (windows.length < 2) return false;
   const short = await lastWhere(
     windows.filter((window) => window !== NO_STAMP_WINDOW),
     async (window) => {
@@ -269,15 +258,15 @@ async function countSeconds({ context, table, stamps }: Following, after: string
   return seconds;
 }
 
-/** Asks for rows listed as deleted or, under a filter, changed last. Returns how many were deleted; null for none, or if more may not be. */
-async function findDeleted(following: Following): Promise<number | null> {
+/** Asks for rows listed as deleted or, under a filter, changed last, and deletes those that are gone. */
+async function findDeleted(following: Following): Promise<void> {
   const { context, table } = following;
   const { rows = null } = table.address;
   const listed = await listDeleted(following);
   const changed = rows === null ? [] : await listChanged(following);
   const ids = [...new Set([...listed, ...changed])].slice(0, HINTS_MAX);
   const here = [...readRowsById(context.replica, confirmedRows(table), ids).keys()];
-  return here.length === 0 ? null : await proveDeletes(following, here);
+  if (here.length > 0) await proveDeletes(following, here);
 }
 
 /** Rows that the origin lists as deleted; none without such a list. */

@@ -17,7 +17,7 @@ import type { PullContext, PullOptions, TablePull, TableReading } from './contex
 import { describeTable } from './table-description.ts';
 import { followKnown, readNewestStamp, stampsOf } from './follow.ts';
 import { applySchema, requireSettled } from './apply-schema.ts';
-import type { RowsOutcome, SuspectsOutcome, SweepCounts, TablePullReport } from './report.ts';
+import type { RowsOutcome, SweepCounts, TablePullReport } from './report.ts';
 import { settleSuspects } from './suspected-deletes.ts';
 import { finishSweep, sweepPages } from './sweep.ts';
 import { confirmedRows } from '../capture/writer/store-origin-rows.ts';
@@ -41,11 +41,12 @@ export async function pullTable(
   const counts: SweepCounts = {
     insertedCount: 0,
     updatedCount: 0,
+    deletedCount: 0,
     filteredCount: 0,
     pagesReadCount: 0,
     pagesNotModifiedCount: 0,
   };
-  let outcome: RowsOutcome = { deletedCount: 0, held: null, isFollowed: false, account: null };
+  let outcome: RowsOutcome = { held: null, isFollowed: false, account: null };
   let error = options.stop;
   const nameBefore = findTable(replica, summary.id)?.localName ?? summary.recordName;
   context.onProgress?.({ kind: 'tableStart', table: nameBefore });
@@ -93,14 +94,11 @@ async function pullRows(
   const confirmedCount = options.confirm ? Infinity : given;
   // A consent to deletes is no consent to drop columns.
   const confirmed = options.confirm || (given !== null && known?.problemCode === 'guard.schema');
-  let deletedCount = 0;
   if (options.follow !== undefined && options.follow !== false && !confirmed) {
-    const followed = await followKnown(context, summary, { discard: options.discard, tableOptions, counts });
-    deletedCount += followed.deletedCount;
-    if (followed.why === null) return { deletedCount, held: null, isFollowed: true, account: null };
-    if (followed.why === 'begin' && options.follow === 'known')
-      return { deletedCount, held: null, isFollowed: false, account: null };
-    context.log.info('follow.swept', { table: known?.localName ?? summary.recordName, reason: followed.why });
+    const why = await followKnown(context, summary, { discard: options.discard, tableOptions, counts });
+    if (why === null) return { held: null, isFollowed: true, account: null };
+    if (why === 'begin' && options.follow === 'known') return { held: null, isFollowed: false, account: null };
+    context.log.info('follow.swept', { table: known?.localName ?? summary.recordName, reason: why });
     await options.askDatabase();
   }
   // A table that is to become two-way is described without an ETag; so is one held because a right seemed lost.
@@ -123,14 +121,13 @@ async function pullRows(
     const wasWaiting = readTable(context.replica, summary.id).push === 'waiting';
     const readBefore = counts.pagesReadCount;
     let moving: unknown = null;
-    let outcome: SuspectsOutcome = { deletedCount: 0, held: null };
+    let held: RowsyncError | null = null;
     try {
-      outcome = await sweepTable(run, { prepare, confirmedCount: confirmedCount ?? 0 });
+      held = await sweepTable(run, { prepare, confirmedCount: confirmedCount ?? 0 });
     } catch (thrown) {
       if (asRowsyncError(thrown).code !== 'origin.moving') throw thrown;
       moving = thrown;
     }
-    deletedCount += outcome.deletedCount;
     // The columns of a table that waited were asked for before it became two-way.
     const isUnlooked = table.twoWay === null && !wasWaiting && counts.pagesReadCount > readBefore;
     if (isUnlooked || moving !== null) described = await describeTable(context, summary, { inFull: moving !== null });
@@ -142,7 +139,7 @@ async function pullRows(
         );
       }
       if (table.problem !== null) throw table.problem;
-      return { ...outcome, deletedCount, isFollowed: false, account: accountOf(context, summary.id, counts) };
+      return { held, isFollowed: false, account: accountOf(context, summary.id, counts) };
     }
     context.log.info('table.reshaped', { table: table.target.localName, round });
   }
@@ -168,18 +165,16 @@ function requireSum(name: string, account: PullAccount | null): void {
   });
 }
 
-/** Brings the rows of a table up to date. A sweep that an earlier pull began is finished, then one begins anew: its first pages may have changed. */
+/** Brings the rows of a table up to date, and says why deletes wait. A sweep that an earlier pull began is finished, then one begins anew: its first pages may have changed. */
 async function sweepTable(
   prepared: TablePull,
   { prepare, confirmedCount }: { readonly prepare: () => Promise<TablePull>; readonly confirmedCount: number },
-): Promise<SuspectsOutcome> {
-  let deletedCount = 0;
+): Promise<RowsyncError | null> {
   for (let run = prepared; ; run = await prepare()) {
     const isResumed = readTable(run.context.replica, run.table.target.id).sweepOpen;
     try {
-      const { held, ...swept } = await sweepOnce(run, { confirmedCount, isResumed });
-      deletedCount += swept.deletedCount;
-      if (!isResumed) return { deletedCount, held };
+      const held = await sweepOnce(run, { confirmedCount, isResumed });
+      if (!isResumed) return held;
     } catch (thrown) {
       if (!(await readOtherwise(run, thrown))) throw thrown; // ends: pages are halved, or windows given up
     }
@@ -211,19 +206,19 @@ function isLarge({ context, table }: TableReading): boolean {
 async function sweepOnce(
   run: TablePull,
   sweep: { readonly confirmedCount: number; readonly isResumed: boolean },
-): Promise<SuspectsOutcome> {
+): Promise<RowsyncError | null> {
   const { context, table } = run;
   // For a resumed sweep, it is unknown when it began. A small table needs no request for its last stamp.
   const begunMs = sweep.isResumed ? null : originNowMs(context);
   const asks = !sweep.isResumed && (isLarge(run) || begunMs === null) && isFollowedLater(run);
   const newest = asks ? await readNewestStamp(run) : null;
   await sweepPages(run);
-  const suspects = await settleSuspects(run, sweep);
+  const held = await settleSuspects(run, sweep);
   // The end of this sweep opens the table to edits, which would keep wrong values.
   if (readTable(context.replica, table.target.id).push === 'waiting') await table.requireShape();
   const watermark = newest ?? (isFollowedLater(run) ? stampBefore(run, begunMs) : null);
   await finishSweep(run, watermark);
-  return suspects;
+  return held;
 }
 
 /** If the origin refused what a request with a filter asks for, and no right: a wrong filter fails in every run. */

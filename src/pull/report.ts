@@ -10,6 +10,8 @@ import type { RunTotals } from '../replica/bookkeeping/runs.ts';
 export interface SweepCounts {
   insertedCount: number;
   updatedCount: number;
+  /** Rows that the origin does not have any more. */
+  deletedCount: number;
   /** Rows that no longer match the filter of the table. */
   filteredCount: number;
   /** Pages answered 200. */
@@ -62,13 +64,9 @@ export function positionAfter<Position extends PullPosition>(before: Position, e
   }
 }
 
-export interface SuspectsOutcome {
-  readonly deletedCount: number;
+export interface RowsOutcome {
   /** Why deletes (or the whole table) wait for a person; null when nothing does. */
   readonly held: RowsyncError | null;
-}
-
-export interface RowsOutcome extends SuspectsOutcome {
   /** Whether only changes were read; then a delete, or a change without a stamp, may be missing here. */
   readonly isFollowed: boolean;
   /** What became of the rows that the origin listed; null where the table was not read to its end. */

@@ -20,9 +20,9 @@ import { readRowsById } from '../replica/rows.ts';
 import type { PreparedTable, PullContext, TablePull, TableReading } from './context.ts';
 import { requireShapeOf } from './table-description.ts';
 import { findRows } from './rows-by-id.ts';
-import type { SuspectsOutcome, SweepCounts } from './report.ts';
+import type { SweepCounts } from './report.ts';
 
-/** Suspects lookUps up in one go; the origin client cuts them into requests. */
+/** Suspects looked up in one go; the origin client cuts them into requests. */
 const BATCH_ROWS = 500;
 
 /** The share of a table that may leave its filter without a person: rows leave by ordinary edits at the origin. */
@@ -31,44 +31,40 @@ const PERCENT_MAX = 100;
 /** Rows outside of a new filter that are requested to count them exactly; if there are more, rows on no page are counted. */
 const FIRST_LOOKUPS_MAX = 5_000;
 
-/** Settles suspects once all pages were read; a person agreed to lose `confirmedCount` rows. A resumed sweep has old pages, and asks no person. */
+/** Settles suspects once all pages were read, or says why they wait; a person agreed to lose `confirmedCount` rows. A resumed sweep has old pages, and asks none. */
 export async function settleSuspects(
   run: TablePull,
   { confirmedCount, isResumed }: { readonly confirmedCount: number; readonly isResumed: boolean },
-): Promise<SuspectsOutcome> {
+): Promise<RowsyncError | null> {
   const { context, table } = run;
   const { id, localName } = table.target;
   const filter = table.address.rows ?? null;
   const next = (after: number): readonly number[] => readSuspects(context.replica, id, after, BATCH_ROWS);
   let settling = await judgeSuspects(run, { confirmedCount, stayingCount: 0, deletedCount: 0 });
-  let deletedCount = 0;
   if (filter !== null && isRequestedFirst(settling)) {
     // The question about deletes must not count rows that only left the filter, and vice versa.
-    const lookUps = await lookUp(run, { next, ...settling });
-    deletedCount = lookUps.deletedCount;
-    settling = await judgeSuspects(run, { confirmedCount, ...lookUps });
+    settling = await judgeSuspects(run, { confirmedCount, ...(await lookUp(run, { next, ...settling })) });
   }
   const { hold, known, missingCount } = settling;
   if (hold !== null) {
-    if (isResumed) return { deletedCount, held: null };
+    if (isResumed) return null;
     const held = holdError(table, { hold, missingCount, rowCount: known.rowCount });
     if (!known.isHeld) context.log.warn('guard.held', { table: localName, rowCount: missingCount });
     await context.replica.write(`Holding deletes of ${localName}`, (tx) => {
       storeHold(tx, id, held, stampFromMs(context.clock.nowMs()));
     });
-    return { deletedCount, held };
+    return held;
   }
-  const lookUps = await lookUp(run, { next, ...settling });
-  const outcome = { deletedCount: deletedCount + lookUps.deletedCount, held: null };
+  const { isSettled } = await lookUp(run, { next, ...settling });
   const isKnown = !known.isHeld && !known.identityChanged && !known.isOtherFilter;
-  if (!lookUps.isSettled || isKnown) return outcome;
+  if (!isSettled || isKnown) return null;
   await context.replica.write(`Settling the missing rows of ${localName}`, (tx) => {
     storeHold(tx, id, null, '');
     storeFacts(tx, id, { rows_filter: filter });
     // Rows that were sent for the former caller may be hidden from this one. They come here only when their push is settled.
     if (missingCount > 0 || !readBatchTables(tx).includes(id)) storeFacts(tx, id, { identity_checked: 1 });
   });
-  return outcome;
+  return null;
 }
 
 /** Whether rows are requested before the question to a person: once, unless it would take long. */
@@ -140,15 +136,15 @@ function readGuarded(from: Connection, { target: { id }, address: { rows: filter
   };
 }
 
-/** Asks for rows by id outside of a sweep; returns how many were deleted, null if more may not go without a person. @throws RowsyncError. */
-export async function proveDeletes(run: TablePull, ids: readonly number[]): Promise<number | null> {
+/** Asks for rows by id outside of a sweep, and deletes those that are gone; false if more may not go without a person. @throws RowsyncError. */
+export async function proveDeletes(run: TablePull, ids: readonly number[]): Promise<boolean> {
   const ordered = ids.toSorted((a, b) => a - b);
-  const { deletedCount, isSettled } = await lookUp(run, {
+  const { isSettled } = await lookUp(run, {
     next: (after) => ordered.filter((row) => row > after).slice(0, BATCH_ROWS),
     ...guardOf(run, { confirmedCount: 0, deletedCount: 0 }),
     isOutsideOfSweep: true,
   });
-  return isSettled ? deletedCount : null;
+  return isSettled;
 }
 
 interface SuspectCounts {
@@ -187,7 +183,7 @@ async function lookUp(
       const outside = order.mayLeave(outsideCount) ? found.outside : [];
       tally.isSettled &&= gone === found.gone && outside === found.outside;
       await requireShapeOf(run, page);
-      const settle = (tx: Tx): Pick<SweepCounts, 'filteredCount'> & { readonly deletedCount: number } => {
+      const settle = (tx: Tx): Pick<SweepCounts, 'filteredCount' | 'deletedCount'> => {
         const at = stampFromMs(context.clock.nowMs());
         const isForeign = ids.some((id) => id < 1); // findRows yields these alone, without a request
         const reason = isForeign ? 'the origin gives no such id' : 'the origin does not return the row';
@@ -198,6 +194,7 @@ async function lookUp(
       };
       const went = await replica.write(`Deleting rows of ${target.localName}`, settle, context.signal);
       tally.deletedCount += went.deletedCount;
+      counts.deletedCount += went.deletedCount;
       counts.filteredCount += went.filteredCount;
       if (outside.length > 0) tally.stayingCount += outsideHere - went.filteredCount;
     }

@@ -69,8 +69,8 @@ export async function sweepPages(run: TablePull): Promise<void> {
   await readWindows({ ...run, sweep, proofs: [], created: plan.created }, null);
 }
 
-/** Reads windows outside of a sweep; returns how many rows were deleted, null if a sweep has to look. @throws RowsyncError as `sweepPages`. */
-export async function sweepWindows(run: TablePull, windows: readonly string[]): Promise<number | null> {
+/** Reads windows outside of a sweep; false if a sweep has to look. @throws RowsyncError as `sweepPages`. */
+export async function sweepWindows(run: TablePull, windows: readonly string[]): Promise<boolean> {
   const { context, table } = run;
   const { replica } = context;
   const { localName } = table.target;
@@ -80,7 +80,7 @@ export async function sweepWindows(run: TablePull, windows: readonly string[]): 
   try {
     await readWindows({ ...run, sweep, proofs: [], created }, new Set(windows));
   } catch (thrown) {
-    if (thrown instanceof WindowLie) return null;
+    if (thrown instanceof WindowLie) return false;
     throw thrown;
   }
   await replica.write(`Looking for the missing rows of ${localName}`, (tx) =>
@@ -95,7 +95,7 @@ export async function sweepWindows(run: TablePull, windows: readonly string[]): 
       ? []
       : suspectsCreated(replica, target, { column, from, end: endOfWindow(before, window) });
   });
-  return left.length === 0 ? 0 : await proveDeletes(run, left);
+  return left.length === 0 || (await proveDeletes(run, left));
 }
 
 /** Reads some windows of a table, even if they were read before; null for all of a sweep. @throws RowsyncError as `sweepPages`. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import { pull as pullTables } from '../../src/pull/pull.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
+import { startTwoWay, twoWaySettings } from '../support/two-way.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 
 /** A small table of numbered notes. */
@@ -579,4 +580,13 @@ test('a pull that is stopped logs no failure of the table', async () => {
 
   expect(report.tables[0]?.error?.code).toBe('origin.stopped');
   expect(errors).toEqual([]);
+});
+
+test('deleted rows count, though their table fails after that', async () => {
+  await using fixture = await startTwoWay();
+  fixture.sandbox.store.delete('Note', 3);
+
+  const report = await fixture.pull({ settings: twoWaySettings({ match: 'Title' }) });
+
+  expect(report.tables).toMatchObject([{ error: { code: 'config.invalid' }, rowCount: 5, deletedCount: 1 }]);
 });

@@ -82,10 +82,11 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/sweep.ts',
-        find: 'return left.length === 0 ? 0 : await proveDeletes(run, left);',
+        find: 'return left.length === 0 || (await proveDeletes(run, left));',
         replace:
           "const why = { reason: 'its window misses it', at: now(context) };\n" +
-          '  return await replica.write(`Deleting rows of ${localName}`, (tx) => storeMissingRows(tx, table, left, why));',
+          '  run.counts.deletedCount += await replica.write(`Deleting rows of ${localName}`, (tx) => storeMissingRows(tx, table, left, why));\n' +
+          '  return true;',
       },
       {
         file: 'pull/sweep.ts',

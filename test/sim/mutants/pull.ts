@@ -141,8 +141,8 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/pull-table.ts',
-        find: 'if (!isResumed) return { deletedCount, held };',
-        replace: 'return { deletedCount, held };',
+        find: 'if (!isResumed) return held;',
+        replace: 'return held;',
       },
     ],
   },
