@@ -50,8 +50,8 @@ import {
 } from '../replica/user-tables.ts';
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import { isWritable, type TableDescriptor } from '../wire/schema.ts';
-import { applySelection, type Confirmation } from './column-selection.ts';
-import type { PreparedTable, PullContext, TableSettings } from './context.ts';
+import { applySelection } from './column-selection.ts';
+import type { Permission, PreparedTable, PullContext, TableSettings } from './context.ts';
 import { movingError } from './table-description.ts';
 import { keepPlace } from './place-tables.ts';
 import { changeOf, columnChanges } from './schema-changes.ts';
@@ -61,7 +61,7 @@ import { watchShape } from '../origin/renamed-columns.ts';
 export async function applySchema(
   context: PullContext,
   described: TableDescriptor,
-  options: TableSettings & Confirmation & { readonly discard?: boolean | undefined },
+  options: TableSettings & { readonly permission: Permission; readonly discard?: boolean | undefined },
 ): Promise<PreparedTable> {
   const { descriptor, leftOut } = await applySelection(context, described, options);
   const { selection, unknownSort } = planSelection(descriptor, options.sort);
@@ -79,7 +79,7 @@ export async function applySchema(
     const shaped = shapeTable(tx, descriptor, {
       at,
       leftOut,
-      confirmed: options.confirmed,
+      confirmed: options.permission.schema,
       twoWay: before,
       columnNaming: { scope: 'column', style: readNameStyle(tx), given: (name) => options.columnNames?.get(name) },
     });

@@ -22,23 +22,19 @@ import { dropColumn } from '../replica/user-tables.ts';
 import { touchTable } from '../replica/bookkeeping/changed-rows.ts';
 import { isSameMask } from '../wire/mask.ts';
 import type { TableDescriptor } from '../wire/schema.ts';
-import type { PullContext, TableSettings } from './context.ts';
+import type { Permission, PullContext, TableSettings } from './context.ts';
 import { retryRefused } from '../capture/writer/apply-outcome.ts';
 import { storeSchemaChanges } from '../replica/bookkeeping/schema-changes.ts';
 import { changeOf } from './schema-changes.ts';
 
-/** What a person agreed to. */
-export interface Confirmation {
-  readonly confirmed: boolean;
-  /** By an option of this command; a consent in the replica can be written by everyone who may edit it. */
-  readonly confirmedHere?: boolean | undefined;
-}
+/** No person was asked. */
+export const NO_PERMISSION: Permission = { rows: 0, schema: false, isHere: false };
 
 /** Describes the columns that come here, and removes values of others. @throws RowsyncError `config.invalid`, `guard.schema`, `guard.maskKey`. */
 export async function applySelection(
   context: PullContext,
   described: TableDescriptor,
-  { columns, confirmed, confirmedHere }: Pick<TableSettings, 'columns'> & Confirmation,
+  { columns, permission }: Pick<TableSettings, 'columns'> & { readonly permission: Permission },
 ): Promise<Pick<Chosen, 'descriptor' | 'leftOut'>> {
   const { replica, origin } = context;
   const record = findTable(replica, described.id);
@@ -59,9 +55,10 @@ export async function applySelection(
   }
   if (record === null) return chosen;
   const overtaken = overtakenColumns(known, chosen, choosing);
-  if (confirmedHere !== true && overtaken.some((column) => hasOtherKey(column, chosen.descriptor)))
+  if (!permission.isHere && overtaken.some((column) => hasOtherKey(column, chosen.descriptor)))
     throw otherKeyError(record);
-  if (overtaken.length > 0 && !confirmed) throw heldError(record, overtaken, countEdits(replica, record, overtaken));
+  if (overtaken.length > 0 && !permission.schema)
+    throw heldError(record, overtaken, countEdits(replica, record, overtaken));
   if (overtaken.length > 0) await removeColumns(context, record, { chosen, overtaken });
   return chosen;
 }

@@ -14,7 +14,8 @@ import type { ColumnChoice, Selection } from '../reconcile/column-selection.ts';
 import type { PushTableOptions } from '../reconcile/push-plan.ts';
 import type { NameStyle } from '../reconcile/naming.ts';
 import type { Replica } from '../replica/database.ts';
-import type { ColumnShape, TableDescriptor } from '../wire/schema.ts';
+import type { TableRecord } from '../replica/bookkeeping/tables.ts';
+import type { ColumnShape, TableDescriptor, TableSummary } from '../wire/schema.ts';
 import type { PullProgress, SweepCounts } from './report.ts';
 
 export interface PullSettings {
@@ -88,6 +89,28 @@ export interface PreparedTable extends RemoteTable {
   readonly pageRows: number;
   /** Why its edits cannot be pushed, to be reported once its rows are here; null if they can, or there are none. */
   readonly problem: RowsyncError | null;
+}
+
+/** What a person agreed to. */
+export interface Permission {
+  /** Rows that may be deleted here. */
+  readonly rows: number;
+  /** Whether columns may be dropped with their values. */
+  readonly schema: boolean;
+  /** By an option of this command; a consent in the replica can be written by everyone who may edit it. */
+  readonly isHere: boolean;
+}
+
+/** One table of a pull, before it is prepared. */
+export interface TableTurn {
+  readonly context: PullContext;
+  readonly summary: TableSummary;
+  readonly tableOptions: TableSettings;
+  /** As it was then: the end of a sweep forgets the problem. Null for a new table. */
+  readonly known: TableRecord | null;
+  readonly permission: Permission;
+  readonly discard: boolean | undefined;
+  readonly counts: SweepCounts;
 }
 
 /** A table that is read, in a pull or to compare it. */

@@ -33,7 +33,7 @@ import {
 } from '../reconcile/follow.ts';
 import { createdColumn, NO_STAMP_WINDOW, windowFilter, secondOf } from '../reconcile/windows.ts';
 import { isSameShape } from '../reconcile/renamed-columns.ts';
-import { findTable, readTable } from '../replica/bookkeeping/tables.ts';
+import { readTable } from '../replica/bookkeeping/tables.ts';
 import { storeFollowed } from '../replica/bookkeeping/sweeps.ts';
 import {
   countBySecond,
@@ -47,14 +47,14 @@ import type { Tx } from '../replica/connection.ts';
 import { readRowsById, type RowChanges } from '../replica/rows.ts';
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { TOP_MAX } from '../wire/request-paths.ts';
-import type { RowPage, TableSummary } from '../wire/schema.ts';
-import type { LocalShape, PreparedTable, PullContext, TablePull, TableReading, TableSettings } from './context.ts';
+import type { RowPage } from '../wire/schema.ts';
+import type { LocalShape, PreparedTable, TablePull, TableReading, TableTurn } from './context.ts';
 import { describeTable, storedDescription } from './table-description.ts';
 import { findChangedWindows, orNone, readChangedWindows } from './fingerprint.ts';
 import { applySchema } from './apply-schema.ts';
+import { NO_PERMISSION } from './column-selection.ts';
 import { proveDeletes } from './suspected-deletes.ts';
 import { sweepWindows } from './sweep.ts';
-import type { SweepCounts } from './report.ts';
 import { differingRows } from '../reconcile/merge.ts';
 import { confirmedRows, storeAnswer } from '../capture/writer/store-origin-rows.ts';
 import { shrinkPages } from './windows.ts';
@@ -84,19 +84,11 @@ export async function readNewestStamp({ context, table }: TableReading): Promise
 }
 
 /** Follows a table by its last description; null if that sufficed. Rows that came under other names are suspects, so a sweep reads them again. */
-export async function followKnown(
-  context: PullContext,
-  summary: TableSummary,
-  {
-    tableOptions,
-    counts,
-    discard,
-  }: { readonly tableOptions: TableSettings; readonly counts: SweepCounts; readonly discard: boolean | undefined },
-): Promise<WhySwept | null> {
-  const { replica } = context;
+export async function followKnown(turn: TableTurn): Promise<WhySwept | null> {
+  const { context, summary, known, tableOptions, discard, counts } = turn;
   const stored = storedDescription(context, summary.id);
-  if (stored === null || (findTable(replica, summary.id)?.sweptAt ?? null) === null) return 'begin';
-  const table = await applySchema(context, stored, { ...tableOptions, confirmed: false, discard });
+  if (stored === null || (known?.sweptAt ?? null) === null) return 'begin';
+  const table = await applySchema(context, stored, { ...tableOptions, permission: NO_PERMISSION, discard });
   const run = { context, table, counts };
   const readBefore = counts.pagesReadCount;
   let why: WhySwept | null;

@@ -6,14 +6,14 @@ import { shellWord } from '../base/text.ts';
 import { LARGE_PAGES, watermarkAfter } from '../reconcile/follow.ts';
 import { discrepancyOf, type PullAccount } from '../reconcile/account/pull-account.ts';
 import { isSameShape } from '../reconcile/renamed-columns.ts';
-import { findTable, readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
+import { findTable, readTable, storeFacts, type TableRecord } from '../replica/bookkeeping/tables.ts';
 import { storeProblem } from '../replica/bookkeeping/table-errors.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { countPages, readLatestStamp, readPullAccount } from '../replica/bookkeeping/pages.ts';
 import { baseName, hasBase } from '../replica/user-tables.ts';
 import { countUnreadable } from '../replica/bookkeeping/unreadable-rows.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
-import type { PullContext, PullOptions, TablePull, TableReading } from './context.ts';
+import type { Permission, PullContext, PullOptions, TablePull, TableReading, TableTurn } from './context.ts';
 import { describeTable } from './table-description.ts';
 import { followKnown, readNewestStamp, stampsOf } from './follow.ts';
 import { applySchema, requireSettled } from './apply-schema.ts';
@@ -25,6 +25,9 @@ import { readOtherwise } from './windows.ts';
 
 /** Descriptions of one table in one pull; if it still changes after three, the next pull continues. */
 const SHAPE_ROUNDS_MAX = 3;
+
+/** The outcome for a table that no sweep read to its end. */
+const UNSWEPT: RowsOutcome = { held: null, isFollowed: false, account: null };
 
 type TableOptionsOfPull = Pick<PullOptions, 'confirm' | 'discard' | 'follow'> & {
   /** Asks for the calling user and the database, once a pull. */
@@ -46,7 +49,7 @@ export async function pullTable(
     pagesReadCount: 0,
     pagesNotModifiedCount: 0,
   };
-  let outcome: RowsOutcome = { held: null, isFollowed: false, account: null };
+  let outcome = UNSWEPT;
   let error = options.stop;
   const nameBefore = findTable(replica, summary.id)?.localName ?? summary.recordName;
   context.onProgress?.({ kind: 'tableStart', table: nameBefore });
@@ -78,7 +81,7 @@ export async function pullTable(
   return report;
 }
 
-/** Shapes a table and reads its rows until the description stays: else values may be other columns'. @throws RowsyncError `origin.moving`, …. */
+/** Brings the rows of a table here. @throws RowsyncError `origin.moving`, …. */
 async function pullRows(
   context: PullContext,
   summary: TableSummary,
@@ -87,33 +90,47 @@ async function pullRows(
 ): Promise<RowsOutcome> {
   requireSettled(context, summary.id);
   const tableOptions = context.settings.tableOptions(summary.recordName) ?? { sort: null };
-  // Rows that may be lost because a person agrees now, or agreed while another process worked.
-  // Read now, since the end of a sweep forgets the problem.
   const known = findTable(context.replica, summary.id);
+  const permission = permissionOf(known, options.confirm);
+  const turn = { context, summary, tableOptions, known, permission, discard: options.discard, counts };
+  return (await tryFollow(turn, options)) ?? (await sweepUntilStable(turn));
+}
+
+/** What a person allows, by `--confirm` now or by a consent in the replica. */
+function permissionOf(known: TableRecord | null, isHere: boolean): Permission {
+  if (isHere) return { rows: Infinity, schema: true, isHere };
   const given = known?.pullConfirmedCount ?? null;
-  const confirmedCount = options.confirm ? Infinity : given;
   // A consent to deletes is no consent to drop columns.
-  const confirmed = options.confirm || (given !== null && known?.problemCode === 'guard.schema');
-  if (options.follow !== undefined && options.follow !== false && !confirmed) {
-    const why = await followKnown(context, summary, { discard: options.discard, tableOptions, counts });
-    if (why === null) return { held: null, isFollowed: true, account: null };
-    if (why === 'begin' && options.follow === 'known') return { held: null, isFollowed: false, account: null };
-    context.log.info('follow.swept', { table: known?.localName ?? summary.recordName, reason: why });
-    await options.askDatabase();
-  }
+  return { rows: given ?? 0, schema: given !== null && known?.problemCode === 'guard.schema', isHere };
+}
+
+/** Reads only what changed, if that is asked for; null if a sweep has to look. */
+async function tryFollow(
+  turn: TableTurn,
+  { follow = false, askDatabase }: TableOptionsOfPull,
+): Promise<RowsOutcome | null> {
+  const { context, summary, known } = turn;
+  if (follow === false || turn.permission.schema) return null;
+  const why = await followKnown(turn);
+  if (why === null) return { ...UNSWEPT, isFollowed: true };
+  if (why === 'begin' && follow === 'known') return UNSWEPT;
+  context.log.info('follow.swept', { table: known?.localName ?? summary.recordName, reason: why });
+  await askDatabase();
+  return null;
+}
+
+/** Shapes a table and sweeps it until the description stays: else values may be other columns'. @throws RowsyncError `origin.moving`, …. */
+async function sweepUntilStable(turn: TableTurn): Promise<RowsOutcome> {
+  const { context, summary, known, counts } = turn;
   // A table that is to become two-way is described without an ETag; so is one held because a right seemed lost.
   const inFull =
-    known?.problemCode === 'guard.pending' || ((tableOptions.editing ?? null) !== null && known?.push !== 'on');
+    known?.problemCode === 'guard.pending' || ((turn.tableOptions.editing ?? null) !== null && known?.push !== 'on');
   let described = await describeTable(context, summary, { inFull });
   for (let round = 1; round <= SHAPE_ROUNDS_MAX; round += 1) {
     const before = described;
     const prepare = async (): Promise<TablePull> => {
-      const table = await applySchema(context, before, {
-        ...tableOptions,
-        confirmed,
-        confirmedHere: options.confirm,
-        discard: options.discard,
-      });
+      const { tableOptions, permission, discard } = turn;
+      const table = await applySchema(context, before, { ...tableOptions, permission, discard });
       return { context, table, counts };
     };
     const run = await prepare();
@@ -123,7 +140,7 @@ async function pullRows(
     let moving: unknown = null;
     let held: RowsyncError | null = null;
     try {
-      held = await sweepTable(run, { prepare, confirmedCount: confirmedCount ?? 0 });
+      held = await sweepTable(run, { prepare, confirmedCount: turn.permission.rows });
     } catch (thrown) {
       if (asRowsyncError(thrown).code !== 'origin.moving') throw thrown;
       moving = thrown;
@@ -133,11 +150,7 @@ async function pullRows(
     if (isUnlooked || moving !== null) described = await describeTable(context, summary, { inFull: moving !== null });
     if (isSameShape(before, described)) {
       if (moving !== null) throw moving;
-      if (given !== null) {
-        await context.replica.writeDurably('Using a confirmation', (tx) =>
-          storeFacts(tx, summary.id, { pull_consent: null }),
-        );
-      }
+      await spendConfirmation(turn);
       if (table.problem !== null) throw table.problem;
       return { held, isFollowed: false, account: accountOf(context, summary.id, counts) };
     }
@@ -147,6 +160,14 @@ async function pullRows(
     message: `${summary.recordName}: its columns kept changing while its rows were read (${SHAPE_ROUNDS_MAX} rounds)`,
     hint: 'A colleague is changing the table at the origin; the next run reads it again.',
   });
+}
+
+/** A consent that a person gave beforehand is used up. */
+async function spendConfirmation({ context, summary, known }: TableTurn): Promise<void> {
+  if ((known?.pullConfirmedCount ?? null) === null) return;
+  await context.replica.writeDurably('Using a confirmation', (tx) =>
+    storeFacts(tx, summary.id, { pull_consent: null }),
+  );
 }
 
 /** What became of the rows that the origin listed. */

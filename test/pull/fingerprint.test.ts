@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { findChangedWindows, noteUselessMeasures, type ChangedWindows } from '../../src/pull/fingerprint.ts';
 import type { PreparedTable, PullContext } from '../../src/pull/context.ts';
 import { applySchema } from '../../src/pull/apply-schema.ts';
+import { NO_PERMISSION } from '../../src/pull/column-selection.ts';
 import { sweepWindows } from '../../src/pull/sweep.ts';
 import { readTables, readTable } from '../../src/replica/bookkeeping/tables.ts';
 import { readTableDescriptor } from '../../src/replica/bookkeeping/descriptors.ts';
@@ -69,7 +70,7 @@ async function prepared(fixture: Fixture, context: PullContext): Promise<Prepare
   );
   const stored = must(readTableDescriptor(fixture.replica, id), 'it was pulled');
   const options = must(context.settings.tableOptions('Note'), 'every table is copied');
-  return await applySchema(context, stored.descriptor, { ...options, confirmed: false });
+  return await applySchema(context, stored.descriptor, { ...options, permission: NO_PERMISSION });
 }
 
 async function find(fixture: Fixture, context = fixture.context()): Promise<ChangedWindows | null> {

@@ -16,6 +16,7 @@ import { readMeasured, readRowsById, type RowTarget } from '../../replica/rows.t
 import type { Row, UnreadableRow, Value } from '../../wire/schema.ts';
 import type { PreparedTable, PullContext } from '../../pull/context.ts';
 import { applySchema } from '../../pull/apply-schema.ts';
+import { NO_PERMISSION } from '../../pull/column-selection.ts';
 import { PageCursor, samePageError } from '../../pull/page-cursor.ts';
 import { findRows } from '../../pull/rows-by-id.ts';
 import { runPool } from '../../base/concurrency.ts';
@@ -243,7 +244,7 @@ export async function prepareForReading(context: PullContext, name: string): Pro
   );
   const descriptor = await describeTable(context, { id: table.id, recordName: table.name, alias: table.alias });
   const options = context.settings.tableOptions(table.name) ?? { sort: null };
-  return applySchema(context, descriptor, { ...options, confirmed: false });
+  return applySchema(context, descriptor, { ...options, permission: NO_PERMISSION });
 }
 
 interface Compared {

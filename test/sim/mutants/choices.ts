@@ -86,8 +86,8 @@ export const CHOICE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/column-selection.ts',
-        find: 'overtaken.length > 0 && !confirmed',
-        replace: 'overtaken.length < 0 && !confirmed',
+        find: 'overtaken.length > 0 && !permission.schema',
+        replace: 'overtaken.length < 0 && !permission.schema',
       },
     ],
   },
