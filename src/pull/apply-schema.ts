@@ -51,13 +51,26 @@ import {
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import { isWritable, type TableDescriptor } from '../wire/schema.ts';
 import { applySelection } from './column-selection.ts';
-import type { Permission, PreparedTable, PullContext, TableSettings } from './context.ts';
+import type { LocalShape, Permission, PreparedTable, PullContext, TableSettings } from './context.ts';
 import { movingError } from './table-description.ts';
 import { keepPlace } from './place-tables.ts';
 import { changeOf, columnChanges } from './schema-changes.ts';
 import { watchShape } from '../origin/renamed-columns.ts';
 
-/** Prepares a described table. @throws RowsyncError as `applySelection`, `guard.columns`, `guard.schema`, `config.invalid` for an unknown column. */
+/**
+ * Prepares a described table. What another client or the origin may have changed is looked at first; then one transaction does, in this order:
+ *
+ *    1  shapeTable               all below is made from its columns
+ *    2  keepLockedEdits          before step 8 puts cells back that may not be written any more
+ *    3  settleEditing            options that the triggers of step 7 obey
+ *    4  requireShape, …          the table keeps values as they are written, and no trigger of another program changes rows meanwhile
+ *    5  configureHistory         so that what is written from now on is kept
+ *    6  switchMode               mirror or two-way
+ *    7  ensureCapture            triggers for these columns and this mode; then the view of edits
+ *    8  captureChanges           makes the marks of edits true; then carries out what people decided on them
+ *
+ * @throws RowsyncError as `applySelection`, `guard.columns`, `guard.schema`, `config.invalid` for an unknown column.
+ */
 export async function applySchema(
   context: PullContext,
   described: TableDescriptor,
@@ -235,35 +248,54 @@ export function requireSettled({ replica }: PullContext, tableId: number): void 
   });
 }
 
-/** `twoWay` is the table as it was captured so far; null if it was not. */
+interface ShapeOrder {
+  readonly at: string;
+  readonly leftOut: TableRecord['leftOut'];
+  readonly confirmed: boolean;
+  /** The table as it was captured so far; null if it was not. */
+  readonly twoWay: TwoWayTable | null;
+  readonly columnNaming: Naming;
+}
+
+/** A table once its columns are those of the origin. */
+interface ShapedTable {
+  readonly target: WrittenTable & { readonly columns: readonly LocalShape[] };
+  /** Its columns that the origin shows. */
+  readonly live: readonly ColumnRecord[];
+  /** Whether its triggers are made again. */
+  readonly changed: boolean;
+  readonly isNew: boolean;
+}
+
+/**
+ * Gives a table the columns of the origin, in this order:
+ *
+ *    1  noteTampering            before the triggers are made again, which hides it
+ *    2  free                     names that columns get now
+ *    3  planSchema               from the columns that are in the file; too many that vanished undo the transaction
+ *    4  remakeDropped            so that the actions find every known column
+ *    5  storeSchemaChanges       what people read about it
+ *    6  applyActions, colors     the columns
+ *    7  retryRefused             if a column came back, or the rules are others
+ *    8  forgetEtags              so that the next sweep fills the columns
+ */
 function shapeTable(
   tx: Tx,
   descriptor: TableDescriptor,
-  options: {
-    readonly at: string;
-    readonly leftOut: TableRecord['leftOut'];
-    readonly confirmed: boolean;
-    readonly twoWay: TwoWayTable | null;
-    readonly columnNaming: Naming;
-  },
-) {
+  { at, leftOut, confirmed, twoWay, columnNaming }: ShapeOrder,
+): ShapedTable {
   const table = readTable(tx, descriptor.id);
-  const wasTampered = noteTampering(tx, table, options.at, options.twoWay);
+  const wasTampered = noteTampering(tx, table, at, twoWay);
   const known = readColumns(tx, descriptor.id);
-  schemaWatch(tx)?.free(tx, table.localName, newNames(options.columnNaming, known, descriptor.columns));
+  schemaWatch(tx)?.free(tx, table.localName, newNames(columnNaming, known, descriptor.columns));
   const physical = new Set(readPhysicalColumns(tx, table.localName).map(foldIdent));
   const ours = new Set(['_id', ...[ALLOW_COLUMN, ...known].map((column) => foldIdent(column.localName))]);
   const colors = table.rowColors === 'kept' ? [COLOR_COLUMN] : [];
   // No column of the origin gets the name of the one for colors.
   const taken = [...physical, ...colors.map(({ localName }) => localName)];
   const foreign = new Set(taken.filter((name) => !ours.has(name)));
-  const day = options.at.slice(0, 10);
-  const plan = planSchema(known, descriptor.columns, {
-    ...options.columnNaming,
-    day,
-    foreign,
-    confirmed: options.confirmed,
-  });
+  const day = at.slice(0, 10);
+  const plan = planSchema(known, descriptor.columns, { ...columnNaming, day, foreign, confirmed });
   if (plan.kind === 'hold') {
     throw new RowsyncError('needsPerson', 'guard.schema', {
       message: `${descriptor.recordName}: ${plan.vanishedCount} of ${plan.liveCount} columns vanished at once; nothing was changed`,
@@ -271,30 +303,21 @@ function shapeTable(
     });
   }
   const onChanged = known.length > 0 && plan.actions.some(isChange) ? schemaWatch(tx)?.change(tx) : undefined;
-  const dropped: readonly (typeof ALLOW_COLUMN | ColumnRecord)[] = [ALLOW_COLUMN, ...colors, ...known].filter(
+  const dropped = [ALLOW_COLUMN, ...colors, ...known].filter(
     (column) => physical.size > 0 && !physical.has(foldIdent(column.localName)),
   );
-  for (const column of dropped) restoreColumn(tx, table, column, options.at);
-  const remade = dropped
-    .flatMap((column) => ('name' in column && hasBase(tx, descriptor.id) ? column.name : []))
-    .map((name) => changeOf('columnRemade', descriptor.recordName, name));
-  storeSchemaChanges(tx, remade, options.at);
-  const captured = dropped.length > 0 ? findTwoWayTable(tx, descriptor.id) : null;
-  if (captured !== null) markBatchesInDoubt(tx, captured, options.at);
+  remakeDropped(tx, descriptor, dropped, at);
   const leftOutIds = new Set(table.leftOut.map(({ id }) => id));
-  storeSchemaChanges(tx, columnChanges(descriptor.recordName, known, descriptor.columns, leftOutIds), options.at);
-  if (!isDeepStrictEqual(options.leftOut, table.leftOut)) storeFacts(tx, table.id, { left_out: options.leftOut });
-  applyActions(tx, table, descriptor, { actions: plan.actions, at: options.at });
+  storeSchemaChanges(tx, columnChanges(descriptor.recordName, known, descriptor.columns, leftOutIds), at);
+  if (!isDeepStrictEqual(leftOut, table.leftOut)) storeFacts(tx, table.id, { left_out: leftOut });
+  applyActions(tx, table, descriptor, { actions: plan.actions, at });
   const isColored = addColorColumn(tx, table);
   const columns = readColumns(tx, descriptor.id);
   const isShown = plan.actions.some(
     (action) => action.kind === 'change' && action.state === 'live' && action.column.state === 'removed',
   );
-  if (isShown || areRulesChanged(known, columns)) retryRefused(tx, descriptor.id, options.at);
-  const nameById = new Map(descriptor.columns.map(({ id, name }) => [id, name]));
-  // Pages that were read between a rename and this pull may hold one column's values under the name of another.
-  const isRenamed = known.some(({ id, name, state }) => state === 'live' && (nameById.get(id) ?? name) !== name);
-  const shapeChanged = dropped.length > 0 || isColored || isRenamed || plan.actions.some(isChange);
+  if (isShown || areRulesChanged(known, columns)) retryRefused(tx, descriptor.id, at);
+  const shapeChanged = dropped.length > 0 || isColored || hasShapeChanged(known, descriptor, plan.actions);
   if (shapeChanged) forgetEtags(tx, descriptor.id);
   const live = columns.filter(({ state }) => state === 'live');
   const shapes = live.map(({ localName: local, name, type, mask }) => ({ localName: local, name, type, mask }));
@@ -305,6 +328,35 @@ function shapeTable(
     changed: wasTampered || shapeChanged,
     isNew: known.length === 0,
   };
+}
+
+/** Makes columns again that another client dropped: what was in them is unknown, so what was sent of the table is in doubt. */
+function remakeDropped(
+  tx: Tx,
+  { id, recordName }: TableDescriptor,
+  dropped: readonly (typeof ALLOW_COLUMN | ColumnRecord)[],
+  at: string,
+): void {
+  if (dropped.length === 0) return;
+  const table = readTable(tx, id);
+  for (const column of dropped) restoreColumn(tx, table, column, at);
+  const remade = dropped
+    .flatMap((column) => ('name' in column && hasBase(tx, id) ? column.name : []))
+    .map((name) => changeOf('columnRemade', recordName, name));
+  storeSchemaChanges(tx, remade, at);
+  const captured = findTwoWayTable(tx, id);
+  if (captured !== null) markBatchesInDoubt(tx, captured, at);
+}
+
+/** Whether pages that were read before lack a column, or may hold its values under the name of another. */
+function hasShapeChanged(
+  known: readonly ColumnRecord[],
+  { columns }: TableDescriptor,
+  actions: readonly SchemaAction<ColumnRecord>[],
+): boolean {
+  const nameById = new Map(columns.map(({ id, name }) => [id, name]));
+  const isRenamed = known.some(({ id, name, state }) => state === 'live' && (nameById.get(id) ?? name) !== name);
+  return isRenamed || actions.some(isChange);
 }
 
 function isChange({ kind }: SchemaAction): boolean {
