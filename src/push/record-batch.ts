@@ -221,23 +221,23 @@ function store(
   const { table, context, options, planned, tally } = run;
   const nowMs = context.clock.nowMs();
   requireHarmlessTriggers(tx, table);
+  const at = stampFromMs(nowMs);
   const leaving = rows.filter(({ madeMatch }) => madeMatch === null).map(({ id }) => id);
-  applyEvent(tx, table.id, leaving, { event: 'sendStarted', at: stampFromMs(nowMs) });
+  applyEvent(tx, table.id, leaving, { event: 'sendStarted', at });
+  const made = rows.filter(({ madeMatch }) => madeMatch !== null);
+  const decided = new Set([...parked.keys(), ...adopted.keys(), ...made.map(({ id }) => id)]);
+  const versions = edited.filter(({ id }) => decided.has(id));
+  const facts = readRowFacts(tx, table, [...decided], versions);
+  const factsById = new Map(facts.map((one) => [one.id, one]));
+  const factsOf = (id: number): RowFacts => must(factsById.get(id), 'each of these rows was edited');
   const rules = { columns: table.columns, policy: options.conflict, isSent: false, reason: '' };
-  const madeById = new Map(rows.flatMap(({ id, madeMatch }) => (madeMatch === null ? [] : [[id, madeMatch]])));
-  const others = edited.filter(({ id }) => parked.has(id) || adopted.has(id) || madeById.has(id));
-  const ids = others.map(({ id }) => id);
-  const outcomes = readRowFacts(tx, table, ids, others).map((facts): RowOutcome => {
-    const refusal = parked.get(facts.id);
-    const remote = adopted.get(facts.id);
-    if (refusal !== undefined)
-      return decideMoved(facts, 'refused', { ...refusal, hope: refusal.hope ?? 'never', kind, words: null, cells: [] });
-    if (remote !== undefined) return { ...decideRemote(facts, remote, rules), isOffPage: true };
-    return decideLeaving(facts, must(madeById.get(facts.id), 'a match value was made for it'), planned.match);
-  });
-  const merged = outcomes.filter(({ id }) => adopted.has(id));
+  const merged = [...adopted].map(([id, remote]) => ({ ...decideRemote(factsOf(id), remote, rules), isOffPage: true }));
+  const refused = [...parked].map(([id, why]) =>
+    decideMoved(factsOf(id), 'refused', { ...why, hope: why.hope ?? 'never', kind, words: null, cells: [] }),
+  );
+  const filled = made.map(({ id, madeMatch }) => decideLeaving(factsOf(id), madeMatch, planned.match));
   applyOutcome(tx.because('pull'), table, { outcomes: merged, nowMs });
-  applyOutcome(tx, table, { outcomes: outcomes.filter(({ id }) => !adopted.has(id)), nowMs });
+  applyOutcome(tx, table, { outcomes: [...refused, ...filled], nowMs });
   tally.counts.refusedCount += parked.size;
   tally.noteNewIds(merged);
   tally.counts.conflictCount += merged.reduce((sum, { conflicts }) => sum + conflicts.length, 0);
@@ -245,7 +245,7 @@ function store(
   spendPushConfirmation(tx, table.id, rows.length);
   if (kind === 'insert') countBatch(tx);
   const sent = rows.map(({ id, cells }): BatchRow => ({ id, kind, cells, answer: null }));
-  const batch = { method, sentAt: stampFromMs(nowMs), rows: sent };
+  const batch = { method, sentAt: at, rows: sent };
   return {
     ...batch,
     id: storeBatch(tx, table, batch),
@@ -254,7 +254,7 @@ function store(
 }
 
 /** A row that leaves with a generated match value, stored in it before, so that a repeated create is the same create. */
-function decideLeaving(facts: RowFacts, madeMatch: string, match: number | null): RowOutcome {
+function decideLeaving(facts: RowFacts, madeMatch: string | null, match: number | null): RowOutcome {
   const outcome = decideMoved(facts, 'sendStarted');
   const { local } = facts;
   if (match === null || local === null) return outcome;

@@ -5,6 +5,7 @@
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
+import type { TwoWayTable } from '../capture/two-way-table.ts';
 import { applyOutcome, readRowFacts } from '../capture/writer/apply-outcome.ts';
 import { storeTaken } from '../capture/writer/store-origin-rows.ts';
 import { readOpenQuestions } from '../replica/bookkeeping/conflicts.ts';
@@ -172,52 +173,65 @@ export async function settleBatch(run: TablePush, batch: Batch, findings: Findin
 }
 
 function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): void {
-  const { context, table } = run;
-  const nowMs = context.clock.nowMs();
-  const { columns } = table;
-  const { limits } = run.tally;
-  const rules = { columns, policy: run.options.conflict, match: run.planned.match, limits };
+  const { context, table, tally } = run;
+  const { limits } = tally;
+  const rules = { columns: table.columns, policy: run.options.conflict, match: run.planned.match, limits };
   const settled = batch.rows.map((row) => settledRow(row, newsOf(findings, row)));
-  const others = settleTaken(tx, run, batch, settled);
-  const otherIds = others.flatMap((one) => otherIdOf(one) ?? []);
-  const known = new Set(readRowsById(tx, baseTarget(table), otherIds).keys());
-  // A row that the origin merged into another one comes last, when that one is known here.
-  const merged: SettledRow[] = [];
-  const own = others.filter((one) => {
-    const otherId = otherIdOf(one);
-    if (otherId === null) return true;
-    const isFirst = !known.has(otherId);
-    known.add(otherId);
-    if (!isFirst) merged.push(one);
-    return isFirst;
-  });
+  const { own, merged } = partMerged(tx, table, settleTaken(tx, run, batch, settled));
   // If rows that failed before failed again, the others wait for the next round.
-  run.tally.isNarrowing ||= batch.rows.some(({ id, unanswered }) => unanswered !== undefined && limits.has(id));
-  const ownIds = own.map(({ row }) => row.id);
-  const outcomes = readRowFacts(tx, table, ownIds).map((facts, index) => {
-    const one = must(own[index], 'facts come in order');
-    const outcome = decideSettled(facts, one, rules);
-    const { id, unanswered } = one.row;
-    if (unanswered !== undefined && outcome.state === 'edited') limits.set(id, rowsMaxAfter(unanswered.rowCount));
-    return outcome;
-  });
+  tally.isNarrowing ||= batch.rows.some(({ id, unanswered }) => unanswered !== undefined && limits.has(id));
+  const outcomes = readRowFacts(tx, table, [...own.keys()]).map((facts) =>
+    decideSettled(facts, must(own.get(facts.id), 'facts are of these rows'), rules),
+  );
+  for (const { id, state } of outcomes) {
+    const unanswered = own.get(id)?.row.unanswered;
+    if (unanswered !== undefined && state === 'edited') limits.set(id, rowsMaxAfter(unanswered.rowCount));
+  }
   carryOut(tx, run, outcomes);
-  for (const one of merged) {
-    const otherId = must(otherIdOf(one), 'it is another row');
+  for (const { one, otherId } of merged) {
     const [row, other] = readRowFacts(tx, table, [one.row.id, otherId]);
     carryOut(tx, run, decideMergedInto({ row: must(row, 'facts'), other: must(other, 'facts') }, one, rules));
-    run.tally.noteNewIds([{ id: one.row.id, newId: otherId }]);
+    tally.noteNewIds([{ id: one.row.id, newId: otherId }]);
   }
   count(run, settled);
+  storeFound(tx, table, { settled, shown: findings.shown, at: stampFromMs(context.clock.nowMs()) });
+  updateBatch(tx, table, batch.id, []);
+}
+
+/** Rows by their ids here; `merged` are those that the origin merged into another row that is known when they are settled, so after the others. */
+function partMerged(
+  tx: Tx,
+  table: TwoWayTable,
+  settled: readonly SettledRow[],
+): {
+  readonly own: ReadonlyMap<number, SettledRow>;
+  readonly merged: readonly { readonly one: SettledRow; readonly otherId: number }[];
+} {
+  const otherIds = settled.flatMap((one) => otherIdOf(one) ?? []);
+  const known = new Set(readRowsById(tx, baseTarget(table), otherIds).keys());
+  const own = new Map<number, SettledRow>();
+  const merged = [];
+  for (const one of settled) {
+    const otherId = otherIdOf(one);
+    if (otherId !== null && known.has(otherId)) merged.push({ one, otherId });
+    else own.set(one.row.id, one);
+    if (otherId !== null) known.add(otherId);
+  }
+  return { own, merged };
+}
+
+/** Stores what the origin was seen to have beside values: files of ours, and rows that cannot be read. */
+function storeFound(
+  tx: Tx,
+  table: TwoWayTable,
+  { settled, shown, at }: Pick<Findings, 'shown'> & { readonly settled: readonly SettledRow[]; readonly at: string },
+): void {
   const ids = new Set(
     settled.flatMap(({ news, settlement }) => (settlement === 'merge' ? (news.remote?.id ?? []) : [])),
   );
-  for (const shown of findings.shown) {
-    if (ids.has(shown.rowId)) storeUploadedFile(tx, shown.column, shown, stampFromMs(nowMs));
-  }
+  for (const file of shown) if (ids.has(file.rowId)) storeUploadedFile(tx, file.column, file, at);
   const unreadable = settled.flatMap(({ news }) => news.unreadable ?? []);
-  if (unreadable.length > 0) storeUnreadable(tx, table.id, { ids: [], unreadable }, stampFromMs(nowMs));
-  updateBatch(tx, table, batch.id, []);
+  if (unreadable.length > 0) storeUnreadable(tx, table.id, { ids: [], unreadable }, at);
 }
 
 /** Settles the rows that are here as the origin took them, nearly all, with one statement for each table; returns the others. */
