@@ -87,14 +87,18 @@ export async function finishTable(
   { caller, options }: Pick<TablePushOrder, 'caller' | 'options'>,
 ): Promise<void> {
   try {
-    await caller(); // an origin that is down is not asked about each table
+    await caller();
     const { run } = await openTable(context, table, { options, caller });
     await settleEarlier(run, { asks: true });
   } catch (thrown) {
-    const { kind, code } = errorFromReading(thrown, context.replica.path);
-    if (kind !== 'needsPerson' && kind !== 'config' && code !== 'push.shape') throw thrown;
+    if (!isSettledUnasked(errorFromReading(thrown, context.replica.path))) throw thrown;
     await settleEarlier(openUnasked(context, table, { options }), { asks: false });
   }
+}
+
+/** Whether batches are settled nevertheless after this error of opening their table: answers would prove nothing, also later. */
+export function isSettledUnasked({ kind, code }: RowsyncError): boolean {
+  return kind === 'needsPerson' || kind === 'config' || code === 'push.shape';
 }
 
 /** Looks up batches of an earlier push before anything else is sent. Unless `asks`, answers to the present caller would prove nothing. */

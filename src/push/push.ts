@@ -23,7 +23,7 @@ import type { PushContext } from './context.ts';
 import type { PushTableOptions } from '../reconcile/push-plan.ts';
 import { readCallingUser } from './find-rows.ts';
 import { TableTally, type PushReport, type PushTally } from './report.ts';
-import { finishTable, pushOneTable, type TablePushOrder } from './push-table.ts';
+import { finishTable, isSettledUnasked, pushOneTable, type TablePushOrder } from './push-table.ts';
 import { openRun, recordRun } from '../replica/bookkeeping/runs.ts';
 
 export interface PushOptions {
@@ -74,29 +74,27 @@ export async function push(around: PushContext, options: PushOptions): Promise<P
 /** Settles batches of earlier pushes before a pull, which reads no table with rows on their way. Never throws: such a table is not pulled. */
 export async function finishPushes(around: PushContext): Promise<void> {
   const context = { ...around, replica: around.replica.because({ cause: 'push', runId: null }) };
-  let last: unknown;
-  const settle = async (about: LogFacts, work: () => Promise<void>): Promise<void> => {
-    try {
-      await work();
-    } catch (thrown) {
-      if (thrown === last) return; // all tables wait for one answer, who is calling
-      last = thrown;
-      const error = errorFromReading(thrown, context.replica.path);
-      const { kind, code, message } = error;
-      const isOfAll = kind === 'auth' || concernsAllTables(error);
-      context.log.warn('push.unfinished', { ...(isOfAll ? {} : about), code, message });
-    }
+  const warn = (error: RowsyncError, about: LogFacts): void => {
+    const { kind, code, message } = error;
+    const isOfAll = kind === 'auth' || concernsAllTables(error);
+    context.log.warn('push.unfinished', { ...(isOfAll ? {} : about), code, message });
   };
-  await settle({}, async () => {
+  const errorOf = (thrown: unknown): RowsyncError => errorFromReading(thrown, context.replica.path);
+  try {
     const unsettled = new Set(readBatchTables(context.replica));
     if (unsettled.size === 0) return;
+    const tables = readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id));
     const caller = once(() => identify(context));
-    for (const table of readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id))) {
-      await settle({ table: table.localName }, () =>
-        finishTable(context, table, { caller, options: optionsOf(context, table) }),
-      );
+    await caller().catch((thrown: unknown) => {
+      if (!isSettledUnasked(errorOf(thrown))) throw thrown;
+    });
+    for (const table of tables) {
+      const finished = finishTable(context, table, { caller, options: optionsOf(context, table) });
+      await finished.catch((thrown: unknown) => warn(errorOf(thrown), { table: table.localName }));
     }
-  });
+  } catch (thrown) {
+    warn(errorOf(thrown), {});
+  }
 }
 
 async function identify(context: PushContext): Promise<UserDescriptor> {

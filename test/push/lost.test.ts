@@ -477,7 +477,7 @@ test.each(['readBack', 'settle'])(
   },
 );
 
-test('an origin that says nothing to a caller is said once, however many tables have rows on their way', async () => {
+test.each([401, 400])('an origin that answers a caller with %i is said once, of no table', async (status) => {
   const names = ['Note', 'Other', 'Third'];
   await using fixture = await startTwoWay({ tables: names.map((name) => ({ ...NOTE, name })) });
   for (const name of names) fixture.execute(`UPDATE "${name}" SET "Title" = 'x' WHERE _id = 1`);
@@ -486,7 +486,8 @@ test('an origin that says nothing to a caller is said once, however many tables 
   };
   for (let push = 0; push < names.length; push += 1) await pushNow(fixture, { before });
   expect(fixture.rows('SELECT count(DISTINCT table_id) AS n FROM _rowsync_batches')).toEqual([{ n: 3 }]);
-  fixture.sandbox.answerInstead(1, { status: 401, body: '{"error":401,"code":0,"message":"no"}' }, { method: 'user' });
+  const body = JSON.stringify({ error: status, code: 0, message: 'no' });
+  fixture.sandbox.answerInstead(1, { status, body }, { method: 'user' });
   const lines: string[] = [];
   const log = createLogger({
     level: 'warn',
