@@ -6,13 +6,14 @@
  * Nothing is ever given up: the longest wait is bounded, and a success forgets all failures. Deletes need no rule: a
  * cycle that does not reach the origin, or is refused by it, deletes nothing.
  */
-import type { RowsyncError } from '../base/errors.ts';
+import { stampFromMs, type Clock } from '../base/clock.ts';
+import type { ErrorKind, RowsyncError } from '../base/errors.ts';
+import { errorFacts, type Logger } from '../base/log.ts';
 import { BACKOFFS, spreadBackoffMs, type Backoff } from '../base/retries.ts';
 import { mayBeOfOneTable } from '../origin/outage.ts';
+import type { Complaint } from '../reconcile/account/facts.ts';
 import type { WorkKind } from './jobs.ts';
 import type { WorkOutcome } from './work-kinds.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
 
 /** Why no cycle is run; `originDown`: no usable answer, `auth`: the credentials or their rights. */
 export type FailureCause = 'originDown' | 'auth' | 'replica' | 'other';
@@ -27,6 +28,18 @@ export interface Trouble {
 /** What is known of failures that concern all tables. */
 export interface Circuit extends Trouble {
   readonly cause: FailureCause;
+}
+
+/** Why all work waits; `number` counts the failures of this process, so that a new one is known from the one before. */
+export interface DaemonFailure extends Complaint, Circuit {
+  readonly kind: ErrorKind;
+  readonly since: string;
+  readonly number: number;
+}
+
+interface ClockAndLog {
+  readonly clock: Clock;
+  readonly log: Logger;
 }
 
 type Instant = Readonly<Record<'nowMs' | 'random', number>>;
@@ -74,46 +87,109 @@ export function answerQuestion(outcome: WorkOutcome, question: Question, refusal
 }
 
 /** Remembers which tables failed, by their names at the origin. */
-export class Troubles {
-  readonly #byTable = new Map<string, Trouble>();
-
+class Troubles {
   /** The tables that wait. */
-  get byTable(): ReadonlyMap<string, Trouble> {
-    return this.#byTable;
-  }
+  readonly byTable = new Map<string, Trouble>();
 
   /** Notes the outcome of a table that took part; null for success. */
-  note(
-    table: string,
-    error: RowsyncError | null,
-    { clock, log }: { readonly clock: Clock; readonly log: Logger },
-  ): void {
-    const trouble = this.#byTable.get(table);
+  note(table: string, error: RowsyncError | null, { clock, log }: ClockAndLog): void {
+    const trouble = this.byTable.get(table);
     if (error !== null) {
       const nowMs = clock.monotonicMs();
       const next = oneMore(trouble, BACKOFFS.table, { nowMs, random: clock.random() });
-      this.#byTable.set(table, next);
+      this.byTable.set(table, next);
       const { code, message, hint } = error;
       const waitMs = next.retryAtMs - nowMs;
       log.warn('table.waits', { table, code, message, hint, attempt: next.failureCount, waitMs });
     } else if (trouble !== undefined) {
-      this.#byTable.delete(table);
+      this.byTable.delete(table);
       log.info('table.recovered', { table, attempt: trouble.failureCount });
     }
   }
 
   /** Forgets tables whose turn had come at `turnMs` but that took no part: the origin no longer has them. */
   forgetExcluded(included: ReadonlySet<string>, turnMs: number): void {
-    for (const [table, { retryAtMs }] of this.#byTable) {
-      if (!included.has(table) && retryAtMs <= turnMs) this.#byTable.delete(table);
+    for (const [table, { retryAtMs }] of this.byTable) {
+      if (!included.has(table) && retryAtMs <= turnMs) this.byTable.delete(table);
     }
   }
 
   /** Lets every table take part again, since the change may repair it, and forgets tables that are no longer configured. */
   tryAgain(isWanted: (table: string) => boolean): void {
-    for (const table of this.#byTable.keys()) {
-      if (isWanted(table)) this.#byTable.set(table, { failureCount: 1, retryAtMs: 0 });
-      else this.#byTable.delete(table);
+    for (const table of this.byTable.keys()) {
+      if (isWanted(table)) this.byTable.set(table, { failureCount: 1, retryAtMs: 0 });
+      else this.byTable.delete(table);
     }
+  }
+}
+
+/** What a daemon remembers of failures: the circuit, and the tables that wait. */
+export class Retries {
+  readonly #tables = new Troubles();
+  /** A right to write may be missing while reading works, so pushes have their own waits. */
+  readonly #pushes = new Troubles();
+  #failure: DaemonFailure | null = null;
+  #failureCount = 0;
+
+  /** What keeps the circuit open; null while it is closed. */
+  get failure(): DaemonFailure | null {
+    return this.#failure;
+  }
+
+  /** The tables that wait with all their work. */
+  get byTable(): ReadonlyMap<string, Trouble> {
+    return this.#tables.byTable;
+  }
+
+  /** The tables whose pushes wait. */
+  get pushesByTable(): ReadonlyMap<string, Trouble> {
+    return new Map([...this.#pushes.byTable, ...this.#tables.byTable]);
+  }
+
+  troubleOf(work: WorkKind, table: string): Trouble | undefined {
+    return this.#tables.byTable.get(table) ?? (work === 'push' ? this.#pushes.byTable.get(table) : undefined);
+  }
+
+  /** The time until the circuit lets work through; 0 if it does. */
+  waitMs(nowMs: number): number {
+    return Math.max(0, (this.#failure?.retryAtMs ?? 0) - nowMs);
+  }
+
+  /** Everything failed: all work waits. */
+  failed(error: RowsyncError, { clock, log }: ClockAndLog): void {
+    const nowMs = clock.monotonicMs();
+    const circuit = afterFailure(this.#failure, error, { nowMs, random: clock.random() });
+    const { kind, code, message, hint } = error;
+    this.#failureCount += 1;
+    const since = this.#failure?.since ?? stampFromMs(clock.nowMs());
+    this.#failure = { ...circuit, kind, code, message, hint, since, number: this.#failureCount };
+    const { failureCount: attempt, retryAtMs, cause: reason } = circuit;
+    log.error('circuit.opened', { ...errorFacts(error), reason, attempt, waitMs: retryAtMs - nowMs });
+  }
+
+  /** Work ended that began at `turnMs`: the circuit closes; each table that was `included` or failed alone goes on or waits. */
+  succeeded(
+    { work, turnMs }: { readonly work: WorkKind; readonly turnMs: number },
+    { tables, included }: Pick<WorkOutcome, 'tables'> & { readonly included: ReadonlySet<string> },
+    at: ClockAndLog,
+  ): void {
+    if (this.#failure !== null) at.log.info('circuit.closed', { attempt: this.#failure.failureCount });
+    this.#failure = null;
+    const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
+    if (work === 'push') for (const [table, error] of errorByTable) this.#pushes.note(table, error, at);
+    for (const table of included) this.#tables.note(table, errorByTable.get(table) ?? null, at);
+    this.#tables.forgetExcluded(included, turnMs);
+  }
+
+  /** Lets work through at once: a person asks for it. */
+  letThrough(): void {
+    this.#failure = halfOpen(this.#failure);
+  }
+
+  /** Lets everything be tried at once, since a changed configuration may repair it, and forgets tables that are no longer configured. */
+  tryAgain(isWanted: Readonly<Record<'pull' | 'push', (table: string) => boolean>>): void {
+    this.letThrough();
+    this.#tables.tryAgain(isWanted.pull);
+    this.#pushes.tryAgain(isWanted.push);
   }
 }

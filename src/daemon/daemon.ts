@@ -5,13 +5,13 @@
  */
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs, type Clock } from '../base/clock.ts';
-import { errorFacts, type Logger } from '../base/log.ts';
+import type { Logger } from '../base/log.ts';
 import type { Config } from '../config/load.ts';
 import { pullSettings, pushSettings } from '../config/settings.ts';
 import { AccountWatch } from './account-watch.ts';
 import { problemsAt, readKeptTables, daemonFactsOf, type Surroundings } from './account-facts.ts';
 import { jobsOf, ScheduledJobs, type Jobs, type WorkKind } from './jobs.ts';
-import { questionOf, answerQuestion, afterFailure, halfOpen, Troubles, type Trouble } from './circuit-breaker.ts';
+import { questionOf, answerQuestion, Retries } from './circuit-breaker.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import type { FoundComplaint } from '../reconcile/account/facts.ts';
 import type { Problem } from '../reconcile/account/account.ts';
@@ -67,17 +67,12 @@ class Daemon {
   #scheduled: ScheduledJobs;
   #edits: EditWatch;
   #refreshWatch = new RefreshWatch();
-  readonly #troubles = new Troubles();
-  /** A right to write may be missing while reading works, so pushes have their own waits. */
-  readonly #pushTroubles = new Troubles();
+  readonly #retries = new Retries();
   readonly #watchdog: ProgressWatchdog;
   readonly #startedAtMs: number;
   readonly #view: DaemonView;
   readonly #extraWork: ReturnType<typeof workOfExtras>;
   #working: WorkKind | null = null;
-  /** The failure that keeps the circuit open. */
-  #failure: DaemonState['failure'] = null;
-  #failureCount = 0;
   #refusedReload: readonly FoundComplaint[] = [];
   readonly #account = new AccountWatch();
   readonly #results = new Results();
@@ -155,24 +150,12 @@ class Daemon {
     this.#log.info('daemon.stopped');
   }
 
-  #troubleOf(work: WorkKind, table: string): Trouble | undefined {
-    return this.#troubles.byTable.get(table) ?? (work === 'push' ? this.#pushTroubles.byTable.get(table) : undefined);
-  }
-
-  #allTroubles(): ReadonlyMap<string, Trouble> {
-    return new Map([...this.#pushTroubles.byTable, ...this.#troubles.byTable]);
-  }
-
   /** Has one kind of work done now; null for a whole cycle, which has both directions, and the files. */
   #askFor(work: WorkKind | null): void {
     const ofCycle = ['pull', ...['push', 'files'].filter((kind) => this.#jobs.all.some((job) => job.kind === kind))];
     for (const kind of work === null ? ofCycle : [work]) this.#requested.add(kind);
-    this.#failure = halfOpen(this.#failure);
+    this.#retries.letThrough();
     this.#wake.abort();
-  }
-
-  #circuitWaitMs(): number {
-    return Math.max(0, (this.#failure?.retryAtMs ?? 0) - this.#parts.clock.monotonicMs());
   }
 
   #tellSchedule(): void {
@@ -187,9 +170,9 @@ class Daemon {
     this.#scheduled.tick(nowMs);
     return nextStep({
       jobs: this.#scheduled.all,
-      circuit: this.#failure,
+      circuit: this.#retries.failure,
       localKinds: this.#extraWork.localKinds,
-      troubleByTable: this.#troubles.byTable,
+      troubleByTable: this.#retries.byTable,
       requested: this.#requested,
       refreshedTables: this.#refreshes.tables,
       hasRefreshed: this.#hasRefreshed,
@@ -210,10 +193,10 @@ class Daemon {
       const { clock } = this.#parts;
       const look = { nowMs: clock.monotonicMs(), wallMs: clock.nowMs(), delayMs };
       const edited = this.#edits.tables(look, (name) => this.#jobs.find('push', name) !== null);
-      return { editedTables: edited.difference(this.#allTroubles()), lookMs: LOOK_MS };
+      return { editedTables: edited.difference(this.#retries.pushesByTable), lookMs: LOOK_MS };
     } catch (thrown) {
       // Work reports the same failure, but the next work may be an hour away.
-      if (this.#failure === null) this.#fail(errorFromReading(thrown, this.#resources.replica.path));
+      if (this.#retries.failure === null) this.#fail(errorFromReading(thrown, this.#resources.replica.path));
       return { editedTables: none, lookMs: LOOK_MS };
     }
   }
@@ -243,7 +226,7 @@ class Daemon {
       takes: (name) => {
         const job = this.#jobs.find(run.work, name);
         const waitsForRing = job?.waitsForRings === true && joined.all.some((part) => part.bringsChanges?.(name));
-        return takesPart({ name, job, trouble: this.#troubleOf(run.work, name), waitsForRing }, run);
+        return takesPart({ name, job, trouble: this.#retries.troubleOf(run.work, name), waitsForRing }, run);
       },
       isRefresh: isRefresh(run),
       comesWithPull: (name) => this.#jobs.comesWithPull(name),
@@ -311,15 +294,7 @@ class Daemon {
   #fail(error: RowsyncError): void {
     if (this.#parts.signals.stop.aborted) return; // the failure is our own doing
     this.#resources.damage.note(error);
-    const { clock } = this.#parts;
-    const nowMs = clock.monotonicMs();
-    const circuit = afterFailure(this.#failure, error, { nowMs, random: clock.random() });
-    const { kind, code, message, hint } = error;
-    this.#failureCount += 1;
-    const since = this.#failure?.since ?? stampFromMs(clock.nowMs());
-    this.#failure = { ...circuit, kind, code, message, hint, since, number: this.#failureCount };
-    const { failureCount: attempt, retryAtMs, cause: reason } = circuit;
-    this.#log.error('circuit.opened', { ...errorFacts(error), reason, attempt, waitMs: retryAtMs - nowMs });
+    this.#retries.failed(error, { clock: this.#parts.clock, log: this.#log });
   }
 
   #failRun({ work, isAsked }: Run, error: RowsyncError): void {
@@ -331,18 +306,13 @@ class Daemon {
     const { clock } = this.#parts;
     this.#scheduled.serve(run.jobIds, clock.nowMs());
     // It proves nothing of the origin.
-    if (this.#extraWork.localKinds.has(run.work) && this.#failure?.cause !== 'replica') return;
-    if (this.#failure !== null) this.#log.info('circuit.closed', { attempt: this.#failure.failureCount });
-    this.#failure = null;
-    const at = { clock, log: this.#log };
+    if (this.#extraWork.localKinds.has(run.work) && this.#retries.failure?.cause !== 'replica') return;
     if (run.work === 'push') {
       const ended = { nowMs: clock.monotonicMs(), random: clock.random() };
       this.#edits.notePush({ ...ended, hasFailed: own !== null, tables: run.wantedTables });
     }
-    const errorByTable = new Map(tables.map(({ name, error }) => [name, error]));
-    if (run.work === 'push') for (const [table, error] of errorByTable) this.#pushTroubles.note(table, error, at);
-    for (const table of included) this.#troubles.note(table, errorByTable.get(table) ?? null, at);
-    this.#troubles.forgetExcluded(included, run.monotonicMs);
+    const at = { clock, log: this.#log };
+    this.#retries.succeeded({ work: run.work, turnMs: run.monotonicMs }, { tables, included }, at);
   }
 
   async #reload(): Promise<void> {
@@ -362,11 +332,12 @@ class Daemon {
     this.#scheduled = new ScheduledJobs(jobsOf(this.#resources.config), this.#parts.clock.nowMs());
     this.#edits = new EditWatch(this.#resources.replica);
     this.#refreshWatch = new RefreshWatch();
-    this.#failure = halfOpen(this.#failure); // the credentials may be what was changed
     const { tableOptions } = pullSettings(this.#resources.config);
     const pushing = pushSettings(this.#resources.config);
-    this.#troubles.tryAgain((table) => tableOptions(table) !== null);
-    this.#pushTroubles.tryAgain((table) => pushing.tableOptions(table) !== null);
+    this.#retries.tryAgain({
+      pull: (table) => tableOptions(table) !== null,
+      push: (table) => pushing.tableOptions(table) !== null,
+    });
     this.#log.info('config.reloaded', { path: this.#resources.config.file });
     this.#tellSchedule();
     this.#tellStatus();
@@ -405,7 +376,8 @@ class Daemon {
       problems: () => this.#readProblems(),
       wake: () => this.#wake.abort(),
       askForCycle: (work) => this.#askFor(work),
-      refresh: async (tables) => (this.#circuitWaitMs() > 0 ? [] : this.#refreshes.ask(tables)),
+      refresh: async (tables) =>
+        this.#retries.waitMs(this.#parts.clock.monotonicMs()) > 0 ? [] : this.#refreshes.ask(tables),
     };
   }
 
@@ -444,8 +416,8 @@ class Daemon {
     return {
       startedAtMs: this.#startedAtMs,
       working: this.#working,
-      failure: this.#failure,
-      circuitWaitMs: this.#circuitWaitMs(),
+      failure: this.#retries.failure,
+      circuitWaitMs: this.#retries.waitMs(this.#parts.clock.monotonicMs()),
       jobs: this.#scheduled.all.map(({ id, nextAtMs, isDue }) => ({ id, nextAtMs, isDue })),
       lastByWork: this.#results.lastByWork,
       lastAskedByWork: this.#results.lastAskedByWork,

@@ -3,12 +3,11 @@
  * Pure.
  */
 import { stampFromMs } from '../base/clock.ts';
-import type { ErrorKind } from '../base/errors.ts';
 import { plural } from '../base/text.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 import type { PushAccount } from '../reconcile/account/push-account.ts';
-import type { Complaint, FoundComplaint } from '../reconcile/account/facts.ts';
-import type { Circuit } from './circuit-breaker.ts';
+import type { FoundComplaint } from '../reconcile/account/facts.ts';
+import type { DaemonFailure } from './circuit-breaker.ts';
 import type { WorkKind } from './jobs.ts';
 
 export interface LastWork {
@@ -21,13 +20,6 @@ export interface LastWork {
   readonly endedCount: number;
   /** Of a push. */
   readonly account?: PushAccount | undefined;
-}
-
-/** Why all work waits; `number` counts the failures of this process, so that a new one is known from the one before. */
-export interface DaemonFailure extends Complaint, Circuit {
-  readonly kind: ErrorKind;
-  readonly since: string;
-  readonly number: number;
 }
 
 export interface DaemonState {
