@@ -51,7 +51,7 @@ export async function pushOneTable(context: PushContext, table: TwoWayTable, ord
   const startedMs = clock.monotonicMs();
   let error = order.stop;
   try {
-    tally.noteEdits(replica, false);
+    tally.noteEdits(replica);
     if (error === null) {
       requireColumns(context, table);
       const { run, choiceProblem } = await openTable(context, table, order);
@@ -70,7 +70,7 @@ export async function pushOneTable(context: PushContext, table: TwoWayTable, ord
   }
   await noteProblem(context, table, error);
   tally.durationMs += clock.monotonicMs() - startedMs;
-  tally.close(replica, error, UNSENT);
+  tally.close(replica, error ?? UNSENT);
 }
 
 /** @throws RowsyncError `guard.columns` if a pull found that columns vanished. */
@@ -115,7 +115,8 @@ async function settleEarlier(run: TablePush, { asks }: { readonly asks: boolean 
 
 /** Captures and sends. Guards pass if a person confirms now, or agreed beforehand to at least as many rows. */
 async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncError | null> {
-  const { context, table, tally } = run;
+  const { context, table } = run;
+  const { retries } = run.tally;
   let isFirst = true;
   // Ends: a round that does not count has at least one more request without an answer.
   for (let round = 1; round <= ROUNDS_MAX;) {
@@ -131,10 +132,10 @@ async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncErro
       await context.replica.write('Letting edits of an older copy go', (tx) =>
         storeFacts(tx, table.id, { older_copy: null }),
       );
-    const failedBefore = tally.unansweredCount;
+    const failedBefore = retries.unansweredCount;
     const stop = await pushRound(run, { edits, confirmed, isLast: round === ROUNDS_MAX });
     if (stop !== null) return stop;
-    if (tally.unansweredCount === failedBefore) round += 1;
+    if (retries.unansweredCount === failedBefore) round += 1;
   }
   return null;
 }
@@ -151,7 +152,7 @@ async function captureEdits({ context, table, tally }: TablePush, isFirst: boole
       retryDue(tx, table, { nowMs, at });
     }
     captureChanges(tx, table, at);
-    tally.noteEdits(tx, true);
+    tally.endBeginning(tx);
     return countEdits(tx, table);
   });
 }

@@ -47,7 +47,7 @@ export async function push(around: PushContext, options: PushOptions): Promise<P
   const tallies = new Map(chosen.map((table) => [table.id, new TableTally(table, tally)]));
   const broken = brokenAmong(replica, options.tables).map((table) => {
     const left = new TableTally(table);
-    left.close(replica, table.error, '');
+    left.close(replica, table.error);
     return left;
   });
   let error: RowsyncError | null = null;
@@ -57,7 +57,7 @@ export async function push(around: PushContext, options: PushOptions): Promise<P
   } catch (thrown) {
     error = errorFromReading(thrown, replica.path);
     const unbegun = error.kind === 'replica' ? [] : [...tallies.values()].filter(({ report }) => report === null);
-    for (const left of unbegun) left.close(replica, null, error.message);
+    for (const left of unbegun) left.close(replica, error.message);
   }
   const report = {
     tables: [...broken, ...tallies.values()].flatMap((table) => table.report ?? []),
@@ -132,13 +132,9 @@ async function pushWithRetries(
 }
 
 /** Lets rows be tried again that the origin refused before it accepted others. Returns their tables. */
-async function retryOvertaken(
-  { replica, clock }: PushContext,
-  { tally, tallies }: TablesOrder,
-): Promise<ReadonlySet<number>> {
-  const due = [...tallies].flatMap(([tableId, { counts, refused }]) => {
-    const ids = [...refused].flatMap(([rowId, takenBefore]) => (takenBefore < tally.takenCount ? [rowId] : []));
-    refused.clear();
+async function retryOvertaken({ replica, clock }: PushContext, { tallies }: TablesOrder): Promise<ReadonlySet<number>> {
+  const due = [...tallies].flatMap(([tableId, { counts, retries }]) => {
+    const ids = retries.takeOvertaken();
     return ids.length === 0 ? [] : [{ tableId, counts, ids }];
   });
   if (due.length === 0) return new Set();

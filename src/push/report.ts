@@ -51,6 +51,34 @@ export interface PushTally {
   isReversed: boolean;
 }
 
+/** What one push remembers of one table's rows that may leave again. */
+export class RetryMemory {
+  readonly push: PushTally;
+  /** Rows whose requests ended without an answer, with the size of the next request for each. */
+  readonly limits = new Map<number, number>();
+  /** One of these rows failed again in this round: the others wait for the next one, so that a row at fault is found before many are halved. */
+  isNarrowing = false;
+  /** Requests that ended so. */
+  unansweredCount = 0;
+  /** `takenCount` of the push when the origin refused a row, by the row's id. */
+  readonly #refused = new Map<number, number>();
+
+  constructor(push: PushTally) {
+    this.push = push;
+  }
+
+  noteRefused(id: number): void {
+    this.#refused.set(id, this.push.takenCount);
+  }
+
+  /** Rows that were refused before the origin accepted others, which they may need; forgets all refused ones. */
+  takeOvertaken(): readonly number[] {
+    const ids = [...this.#refused].flatMap(([id, takenBefore]) => (takenBefore < this.push.takenCount ? [id] : []));
+    this.#refused.clear();
+    return ids;
+  }
+}
+
 /** What one push counts of one table, also while refused rows are tried again. */
 export class TableTally {
   readonly counts: TablePushCounts = {
@@ -61,18 +89,10 @@ export class TableTally {
     inDoubtCount: 0,
     conflictCount: 0,
   };
-  /** `takenCount` of the push when the origin refused a row, by the row's id: it may need one that was accepted later. */
-  readonly refused = new Map<number, number>();
-  readonly push: PushTally;
+  readonly retries: RetryMemory;
   durationMs = 0;
   /** Rows that the origin did not return right before they were to be sent, in all batches so far: a guard judges them together. */
   missingCount = 0;
-  /** Rows whose requests ended without an answer, with the size of the next request for each. */
-  readonly limits = new Map<number, number>();
-  /** One of these rows failed again in this round: the others wait for the next one, so that a row at fault is found before many are halved. */
-  isNarrowing = false;
-  /** Requests that ended so. */
-  unansweredCount = 0;
   /** The latest; null before the table was begun. */
   report: TablePushReport | null = null;
   readonly #table: Pick<TwoWayTable, 'id' | 'localName'>;
@@ -80,20 +100,25 @@ export class TableTally {
   /** The id that a row has now, by the one that it had. */
   readonly #idNow = new Map<number, number>();
   #lastConflictId: number | null = null;
-  #isComplete = false;
+  #isBegun = false;
 
   constructor(table: Pick<TwoWayTable, 'id' | 'localName'>, push: PushTally = { takenCount: 0, isReversed: false }) {
     this.#table = table;
-    this.push = push;
+    this.retries = new RetryMemory(push);
   }
 
-  /** Adds the rows that wait to be sent or looked up now, until `isComplete` was set: later edits are not of the beginning. */
-  noteEdits(from: Connection, isComplete: boolean): void {
-    if (this.#isComplete) return;
-    this.#isComplete = isComplete;
+  /** Adds the rows that wait to be sent or looked up now, unless the beginning has ended. */
+  noteEdits(from: Connection): void {
+    if (this.#isBegun) return;
     this.#lastConflictId ??= readLastConflictId(from);
     for (const [id, { state }] of readRowEnds(from, this.#table.id))
       if (state === 'edited' || state === 'sending') this.#began.add(id);
+  }
+
+  /** Adds them for the last time: later edits are not of the beginning. */
+  endBeginning(from: Connection): void {
+    this.noteEdits(from);
+    this.#isBegun = true;
   }
 
   /** Rows that were merged have other ids at the origin: they stay the same edits. */
@@ -101,15 +126,16 @@ export class TableTally {
     for (const { id, newId } of outcomes) if (id !== newId) this.#idNow.set(id, newId);
   }
 
-  /** Reports what was done until now. `unsentReason` is why edits that still wait were not sent, unless the error is. */
-  close(from: Connection, error: RowsyncError | null, unsentReason: string): void {
-    this.noteEdits(from, true);
+  /** Reports what was done until now. `end` is what failed, or else why edits that still wait were not sent. */
+  close(from: Connection, end: RowsyncError | string): void {
+    this.endBeginning(from);
+    const error = typeof end === 'string' ? null : end;
     const isGuard = error?.kind === 'needsPerson';
     this.report = {
       table: this.#table.localName,
       ...this.counts,
       ...countWaiting(from, this.#table.id),
-      account: this.#account(from, error?.message ?? unsentReason),
+      account: this.#account(from, typeof end === 'string' ? end : end.message),
       held: isGuard ? error : null,
       error: isGuard ? null : error,
       durationMs: this.durationMs,

@@ -174,12 +174,12 @@ export async function settleBatch(run: TablePush, batch: Batch, findings: Findin
 
 function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): void {
   const { context, table, tally } = run;
-  const { limits } = tally;
+  const { limits } = tally.retries;
   const rules = { columns: table.columns, policy: run.options.conflict, match: run.planned.match, limits };
   const settled = batch.rows.map((row) => settledRow(row, newsOf(findings, row)));
   const { own, merged } = partMerged(tx, table, settleTaken(tx, run, batch, settled));
   // If rows that failed before failed again, the others wait for the next round.
-  tally.isNarrowing ||= batch.rows.some(({ id, unanswered }) => unanswered !== undefined && limits.has(id));
+  tally.retries.isNarrowing ||= batch.rows.some(({ id, unanswered }) => unanswered !== undefined && limits.has(id));
   const outcomes = readRowFacts(tx, table, [...own.keys()]).map((facts) =>
     decideSettled(facts, must(own.get(facts.id), 'facts are of these rows'), rules),
   );
@@ -188,7 +188,8 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
     if (unanswered !== undefined && state === 'edited') limits.set(id, rowsMaxAfter(unanswered.rowCount));
   }
   carryOut(tx, run, outcomes);
-  for (const { one, otherId } of merged) {
+  for (const one of merged) {
+    const otherId = must(otherIdOf(one), 'it is another row');
     const [row, other] = readRowFacts(tx, table, [one.row.id, otherId]);
     carryOut(tx, run, decideMergedInto({ row: must(row, 'facts'), other: must(other, 'facts') }, one, rules));
     tally.noteNewIds([{ id: one.row.id, newId: otherId }]);
@@ -203,17 +204,14 @@ function partMerged(
   tx: Tx,
   table: TwoWayTable,
   settled: readonly SettledRow[],
-): {
-  readonly own: ReadonlyMap<number, SettledRow>;
-  readonly merged: readonly { readonly one: SettledRow; readonly otherId: number }[];
-} {
+): { readonly own: ReadonlyMap<number, SettledRow>; readonly merged: readonly SettledRow[] } {
   const otherIds = settled.flatMap((one) => otherIdOf(one) ?? []);
   const known = new Set(readRowsById(tx, baseTarget(table), otherIds).keys());
   const own = new Map<number, SettledRow>();
-  const merged = [];
+  const merged: SettledRow[] = [];
   for (const one of settled) {
     const otherId = otherIdOf(one);
-    if (otherId !== null && known.has(otherId)) merged.push({ one, otherId });
+    if (otherId !== null && known.has(otherId)) merged.push(one);
     else own.set(one.row.id, one);
     if (otherId !== null) known.add(otherId);
   }
@@ -268,12 +266,12 @@ function carryOut(tx: Tx, run: TablePush, outcomes: readonly RowOutcome[]): void
 }
 
 /** Counts rows in their order: a refused one may be taken once others are. */
-function count({ table, tally: { counts, refused, push } }: TablePush, settled: readonly SettledRow[]): void {
+function count({ table, tally: { counts, retries } }: TablePush, settled: readonly SettledRow[]): void {
   for (const one of settled) {
     const { row } = one;
-    if (row.answer?.as === 'refused') refused.set(row.id, push.takenCount);
+    if (row.answer?.as === 'refused') retries.noteRefused(row.id);
     if (!isTaken(one, table.columns)) continue;
-    push.takenCount += 1;
+    retries.push.takenCount += 1;
     // A new row that was merged into an existing one is not an insert at the origin.
     if (row.kind === 'insert' && row.answer?.as !== 'matched') counts.insertedCount += 1;
     else if (row.kind !== 'delete') counts.updatedCount += 1;
