@@ -25,6 +25,7 @@ function row(...values: readonly Value[]): Row {
 
 const KNOWN = { base: row('a', 'x'), local: row('a', 'x') };
 const DELETED = { base: row('a', 'x'), local: null };
+const DELETED_BEFORE_IT_HAD_IT = { base: row(null, 'x'), local: null };
 const RENAMED = { base: row('a', 'x'), local: row('b', 'x') };
 const EMPTIED = { base: row('a', 'x'), local: row(null, 'x') };
 
@@ -32,6 +33,7 @@ test.each([
   ['nobody has', undefined, null, 'send', 'send'],
   ['an unknown row has', { id: 1 }, null, 'merged with 1', 'merged with 1'],
   ['a row has that is deleted here', { id: 1 }, DELETED, 'wait', 'soon'],
+  ['a row has since it was deleted here', { id: 1 }, DELETED_BEFORE_IT_HAD_IT, 'wait', 'soon'],
   ['a row has that has another one here', { id: 1 }, RENAMED, 'wait', 'soon'],
   ['a row has that has none here', { id: 1 }, EMPTIED, 'wait', 'soon'],
   ['a row has that has it here too', { id: 1 }, KNOWN, 'later', 'later'],
