@@ -15,6 +15,7 @@ import {
   type ChangedRowLine,
   blockReader,
   readHead,
+  namesCheck,
 } from '../shared/confirmed-rows.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { ALL_ROWS } from '../../replica/bookkeeping/changed-rows.ts';
@@ -58,6 +59,16 @@ export class TableFailure extends Error {
   }
 }
 
+/** A table or column got another name, or came, after the tables were read; the round has to be repeated with what there is now. */
+export class NamesChanged extends RowsyncError {
+  constructor() {
+    super('originDown', 'sink.busy', {
+      message: 'Tables or columns changed here while rows were sent; nothing of them was stored',
+      hint: 'rowsync sends them again by itself.',
+    });
+  }
+}
+
 /**
  * A round, inside a transaction; `from` is the cursor, and `load` the table to load. Returns the new cursor, how many rows were loaded, and how many
  * others changed or went. Also what was true when they were read: the last entry of the history, and the proven moment that they are of.
@@ -85,14 +96,24 @@ export async function makeRound(
   const { load } = round;
   const made = new Set<string>(round.hasReplaced || load !== null ? [LISTED] : []);
   const seq = readHead(from);
+  const others = round.tables.filter(({ table }) => table.id !== load?.table.id);
+  const tables = load === null ? others : [...others, { ...load, place: { seq, loadedSeq: seq } }];
+  const areNamesKept = namesCheck(
+    from,
+    tables.map(({ table }) => table.source),
+  );
+  /** Reads in one snapshot, in which every name means what it meant when the tables were read. */
+  const reading = <T>(read: () => T): T =>
+    inSnapshot(from, () => {
+      if (!areNamesKept()) throw new NamesChanged();
+      return read();
+    });
   let loadedRows = 0;
   if (load !== null)
     await guarded(load.table.id, async () => {
-      loadedRows = await loadTable(sending, from, { ...load, made, onPart: round.onPart });
+      loadedRows = await loadTable(sending, from, { ...load, made, reading, onPart: round.onPart });
       await storeLoad(sending, load.table, seq);
     });
-  const others = round.tables.filter(({ table }) => table.id !== load?.table.id);
-  const tables = load === null ? others : [...others, { ...load, place: { seq, loadedSeq: seq } }];
   const startById = new Map(
     tables.flatMap(({ table, place }) =>
       place.seq === null ? [] : [[table.id, Math.min(place.seq, round.from)] as const],
@@ -103,7 +124,7 @@ export async function makeRound(
   let lastEntry = 0;
   let moment: SentMoment | null = null;
   for (let count = 0; count < SNAPSHOTS_MAX; count += 1) {
-    const read = readChanges(from, { tables, startById, after: at });
+    const read = reading(() => readChanges(from, { tables, startById, after: at }));
     const { lines, changes } = read;
     for (const { table, rows, gone } of changes) {
       await guarded(table.id, () => applyRows(sending, table, { rows, gone, made }));
@@ -144,7 +165,7 @@ async function guarded(tableId: number, work: () => Promise<void>): Promise<void
   try {
     await work();
   } catch (thrown) {
-    throw new TableFailure(tableId, pgError(thrown));
+    throw thrown instanceof NamesChanged ? thrown : new TableFailure(tableId, pgError(thrown));
   }
 }
 
@@ -154,7 +175,7 @@ interface TableChanges {
   readonly gone: readonly number[];
 }
 
-/** The next lines and their rows, the last entry of the history, and behind the last line the moment, in one snapshot. */
+/** The next lines and their rows, the last entry of the history, and behind the last line the moment; in a snapshot. */
 function readChanges(
   from: Connection,
   given: {
@@ -169,21 +190,19 @@ function readChanges(
   readonly moment: SentMoment | null;
 } {
   const { tables, startById, after } = given;
-  return inSnapshot(from, () => {
-    const lines = readLines(from, after, LINES_MAX);
-    const isNew = ({ tableId, rowId, seq }: ChangedRowLine): boolean =>
-      rowId !== ALL_ROWS && seq > (startById.get(tableId) ?? Infinity);
-    const linesByTable = Map.groupBy(lines.filter(isNew), ({ tableId }) => tableId);
-    const changes = tables.flatMap(({ table }): readonly TableChanges[] => {
-      const ids = linesByTable.get(table.id)?.map(({ rowId }) => rowId);
-      if (ids === undefined) return [];
-      const rows = readSourceRows(from, table.source, ids);
-      const here = new Set(rows.map(([id]) => Number(id)));
-      return [{ table, rows, gone: ids.filter((id) => !here.has(id)) }];
-    });
-    const moment = lines.length < LINES_MAX ? readSentMoment(from, tables) : null;
-    return { lines, changes, lastEntry: readLastSeq(from), moment };
+  const lines = readLines(from, after, LINES_MAX);
+  const isNew = ({ tableId, rowId, seq }: ChangedRowLine): boolean =>
+    rowId !== ALL_ROWS && seq > (startById.get(tableId) ?? Infinity);
+  const linesByTable = Map.groupBy(lines.filter(isNew), ({ tableId }) => tableId);
+  const changes = tables.flatMap(({ table }): readonly TableChanges[] => {
+    const ids = linesByTable.get(table.id)?.map(({ rowId }) => rowId);
+    if (ids === undefined) return [];
+    const rows = readSourceRows(from, table.source, ids);
+    const here = new Set(rows.map(([id]) => Number(id)));
+    return [{ table, rows, gone: ids.filter((id) => !here.has(id)) }];
   });
+  const moment = lines.length < LINES_MAX ? readSentMoment(from, tables) : null;
+  return { lines, changes, lastEntry: readLastSeq(from), moment };
 }
 
 /** The moment that holds, and the tables that are there as they were then: none that has to be loaded. */
@@ -206,10 +225,14 @@ const BLOCK_ROWS = 200;
 async function loadTable(
   sending: CopyTarget,
   from: Connection,
-  load: RoundTable & { readonly made: Set<string>; readonly onPart: () => void },
+  load: RoundTable & {
+    readonly made: Set<string>;
+    readonly reading: <T>(read: () => T) => T;
+    readonly onPart: () => void;
+  },
 ): Promise<number> {
   const { session, target, deletes } = sending;
-  const { table, isStanding, made, onPart } = load;
+  const { table, isStanding, made, reading, onPart } = load;
   if (!isStanding) await makeTable(session, target, { table, deletes });
   const into = isStanding ? await freshTable(sending, table, made) : target.of(table.name);
   await listReplaced(sending, table, null, []);
@@ -220,7 +243,7 @@ async function loadTable(
     const end = done.rowCount + PART_ROWS;
     const pieces = function* (): Iterable<string> {
       while (done.rowCount < end && !done.isAll) {
-        const rows = read(done.lastId, BLOCK_ROWS);
+        const rows = reading(() => read(done.lastId, BLOCK_ROWS));
         done.lastId = rows.at(-1)?.[0] ?? done.lastId;
         done.rowCount += rows.length;
         done.isAll = rows.length < BLOCK_ROWS;

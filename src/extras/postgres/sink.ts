@@ -34,7 +34,7 @@ import {
   writeMoment,
   type ChangedTable,
 } from './system-tables.ts';
-import { makeRound, TableFailure, type RoundTable } from './send-round.ts';
+import { makeRound, NamesChanged, TableFailure, type RoundTable } from './send-round.ts';
 import { followShapes, sentTable, type SentTable, type ShapeOutcome } from './shape-tables.ts';
 import {
   beginSeries,
@@ -285,7 +285,7 @@ export class SinkWriter {
         if (load !== null || !this.#isOutdated(reader, tables, tableChanges))
           return { loadedRows, isLoading: load !== null, states };
       } catch (thrown) {
-        this.#troubled(thrown, tables);
+        if (!(thrown instanceof NamesChanged)) this.#troubled(thrown, tables);
       }
     }
   }

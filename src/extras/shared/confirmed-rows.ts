@@ -19,6 +19,21 @@ export interface SinkSource {
   readonly columns: readonly ColumnRecord[];
 }
 
+/** Returns a check, to be asked in the snapshot of each read: whether all names still mean what they meant when the sources were read. */
+export function namesCheck(from: Connection, sources: readonly SinkSource[]): () => boolean {
+  const namesOf = (source: SinkSource | undefined): string =>
+    JSON.stringify([source?.source, source?.columns.map(({ seq, localName }) => [seq, localName])]);
+  let known: number | null = null;
+  return () => {
+    const version = queryNumber(from, sql`PRAGMA schema_version`);
+    if (version === known) return true;
+    const now = new Map(readSources(from).map((source) => [source.table.id, source]));
+    if (!sources.every((source) => namesOf(source) === namesOf(now.get(source.table.id)))) return false;
+    known = version;
+    return true;
+  };
+}
+
 export interface ChangedRowLine {
   readonly tableId: number;
   readonly rowId: number;

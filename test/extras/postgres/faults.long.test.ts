@@ -1,6 +1,7 @@
 /**
  * What may stand in the way of a sink for a while: a full disk, a lock, a rename in the middle of a load. Nothing of it costs a row.
  */
+import Database from 'better-sqlite3';
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clientOf, noPostgres, startPostgres, type PostgresServer } from '../../support/postgres.ts';
@@ -10,6 +11,24 @@ import { canMount, mountTmpfs } from '../../support/tmpfs.ts';
 import { NOTE } from '../../support/two-way.ts';
 
 let server: PostgresServer;
+
+/** Renames columns of Note in one transaction, as a pull of the daemon does beside the sink; `from>to` each. */
+function renameColumns(path: string, renames: readonly string[]): void {
+  const db = new Database(path);
+  try {
+    db.transaction(() => {
+      for (const [from = '', to = ''] of renames.map((text) => text.split('>'))) {
+        db.exec(`ALTER TABLE "Note" RENAME COLUMN "${from}" TO "${to}"`);
+        db.prepare(`UPDATE _rowsync_columns SET local_name = @to, name = @to WHERE local_name = @from`).run({
+          from,
+          to,
+        });
+      }
+    })();
+  } finally {
+    db.close();
+  }
+}
 
 describe.skipIf(noPostgres !== null)('a sink', () => {
   beforeAll(async () => {
@@ -72,6 +91,30 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     expect(await targetCells(server, address)).toEqual(replicaCells(fixture.path));
     await second.close();
   }, 60_000);
+
+  test.each([
+    { name: 'exchange their names', renames: ['Title>Between', 'Body>Title', 'Between>Body'] },
+    { name: 'get another name', renames: ['Title>Heading'] },
+  ])('begins a load anew where columns $name while it reads', { timeout: 60_000 }, async ({ renames }) => {
+    const rows = Array.from({ length: 60_000 }, (_, index) => ({ Title: `t ${index}`, Body: `b ${index}` }));
+    await using fixture = await startFixture({ tables: [{ ...NOTE, rows }] });
+    const address = await server.database();
+    await fixture.pull();
+    let isRenamed = false;
+    const writer = await openWriter(fixture, address, {
+      onStep: (step) => {
+        if (step === 'part' && !isRenamed) renameColumns(fixture.path, renames);
+        isRenamed ||= step === 'part';
+      },
+    });
+
+    const report = await writer.work();
+
+    expect(isRenamed).toBe(true);
+    expect(report).toMatchObject({ loadedRows: 60_000, tables: [{ state: 'live', problem: null }] });
+    expect(await targetCells(server, address)).toEqual(replicaCells(fixture.path));
+    await writer.close();
+  });
 
   test.skipIf(!canMount)(
     'outlives a disk of the server that is full',
