@@ -1,5 +1,5 @@
 /**
- * The addresses of the Records API: the checked base address, and paths below the database. Paths contain no secret, so that they may be logged and
+ * The addresses of the Records API: the validated base address, and paths below the database. Paths contain no secret, so that they can be logged and
  * used as cache keys (I16, specification 2.1 and 4; origin facts 1.1 to 1.4). Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
@@ -60,7 +60,7 @@ export function originAddress(settings: { readonly url: string; readonly databas
   return { url: url.origin, host: url.host, root: `/secure/api/v2/${settings.database}` };
 }
 
-/** A path segment: the alias where that is a plain identifier (it survives a rename), else the name. */
+/** A path segment: the alias if it is a plain identifier (it survives a rename), otherwise the name. */
 export function segment({ name, alias }: Address): string {
   return /^[A-Za-z_]\w*$/.test(alias) ? alias : pathSegment(name);
 }
@@ -91,9 +91,9 @@ export function withQuery(path: string, query: string): string {
 }
 
 /**
- * Cuts ids or keys, in order, into as few requests as the origin's bounds on their number and on the query string allow. `columns`
- * are those that each request names besides. Where they alone fill the query string, one row goes at a time, and the
- * origin has the last word.
+ * Splits ids or keys, in order, into as few requests as the origin's limits on their number and on the query string allow. `columns`
+ * are those that each request also names. If they alone fill the query string, rows go one by one, and the
+ * origin may still refuse them.
  */
 export function recordBatches<T extends number | string>(
   parameter: 'id' | 'key',

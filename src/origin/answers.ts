@@ -32,13 +32,13 @@ export type Answer<T, E extends Etag = Etag> =
   | {
       readonly kind: 'ok';
       readonly value: T;
-      /** Null where the origin sent none that can be trusted, or said that the answer must not be kept. */
+      /** Null if the origin sent none that can be trusted, or forbade caching the answer. */
       readonly etag: string | null;
       /** Bytes of the body as it came over the wire. */
       readonly receivedBytes: number;
     };
 
-/** What the headers of a file say (specification 4.9). */
+/** The metadata of a file, from its headers (specification 4.9). */
 export interface FileHeaders {
   /** As the origin names it: text, never a path; null where it has no name that can be read. */
   readonly name: string | null;
@@ -86,12 +86,12 @@ export function readDocument<T>(
   return 'isTransient' in value ? value : { kind: 'ok', ...value, etag: etagOf(headers), receivedBytes };
 }
 
-/** Reads an answer that says what a file is; its content went elsewhere. */
+/** Reads the headers of a file; a receiver took its content. */
 export function readFile(answer: WireAnswer, reading: AnswerContext): Answer<FileHeaders> | Failure {
   const { headers, receivedBytes } = answer;
   const other = notOkay(answer, reading);
   if (other !== null) return other;
-  // A sign-in page is a file like any other, but for the headers that only the method sends.
+  // Only headers that no other page has tell a file from a sign-in page.
   if (!isFile(headers)) return notApiFailure(reading.attempted, '200 without the headers of a file');
   return { kind: 'ok', value: fileHeaders(headers), etag: etagOf(headers), receivedBytes };
 }
@@ -129,7 +129,7 @@ function utf8FromHeader(value: string): string {
   return text.includes('\uFFFD') ? value : text;
 }
 
-/** The meaning of any other status than 200; null for that. */
+/** The failure for any status other than 200; null for 200. */
 function notOkay(
   answer: WireAnswer,
   { attempted, etag, ...reading }: AnswerContext,
@@ -148,7 +148,7 @@ function notOkay(
   });
 }
 
-/** Bytes of an error descriptor, unpacked; the longest known has some hundred. */
+/** Bytes of an unpacked error descriptor; the longest known has a few hundred. */
 const DESCRIPTOR_BYTES_MAX = 1_024 * 1_024;
 
 /** The error descriptor in an answer, if it has one: in the format of its type, which need not be the one asked for. */
@@ -176,7 +176,7 @@ function pageText({ body, headers }: WireAnswer): string | null {
   return text.replaceAll(/<[^<>]*>/g, ' ').trim() || null;
 }
 
-/** Milliseconds that the answer of a busy origin asks to wait; null where it asks for none. */
+/** Milliseconds to wait that the answer of a busy origin requests; null if it requests none. */
 export function retryAfterMs(result: WireAnswer | TransportFault, nowMs: number): number | null {
   const isBusy = result.kind === 'answer' && (result.status === 429 || result.status >= 500);
   return isBusy ? readRetryAfterMs(result.headers['retry-after'], nowMs) : null;
@@ -188,7 +188,7 @@ function bodyText(
 ): string | Failure {
   const decoded = textFromBody(body, headers['content-encoding'], decodedBytesMax);
   if (decoded.kind !== 'text') return UNREADABLE[decoded.kind](attempted);
-  // Something else under the type that was asked for: some captive portals keep it.
+  // Some captive portals send their page with the requested content type.
   return NOT_OF_FORMAT[format.extension].test(decoded.text)
     ? notApiFailure(attempted, '200 with a page of HTML or another format than its type says')
     : decoded.text;
@@ -210,9 +210,9 @@ function readValue<T>(
     return { value: read(text, attempted.what) };
   } catch (error) {
     if (!(error instanceof RowsyncError)) throw error;
-    // Cut short although the transfer looked complete: a Content-Length that is too small does this.
+    // A Content-Length that is too small cuts a body although the transfer looks complete.
     const isTransient = error.code === 'origin.truncated';
-    // What is too costly to be parsed is not parsed to see whether it is an error.
+    // A document too costly to parse is not parsed to look for an error descriptor either.
     const descriptor = isTransient || error.code === 'origin.tooLarge' ? undefined : format.readError(text);
     if (descriptor === undefined) return { kind: 'failed', error, isTransient };
     return unexpectedFailure(
@@ -226,7 +226,7 @@ function etagOf(headers: WireHeaders): string | null {
   return isCacheable(oneHeader(headers, 'cache-control')) ? readEtag(oneHeader(headers, 'etag')) : null;
 }
 
-/** How a text begins that is not what its type says. */
+/** Matches the beginning of a text that does not have the format of its type. */
 const NOT_OF_FORMAT: Readonly<Record<Extension, RegExp>> = {
   json: /^\s*</,
   xml: /^\s*(?:[^<\s]|<(?:!doctype\b|html\b))/i,
@@ -235,18 +235,18 @@ const NOT_OF_FORMAT: Readonly<Record<Extension, RegExp>> = {
 function formatOf(contentType: string | undefined): WireFormat | undefined {
   const type = mediaType(contentType);
   if (type === 'application/json' || type === 'text/json' || type.endsWith('+json')) return WIRE_FORMATS.json;
-  // A page that is XML too is still a page.
+  // XHTML is a web page, although it is XML.
   if (type === 'application/xhtml+xml') return undefined;
   return type === 'text/xml' || type === 'application/xml' || type.endsWith('+xml') ? WIRE_FORMATS.xml : undefined;
 }
 
-/** A header that came once; several of one name are as good as none. */
+/** A header that came exactly once; one that came several times is ignored. */
 function oneHeader(headers: WireHeaders, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** What became of a body; each refusal is told apart because the operator's next step differs. */
+/** A decoded body, or why it was refused: the operator's next step depends on the reason. */
 type BodyText =
   | { readonly kind: 'text'; readonly text: string }
   /** An encoding that was not asked for, or several · gzip that ends early or fails its checksum. */
@@ -257,9 +257,9 @@ const GZIP_BYTES_MIN = 18;
 
 /** zlib refuses a smaller output buffer. */
 const CHUNK_BYTES_MIN = 4_096;
-/** Rows shrink to a tenth or so. A body that claims to have shrunk to less than this is lying or cut. */
+/** Rows shrink to about a tenth. A body that claims a higher ratio than this is malicious or cut. */
 const RATIO_MAX = 32;
-/** Up to here any ratio will do, since empty columns shrink to nearly nothing. Beyond, `RATIO_MAX` bounds what a bomb costs. */
+/** Up to this size any ratio is accepted, since empty columns shrink to almost nothing. Beyond it, `RATIO_MAX` limits the cost of a bomb. */
 const FREE_BYTES = 16 * 1_024 * 1_024;
 
 /** Decodes a body. `encoding` is its Content-Encoding header; several headers count as several encodings. */
@@ -284,13 +284,13 @@ export function textFromBody(
 
 function textFromGzip(body: Buffer, decodedBytesMax: number): BodyText {
   if (body.length < GZIP_BYTES_MIN) return { kind: 'damaged' };
-  // gzip ends with the unpacked size modulo 2^32, unless it is cut; so this is a guess at the size, never a reason.
+  // gzip ends with the unpacked size modulo 2^32, unless it is cut. So this is only an estimate, never a reason to refuse.
   const announcedBytes = body.readUInt32LE(body.length - 4);
   try {
     // One output buffer of the right size saves the copy that joining several takes. Synchronous on purpose: a page
     // takes a quarter of a millisecond here, a trip through the thread pool adds half a millisecond to its latency.
     const maxOutputLength = Math.min(decodedBytesMax, Math.max(FREE_BYTES, body.length * RATIO_MAX));
-    // One byte more than the bound shows that it is exceeded, without a second buffer of this size.
+    // One byte more than the limit shows that it is exceeded, without a second buffer of this size.
     const chunkSize = Math.max(CHUNK_BYTES_MIN, Math.min(announcedBytes, body.length * RATIO_MAX, maxOutputLength + 1));
     const bytes = gunzipSync(body, { maxOutputLength, chunkSize });
     const text = textFromBytes(bytes);
@@ -304,7 +304,7 @@ function textFromGzip(body: Buffer, decodedBytesMax: number): BodyText {
 }
 
 function textFromBytes(bytes: Buffer): BodyText {
-  // Decoding would replace broken bytes by U+FFFD without a message, and so change someone's row.
+  // Decoding would silently replace broken bytes by U+FFFD, and so change someone's row.
   if (!isUtf8(bytes)) return { kind: 'notUtf8' };
   const text = bytes.toString('utf8');
   return { kind: 'text', text: text.startsWith('\uFEFF') ? text.slice(1) : text };

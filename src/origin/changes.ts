@@ -2,10 +2,10 @@
  * The methods that change rows: Create, Update, Upsert and Delete (specification 4.6 and 4.7). Returns one status a
  * row, in the order of the rows.
  *
- * None is sent twice on a guess: see `change` in requests.ts. HTTP 200 says nothing about a row; each status does.
- * Values leave in the input forms of specification 2.4. Bodies are in the origin's format, but JSON where XML cannot
- * express a value: an empty text would arrive as null. The two directions of a request are independent, so the answer
- * stays XML.
+ * A change is never repeated on a guess: see `change` in requests.ts. HTTP 200 says nothing about a row; only its status does.
+ * Values are sent in the input forms of specification 2.4. Bodies are in the origin's format, except that JSON is used if XML cannot
+ * express a value: an empty text would arrive as null. The answer is then still XML, since the two directions are
+ * independent.
  */
 import { WIRE_FORMATS, type WireFormat } from '../wire/format.ts';
 import { unexpected } from '../wire/json.ts';
@@ -18,7 +18,7 @@ import type { ReadOptions, Requests } from './requests.ts';
 /** How a caller may ask for a change. */
 export type ChangeOptions = Pick<ReadOptions, 'signal'>;
 
-/** What every change may say. */
+/** Options of every change. */
 interface ChangeRequest {
   readonly table: Address;
   /** `suppress` needs the administrative permission ManageData. Default run. */
@@ -48,9 +48,9 @@ export type DeleteRequest = ChangeRequest &
   };
 
 /**
- * The methods that change rows. Each gives one status for each row, in the order they were sent: look at every one. Each
- * throws `origin.unknownOutcome` where the change may or may not have happened, with the reason as its cause; after
- * every other error nothing has changed. `refusal` of an error has what the origin said to the whole request.
+ * The methods that change rows. Each returns one status for each row, in the order they were sent: check every one. Each
+ * throws `origin.unknownOutcome` if the change may or may not have happened, with the reason as its cause; after
+ * any other error nothing has changed. `refusal` of an error is the origin's answer to the whole request.
  */
 export interface ChangeMethods {
   /** Creates rows; columns without a value get their default. */
@@ -111,14 +111,14 @@ function workflowPair(workflow: ChangeRequest['workflow']): QueryPair {
 /** The status of a row that a write created (specification 4.6). */
 const CREATED = 201;
 
-/** How a request names its rows. */
+/** How a request identifies its rows. */
 interface SentRecords {
   readonly method: string;
   readonly ids?: readonly (number | null)[];
   readonly keys?: readonly string[];
 }
 
-/** A status of another row would let a refused row pass as accepted. Only upserts of gone rows, creates and matches name other ids. */
+/** Checks ids: a status of another row would let a refused row pass as accepted. Only creates, matches and upserts of deleted rows return others. */
 function checkEchoes(
   statuses: readonly StatusDescriptor[],
   { method, ids = [], keys = [] }: SentRecords,

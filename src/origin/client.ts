@@ -1,7 +1,7 @@
 /**
  * The origin as the rest of the program sees it: one typed function per method of the Records API.
  *
- * Secrets stay in here: they go into one header or path, to one host, and into no URL that is shown, message or log
+ * Secrets do not leave this file: they go into one header or path, to one host, and never into a displayed URL, a message or a log
  * line (I16). Specification, sections 4 and 5; origin facts, section 1.
  */
 import { must } from '../base/assert.ts';
@@ -23,21 +23,21 @@ import type { Answer, Etag } from './answers.ts';
 import { rowMethods, type RowMethods } from './rows.ts';
 import { openTransport, type Transport } from './transport.ts';
 
-/** Which database, as whom, and how hard it may be asked. */
+/** Which database, with which credentials, and how many requests are allowed. */
 export interface OriginSettings extends OriginRoute {
-  /** Scheme and host, nothing behind it. */
+  /** Scheme and host, nothing after it. */
   readonly url: string;
   readonly database: string;
   readonly credentials: Credentials;
-  /** What answers and bodies are written in. Default json. */
+  /** The format of answers and bodies. Default json. */
   readonly format?: Extension | undefined;
   /** Requests in flight at once; the service allows 10 for each user. Default 4. */
   readonly concurrency?: number | undefined;
   /** Requests started in a second; 0, the default, is no limit. */
   readonly requestsPerSecond?: number | undefined;
-  /** The key of masks; called only where a column is hashed. Left out where none can be. */
+  /** The key of masks; called only if a column is hashed. Omitted if none can be. */
   readonly maskKey?: (() => string) | undefined;
-  /** Whether to ask for gzip. Default true; only a benchmark on one machine gains by false. */
+  /** Whether to request gzip. Default true; false only pays off in a benchmark on one machine. */
   readonly compress?: boolean | undefined;
   /** Time-outs, sizes and retries, where they differ from `ORIGIN_LIMITS`. */
   readonly limits?: Partial<OriginLimits> | undefined;
@@ -51,9 +51,9 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   /** Scheme and host, without a slash at the end. */
   readonly url: string;
   readonly database: string;
-  /** What answers and bodies are written in; ETags are those of documents in this format. */
+  /** The format of answers and bodies; ETags are those of documents in this format. */
   readonly format: Extension;
-  /** Which key values are hashed with (wire/mask.ts). @throws RowsyncError `config.secret` where it cannot be read or made. */
+  /** Identifies the key that values are hashed with (wire/mask.ts). @throws RowsyncError `config.secret` if it cannot be read or created. */
   maskKeyDigest(): string;
   /** Tables of the database (4.1). */
   readonly describeDatabase: ReadMethod<[], DatabaseDescriptor>;
@@ -67,9 +67,9 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   attachmentsUrl(request: AttachmentsRequest): string;
   /** Cuts ids, in order, into as few Retrieve or Delete requests as possible; `names` are the columns of a Retrieve, `countMax` bounds its rows. */
   idBatches(ids: readonly number[], names?: readonly string[], countMax?: number): readonly (readonly number[])[];
-  /** Sends any other request that only reads: what rowsync itself does not use is made of it (extras/library). */
+  /** Sends any other read request; extras/library builds the methods on it that rowsync itself does not use. */
   run<T, E extends Etag = undefined>(call: Call<T>, options?: ReadOptions<E>): Promise<Answer<T, E>>;
-  /** Resolves once pending requests have left, as far as connections are free: for callers that will keep the event loop busy. */
+  /** Resolves once pending requests have been sent, as far as connections are free: for callers about to keep the event loop busy. */
   requestsLeave(): Promise<void>;
   /** Sums since the origin was opened. */
   counters(): Counters;
@@ -77,12 +77,12 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   close(): Promise<void>;
 }
 
-/** Requests in flight where the settings do not say; leaves six of the service's ten to others. */
+/** Default number of requests in flight; leaves six of the service's ten to others. */
 const CONCURRENCY_DEFAULT = 4;
 
 /**
- * Opens the origin; nothing is sent yet. `transport` takes the place of connections to `url`. `before` is the client that this one replaces. For
- * as long as its origin asked to be left alone, this one asks nothing either.
+ * Opens the origin; nothing is sent yet. `transport` replaces real connections to `url`. `before` is the client that this one replaces; a pause
+ * that its origin requested also holds for this one.
  * @throws RowsyncError `config.invalid` or `config.secret`.
  */
 export function openOrigin(

@@ -1,12 +1,12 @@
 /**
- * How the client proves who it is (specification, section 5): which header it sends, what it puts into the path, and which texts must never be seen.
+ * How the client authenticates (specification, section 5): which header it sends, what it adds to the path, and which texts must never be shown.
  * The path with a token is for the wire alone; logs, messages and stored data use the path without it (I16). Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { basicHeader, bearerHeader } from '../wire/headers.ts';
 
 /**
- * Who is calling. A token goes into a header; `urlToken` puts it into the path, for origins behind something that removes
+ * The caller's credentials. A token goes into a header; `urlToken` puts it into the path, for origins behind something that removes
  * the header: proxies then see it, so prefer the header. `session` sends the cookies of someone who is logged in.
  */
 export type Credentials =
@@ -16,17 +16,17 @@ export type Credentials =
   /** `cookie` is the value of a Cookie header: `name=value; name=value`. */
   | { readonly kind: 'session'; readonly cookie: string };
 
-/** What credentials add to every request, and which texts of it must never be seen. */
+/** What credentials add to every request, and which texts must never be shown. */
 export interface Authorization {
   /** Names and values in turn. */
   readonly headers: readonly string[];
-  /** What follows the database in the path: nothing, or a slash and a segment. */
+  /** Appended to the database in the path: nothing, or a slash and a segment. */
   readonly pathSuffix: string;
   /** For the log's scrubber, too. */
   readonly secrets: readonly string[];
 }
 
-/** Shorter values of cookies are no secrets (`lang=en`), and would be found in any text. */
+/** Shorter cookie values are not secrets (`lang=en`), and scrubbing them would damage ordinary text. */
 const COOKIE_SECRET_CHARS_MIN = 8;
 
 /** Checks credentials and says how they are sent. @throws RowsyncError `config.secret`; the message never repeats them. */
@@ -39,7 +39,7 @@ export function authorizationOf(credentials: Credentials): Authorization {
     }
     case 'urlToken': {
       const { token } = credentials;
-      // One segment with no other meaning: not the minus of a session, no dots, no escapes.
+      // A plain segment only: `-` means a session here, and dots or escapes would change the path.
       checkToken(token, /^\w[\w-]*$/, 'other characters than letters, digits, _ and -');
       return { headers: [], pathSuffix: `/${token}`, secrets: [token] };
     }

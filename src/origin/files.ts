@@ -1,7 +1,7 @@
 /**
- * The methods of attachments: the list of revisions, and one file or what is known of it (specification 4.8 and 4.9). The content
- * of a file is handed to the caller piece by piece. Its bytes, the gap between two pieces and the slowness at which they come are
- * bounded. It is never in memory whole. File names are text, never a path.
+ * The methods of attachments: the list of revisions, and one file or its metadata (specification 4.8 and 4.9). The content
+ * of a file goes to the caller piece by piece, and is never completely in memory. Its size, the gap between two pieces and its
+ * speed are limited. File names are text, never a path.
  */
 import type { AttachmentInfo } from '../wire/schema.ts';
 import type { Extension, WireFormat } from '../wire/format.ts';
@@ -43,11 +43,11 @@ export interface FileMethods {
   /** Lists the revisions of one attachment. */
   readonly attachments: ReadMethod<[request: AttachmentsRequest], readonly AttachmentInfo[]>;
   /**
-   * Downloads a file: `receive` is given its bytes in order and holds back the next ones until its promise resolves. The
-   * answer comes after the last byte. Once bytes were given, a failure is tried again only with `restart`. Throws what `receive` throws.
+   * Downloads a file: `receive` gets its bytes in order, the next ones only once its promise resolves. The
+   * call resolves after the last byte. Once bytes were passed on, it retries only if there is a `restart`. Throws what `receive` throws.
    */
   readonly attachment: ReadMethod<[request: DownloadRequest, receive: FileReceiver], FileHeaders>;
-  /** What is known of a file, without its content. */
+  /** The metadata of a file, without its content. */
   readonly attachmentHeaders: ReadMethod<[request: AttachmentRequest], FileHeaders>;
 }
 

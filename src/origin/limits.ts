@@ -1,10 +1,10 @@
 /**
- * Time-outs and sizes of one request, each with the reason for its size (I18). Tests pass smaller ones; nothing else should need to. How many requests
- * run at once, and how many a second, are options (`limits`) that requests.ts keeps; how often one is tried is in base/retries.ts. Pure.
+ * Time-outs and size limits of one request, each with its reason (I18). Only tests should need other values. How many requests run at once, and
+ * how many a second, are options (`limits`) enforced by requests.ts; the number of attempts is in base/retries.ts. Pure.
  */
 import { REQUEST_RETRIES } from '../base/retries.ts';
 
-/** What one request may take of time and memory, and how often it is tried, unless a test says otherwise. */
+/** The time and memory that one request may take, and how often it is tried. */
 export const ORIGIN_LIMITS = {
   /** Until the connection is open, TLS included. A handshake across the world takes under a second; ten cover a lost packet or two. */
   connectTimeoutMs: 10_000,
@@ -18,20 +18,20 @@ export const ORIGIN_LIMITS = {
    */
   deadlineMs: 60_000,
   /**
-   * Bytes in a second at which a body that is sent must leave; its time is added to the deadline. A line that sends 20 MB in ten minutes is slow, but no
-   * fault.
+   * Bytes a second at which a body must be sent; the resulting time is added to the deadline. A line that sends 20 MB in ten minutes is slow, but
+   * not broken.
    */
   sentBytesPerSecondMin: 32 * 1_024,
   /** Bytes of a body that is sent. The origin answers 413 above 20 MB (origin facts 4.1). */
   sentBytesMax: 20_000_000,
   /**
-   * Bytes of one attached file. The service takes 100 MB; another may take more. A file goes to disk piece by piece, so this only ends what has no
-   * end.
+   * Bytes of one attached file. The service accepts 100 MB; another may accept more. A file goes to disk piece by piece, so this only stops endless
+   * downloads.
    */
   fileBytesMax: 4 * 1_024 ** 3,
   /**
-   * Bytes in a second at which an attached file must come, in each span as long as `deadlineMs`. A telephone line that several files share brings as
-   * much. Below it, one file could keep all other work waiting for years.
+   * Bytes a second at which an attached file must arrive, on average over each `deadlineMs`. Even a modem line shared by several files is this
+   * fast. Without the limit, one file could keep all other work waiting for years.
    */
   fileBytesPerSecondMin: 1_024,
   /** Bytes of a body as they come over the wire. 500 rows, compressed or plain, are rarely more than 1 MiB. */
@@ -39,8 +39,8 @@ export const ORIGIN_LIMITS = {
   /** Bytes of a body once it is decompressed. Eight times that: gzip shrinks rows to an eighth or so, a bomb to a thousandth. */
   decodedBytesMax: 64 * 1_024 * 1_024,
   /**
-   * For an answer to a change that has left, once its caller gives up. A daemon has 20 seconds to end. A change without its answer may leave a new row in
-   * doubt, which a person has to look at.
+   * How long to wait for the answer to a change already sent once its caller gives up. A daemon has 20 seconds to end. Without the answer, a new row may
+   * be in doubt, and a person has to look at it.
    */
   stopGraceMs: 8_000,
   retry: REQUEST_RETRIES,

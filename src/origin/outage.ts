@@ -1,16 +1,16 @@
 /**
- * Whether an origin that fails is down, or fails at one table alone. Rows that take too long to compute, or a rule that breaks,
- * are answered with 5xx or with nothing in time, as by an origin in trouble. One small question tells the two apart, and is asked
- * only while other tables wait for their turn.
+ * Decides whether a failing origin is down, or fails for one table only. Rows that take too long to compute, or a broken rule,
+ * cause a 5xx or a time-out, just like an origin in trouble. One small request tells the two apart; it is sent
+ * only while other tables are waiting.
  */
 import { runAll } from '../base/concurrency.ts';
 import type { ErrorCode, RowsyncError } from '../base/errors.ts';
 import type { Origin } from './client.ts';
 
-/** The number of tables that fail so, without any that succeeds, after which the origin counts as down, even if it answers about the user. */
+/** If this many tables fail in this way and none succeeds, the origin counts as down, even if it answers the small request. */
 const FAILED_TABLES_MAX = 3;
 
-/** Whether an error may concern one table alone: the origin was reached, and failed at this request. A 429 refuses every request. */
+/** Whether an error may concern one table only: the origin was reached, but failed on this request. A 429 refuses every request. */
 export function mayBeOfOneTable({ kind, code, refusal }: Pick<RowsyncError, 'kind' | 'code' | 'refusal'>): boolean {
   if (kind !== 'originDown' || refusal?.status === 429) return false;
   return code === 'origin.busy' || code === 'origin.timeout' || code === 'origin.unknownOutcome';
@@ -18,16 +18,16 @@ export function mayBeOfOneTable({ kind, code, refusal }: Pick<RowsyncError, 'kin
 
 /** Whether an error of one table, not about rights, would occur for every other table too. */
 export function concernsAllTables({ kind, code }: RowsyncError): boolean {
-  // A damaged file is not written to any more.
+  // A damaged file must not be written to.
   if (code === 'replica.damaged') return true;
   if (code === 'origin.moving' || code === 'pull.unsettled') return false;
   return kind === 'originDown' || code === 'origin.stopped' || code === 'replica.full';
 }
 
-/** Errors of one table, whatever their kind. */
+/** Errors that always concern one table, whatever their kind. */
 const OF_ONE_TABLE: ReadonlySet<ErrorCode> = new Set(['push.forbidden', 'push.unanswered']);
 
-/** Works on the tables of a run side by side, and tells each what stops the run: the first error after which no further table can succeed. Returns that. */
+/** Works on the tables of a run concurrently. Returns the first error after which no table can succeed; `work` gets it as `stop` from then on. */
 export async function workOnTables<T>(
   { origin, signal }: { readonly origin: Pick<Origin, 'user'>; readonly signal?: AbortSignal | undefined },
   { tables, concurrency }: { readonly tables: readonly T[]; readonly concurrency: number },
@@ -48,7 +48,7 @@ export async function workOnTables<T>(
       failedCount += 1;
       return (finishedCount === 0 && failedCount >= FAILED_TABLES_MAX) || !(await saysWhoCalls());
     }
-    // Credentials that are still accepted lack a right to this table alone.
+    // If the credentials are still accepted, they only lack a right to this table.
     return error.kind === 'auth' ? !(await saysWhoCalls()) : concernsAllTables(error);
   };
   await runAll(tables, concurrency, async (table) => {

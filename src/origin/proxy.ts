@@ -7,11 +7,11 @@
 export interface ProxySettings {
   /** Scheme, host and port: `http://proxy.example:3128`. Without a login. */
   readonly url: string;
-  /** Null where it wants none. */
+  /** Null if it requires none. */
   readonly login: { readonly user: string; readonly password: string } | null;
 }
 
-/** How the origin is reached, where it is not directly and under the usual authorities. */
+/** How to reach the origin if not directly, or not with the usual certificate authorities. */
 export interface OriginRoute {
   /** A proxy that every request goes through; null, the default, for none. */
   readonly proxy?: ProxySettings | null | undefined;
@@ -19,12 +19,12 @@ export interface OriginRoute {
   readonly authorities?: string | null | undefined;
 }
 
-/** The texts of a proxy's login that must never be seen. */
+/** The texts of a proxy's login that must never be shown. */
 export function proxySecrets(proxy: ProxySettings | null | undefined): readonly string[] {
   return proxy?.login ? [proxy.login.password] : [];
 }
 
-/** Why there is no way through a proxy: it answered something else than 200, or could not be asked (`cause`). */
+/** Why a proxy made no tunnel: it did not answer 200, or could not be reached (`cause`). */
 export class ProxyFault extends Error {
   /** Host and port of the proxy. */
   readonly proxy: string;

@@ -1,6 +1,6 @@
 /**
- * Asks again, during a pull or a push, whether the columns of a table have the names that they had at its start. Requests the full description: a
- * wrong "not modified", as from a cache on the way, would confirm names that have moved.
+ * Checks again, during a pull or a push, whether the columns of a table still have the names that they had at its start. Requests the full
+ * description: a wrong "not modified", such as from a cache in between, would confirm names that have changed.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import { shareNext } from '../base/concurrency.ts';
@@ -8,11 +8,11 @@ import type { TableDescriptor } from '../wire/schema.ts';
 import type { Address } from './address.ts';
 import type { Origin } from './client.ts';
 
-/** Throws what is wrong with the description of now. */
+/** Requests the present description, and throws if it no longer fits. */
 export type RequireShape = () => Promise<void>;
 
 /**
- * Calls during a check share the next one. Once there was a problem, it stays, also when the names are back: rows read meanwhile may be under any
+ * Calls made during a check share the next one. A problem is permanent, even if the names change back: rows read meanwhile may be under either
  * name.
  */
 export function watchShape(

@@ -1,6 +1,6 @@
 /**
- * What a failed request means. Each fault of the wire, each status and each unreadable body becomes one `RowsyncError` with a stable code. It says
- * what was attempted, what came back, what the operator does next, and whether a retry may help.
+ * Turns failed requests into errors. Each transport fault, each status and each unreadable body becomes one `RowsyncError` with a stable code. It
+ * says what was attempted, what came back, what the operator does next, and whether a retry may help.
  *
  * Messages name hosts, tables, statuses and the origin's own words, cut and scrubbed; never a URL, a header or a row (I16). Pure.
  * Sources: specification 7; origin facts 4.1 and 4.2; undici's and OpenSSL's error codes.
@@ -11,7 +11,7 @@ import { HINT_TOO_LARGE, type ErrorDescriptor } from '../wire/json.ts';
 import { ProxyFault } from './proxy.ts';
 import type { TransportFault } from './transport.ts';
 
-/** A failure and what it says about another attempt. */
+/** A failure, and whether another attempt makes sense. */
 export interface Failure {
   readonly kind: 'failed';
   readonly error: RowsyncError;
@@ -26,9 +26,9 @@ export interface Attempted {
   readonly host: string;
   /** Whether it changes rows: the origin's words then name values, and stay out of messages. */
   readonly isChange: boolean;
-  /** Removes secrets from words that came from outside. */
+  /** Removes secrets from text that came from outside. */
   readonly scrub: (text: string) => string;
-  /** What the origin said; goes into the error of every failure of this request. */
+  /** The origin's refusal; goes into the error of every failure of this request. */
   readonly refusal?: Refusal;
 }
 
@@ -39,16 +39,16 @@ export interface OddAnswer {
   readonly location: string | undefined;
   readonly retryAfterMs: number | null;
   readonly descriptor: ErrorDescriptor | undefined;
-  /** What a page says that came in place of an answer; null without one. */
+  /** The text of a web page that came instead of an answer; null without one. */
   readonly pageText: string | null;
-  /** Whether it could not have a body: the answer to a HEAD. */
+  /** Whether this answers a HEAD, and so cannot have a body. */
   readonly isHead: boolean;
 }
 
 /** Statuses that pass by themselves (RFC 6585, RFC 9110); a 4xx other than 429 gives the same answer again. */
 const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
 
-/** The origin's words in a message, at most; its longest known sentence has about 100 characters. */
+/** Characters of the origin's own message that are shown; its longest known sentence has about 100. */
 const WORDS_CHARS_MAX = 300;
 
 const HINT_URL = 'Check origin.url and origin.database: they must name the host and the database of a Records API.';
@@ -58,7 +58,7 @@ const HINT_LATER = 'The origin or the network is in trouble; the next run contin
 const HINT_TOKEN =
   'Check the token (origin.tokenFile), or origin.user and its password: a token works for one database only.';
 
-/** The meaning of a request without a complete answer. */
+/** For a request without a complete answer. */
 export function faultFailure(attempted: Attempted, fault: TransportFault): Failure {
   switch (fault.reason) {
     case 'stopped':
@@ -94,7 +94,7 @@ export function faultFailure(attempted: Attempted, fault: TransportFault): Failu
   }
 }
 
-/** The meaning of an abandoned request. */
+/** For an abandoned request. */
 export function stoppedFailure(attempted: Attempted): Failure {
   return failure(attempted, 'originDown', 'origin.stopped', false, {
     came: 'abandoned because rowsync was asked to stop',
@@ -102,7 +102,7 @@ export function stoppedFailure(attempted: Attempted): Failure {
   });
 }
 
-/** The meaning of a body above the bound, compressed or not. */
+/** For a body above the size limit, compressed or not. */
 export function tooLargeFailure(attempted: Attempted): Failure {
   return failure(attempted, 'wireFormat', 'origin.tooLarge', false, {
     came: `the answer of ${attempted.host} is larger than the bound`,
@@ -110,7 +110,7 @@ export function tooLargeFailure(attempted: Attempted): Failure {
   });
 }
 
-/** The meaning of an answer that no Records API gives. */
+/** For an answer that does not come from a Records API. */
 export function notApiFailure(attempted: Attempted, came: string): Failure {
   return failure(attempted, 'wireFormat', 'origin.notApi', false, {
     came: `${attempted.host} answered ${came}`,
@@ -118,7 +118,7 @@ export function notApiFailure(attempted: Attempted, came: string): Failure {
   });
 }
 
-/** A request that was answered with a page in place of a document. */
+/** For a request that was answered with a web page instead of a document. */
 export function withPage(attempted: Attempted, status: number, pageText: string | null): Attempted {
   return {
     ...attempted,
@@ -126,12 +126,12 @@ export function withPage(attempted: Attempted, status: number, pageText: string 
   };
 }
 
-/** The meaning of a body that broke on its way. */
+/** For a body that was damaged in transit. */
 export function damagedFailure(attempted: Attempted, came: string): Failure {
   return failure(attempted, 'wireFormat', 'origin.truncated', true, { came, hint: HINT_LATER });
 }
 
-/** What came in place of a revision of a file says nothing of the one that was asked for. */
+/** For a wrong answer to a request for a revision of a file; it proves nothing about that revision. */
 export function brokenRevision({ revision }: { readonly revision: number }, came: string): RowsyncError {
   return new RowsyncError('wireFormat', 'origin.truncated', {
     message: `attachment: revision ${revision}: ${came}`,
@@ -139,12 +139,12 @@ export function brokenRevision({ revision }: { readonly revision: number }, came
   });
 }
 
-/** The meaning of JSON that is not what the method returns, in the origin's words where it has any. */
+/** For JSON that is not what the method returns, quoting the origin's own message if it has one. */
 export function unexpectedFailure(attempted: Attempted, came: string): Failure {
   return failure(attempted, 'wireFormat', 'origin.unexpected', false, { came: attempted.scrub(came), hint: HINT_URL });
 }
 
-/** The meaning of a change with an unknown outcome; `failed` says what came instead of an answer. */
+/** For a change with an unknown outcome; `failed` is what came instead of an answer. */
 export function unknownOutcomeFailure(attempted: Attempted, failed: Failure): Failure {
   const came = failed.error.message.replace(`${attempted.what}: `, '');
   return failure(attempted, 'originDown', 'origin.unknownOutcome', false, {
@@ -154,7 +154,7 @@ export function unknownOutcomeFailure(attempted: Attempted, failed: Failure): Fa
   });
 }
 
-/** The meaning of a request that is larger than the origin takes; it is never sent. */
+/** For a request larger than the origin accepts; it is never sent. */
 export function tooMuchFailure(attempted: Attempted, refusal: Refusal): Failure {
   return failure({ ...attempted, refusal }, 'originRefused', 'origin.refused', false, {
     came: `not sent, because the origin would answer ${refusal.status}: ${refusal.words}`,
@@ -162,7 +162,7 @@ export function tooMuchFailure(attempted: Attempted, refusal: Refusal): Failure 
   });
 }
 
-/** The meaning of a status other than 200, or of an unrequested 304. */
+/** For a status other than 200, or a 304 to a request without an ETag. */
 export function statusFailure(attempted: Attempted, answer: OddAnswer): Failure {
   const { status, descriptor, pageText } = answer;
   if (descriptor === undefined) return statusMeaning(withPage(attempted, status, pageText), answer);
@@ -228,7 +228,7 @@ function redirectFailure(attempted: Attempted, { status, location }: OddAnswer):
   });
 }
 
-/** Status and the origin's words, or the media type that came instead. */
+/** The status and the origin's message, or the media type that came instead. */
 function cameText({ scrub, isChange }: Attempted, { status, descriptor, contentType }: OddAnswer): string {
   if (descriptor === undefined) {
     const type = mediaType(contentType);
@@ -237,7 +237,7 @@ function cameText({ scrub, isChange }: Attempted, { status, descriptor, contentT
   return `the origin answered ${status}${descriptorText({ scrub, isChange }, descriptor)}`;
 }
 
-/** Code, place and words of a descriptor, as the end of a sentence. */
+/** Code, source and message of an error descriptor, as the end of a sentence. */
 export function descriptorText(
   { scrub, isChange }: Pick<Attempted, 'scrub' | 'isChange'>,
   descriptor: ErrorDescriptor,
@@ -273,7 +273,7 @@ function causeFailure(attempted: Attempted, { cause, isAnswered, receivedBytes }
     return failure(attempted, 'originDown', 'origin.timeout', true, { came, hint: HINT_LATER, cause });
   }
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return stoppedFailure(attempted);
-  // Neither keeps its cause: the parser's error carries the bytes that it choked on (I16).
+  // Neither error keeps its cause: the parser's error contains the bytes that it could not parse (I16).
   if (isAnswered || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
     return damagedFailure(attempted, `the answer broke off after ${receivedBytes} bytes (${code})`);
   }
@@ -291,7 +291,7 @@ function causeFailure(attempted: Attempted, { cause, isAnswered, receivedBytes }
   return failure(attempted, 'originDown', 'origin.unreachable', true, { came, hint, cause });
 }
 
-/** The meaning of a proxy that gave no way through. Nothing reached the origin, so none of it says anything of a row. */
+/** For a proxy that made no connection. Nothing reached the origin, so no change can have happened. */
 function proxyFailure(attempted: Attempted, { proxy, status, cause }: ProxyFault): Failure {
   const { host } = attempted;
   if (status !== null) {
@@ -360,13 +360,13 @@ function tlsHint(code: string, host: string): string {
   );
 }
 
-/** undici's name for bytes that are no HTTP; it gives them no code. */
+/** The name of undici's error for bytes that are not HTTP; it has no code. */
 const PARSER_ERROR = 'HTTPParserError';
 
-/** The first code on an error or behind it; with several addresses, Node wraps one error for each. */
+/** The first code of an error or its causes; if several addresses were tried, Node wraps one error for each. */
 function causeCode(cause: unknown): string {
   let at = cause;
-  // Two levels are all that Node and undici build.
+  // Node and undici nest errors at most two levels deep.
   for (let depth = 0; depth < 3 && at instanceof Error; depth += 1) {
     if (at.name === PARSER_ERROR) return PARSER_ERROR;
     if ('code' in at && typeof at.code === 'string') return at.code;

@@ -41,7 +41,7 @@ import type { Receiver, Transport, WireAnswer, TransportFault, WireHeaders, Wire
 export interface ReadOptions<E extends Etag = Etag> {
   /** Sent as If-None-Match; without one the answer is never `notModified`. */
   readonly etag?: E | undefined;
-  /** Ends the call with `origin.stopped`: at once, or `stopGraceMs` later where a change has left, for the sake of its answer. */
+  /** Ends the call with `origin.stopped`: at once, or, if a change was already sent, up to `stopGraceMs` later, to wait for its answer. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -79,7 +79,7 @@ export type FileReceiver = (chunk: Uint8Array) => void | Promise<void>;
 /** Where the content of a file goes. */
 export interface FileTarget {
   readonly receive: FileReceiver;
-  /** Called before the content comes once more, since it broke off. Without it, nothing is tried again once bytes were handed over. */
+  /** Called before the content is sent again after a failure. Without it, there is no retry once bytes were passed on. */
   readonly restart?: (() => void | Promise<void>) | undefined;
 }
 
@@ -93,9 +93,9 @@ export interface Counters {
   readonly receivedBytes: number;
   /** Requests that ended, by class of their answer's status; `none` had no answer. */
   readonly countByClass: Readonly<Record<StatusClass, number>>;
-  /** For how much longer the origin asked to be left alone; no sum. */
+  /** The rest of the pause that the origin requested; not a sum. */
   readonly quietMs: number;
-  /** By how much this machine's clock was ahead of the date of the last answer; null where none had one. No sum. */
+  /** By how much this machine's clock was ahead of the date of the last answer; null if none had one. Not a sum. */
   readonly clockAheadMs: number | null;
 }
 
@@ -105,7 +105,7 @@ export interface RequestParts {
   readonly host: string;
   /** The path of the database; may hold a secret. */
   readonly root: string;
-  /** What answers are asked for and read in. */
+  /** The format in which answers are requested and read. */
   readonly format: WireFormat;
   /** Sent with every request, names and values in turn. */
   readonly headers: readonly string[];
@@ -119,22 +119,22 @@ export interface RequestParts {
   readonly scrub: (text: string) => string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** For how long the origin has already asked to be left alone. */
+  /** The pause that the origin has already requested. */
   readonly quietMs: number;
 }
 
-/** What one attempt came to: an answer, or a failure that may be worth another attempt. */
+/** The result of one attempt: an answer, or a failure that may be worth another attempt. */
 type AttemptOutcome<T> = { readonly kind: 'done'; readonly value: T } | Failure;
 
 type Result = WireAnswer | TransportFault;
 
-/** A delete is a GET on the wire; nothing on the way may answer it from memory. */
+/** A delete is a GET on the wire, so no cache in between may answer it. */
 const NO_STORE = ['cache-control', 'no-store'] as const;
 
 /** The headers of a request for a file: its bytes as they are. */
 const FILE_HEADERS = ['accept', '*/*', 'accept-encoding', 'identity'] as const;
 
-/** Takes the content of a file, also of several answers: what one that broke off brought is given up before the next byte. */
+/** Takes the content of a file, across retries: the bytes of a failed attempt are discarded before the first byte of the next. */
 class RestartableReceiver implements Receiver {
   readonly #to: FileTarget;
   readonly bytesMax: number;
@@ -146,7 +146,7 @@ class RestartableReceiver implements Receiver {
     this.bytesMax = bytesMax;
   }
 
-  /** Whether another answer may bring the content. */
+  /** Whether the content may be requested again. */
   get mayRepeat(): boolean {
     return !this.#isBegun || this.#to.restart !== undefined;
   }
@@ -162,7 +162,7 @@ class RestartableReceiver implements Receiver {
     await this.#to.receive(chunk);
   }
 
-  /** Gives up what an earlier answer brought, once. */
+  /** Discards the bytes of an earlier attempt, once. */
   async restart(): Promise<void> {
     if (this.#comesAgain) await this.#to.restart?.();
     this.#comesAgain = false;
@@ -175,7 +175,7 @@ export class Requests {
   readonly #closing = new AbortController();
   readonly #counters = { requestCount: 0, notModifiedCount: 0, retryCount: 0, receivedBytes: 0 };
   readonly #countByClass = { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, none: 0 };
-  /** Until then (monotonic) the origin asked to be left alone. */
+  /** End (monotonic) of the pause that the origin requested. */
   #quietUntilMs: number;
   #clockAheadMs: number | null = null;
 
@@ -183,12 +183,12 @@ export class Requests {
     this.#parts = parts;
     this.#quietUntilMs = parts.clock.monotonicMs() + parts.quietMs;
     const { concurrency, requestsPerSecond } = parts;
-    // One start per interval rather than a burst per second: a limit that the origin measures otherwise is kept too.
+    // One start per interval rather than a burst per second, so that the limit holds however the origin measures it.
     const rate = requestsPerSecond > 0 ? { intervalCap: 1, interval: 1000 / requestsPerSecond } : {};
     this.#queue = new PQueue({ concurrency, ...rate });
   }
 
-  /** Reads until there is an answer, a refusal, or nothing worth another attempt. @throws RowsyncError of the kinds in request-errors.ts. */
+  /** Repeats a read until there is an answer, a refusal, or no point in another attempt. @throws RowsyncError of the kinds in request-errors.ts. */
   async run<T, E extends Etag = undefined>(call: Call<T>, options: ReadOptions<E>): Promise<Answer<T, E>> {
     const etag = readEtag(options.etag ?? undefined);
     const reading = this.#reading(call, { etag, isChange: false });
@@ -198,7 +198,7 @@ export class Requests {
     );
   }
 
-  /** Reads the headers of a file, and hands over its content unless `to` is null. */
+  /** Reads the headers of a file, and passes its content to `to` unless that is null. */
   async file<E extends Etag>(
     target: Target,
     to: FileTarget | null,
@@ -214,11 +214,11 @@ export class Requests {
       const outcome = this.#judgeRead<FileHeaders, E>(result, reading, (answer) => readFile(answer, reading));
       return outcome.kind === 'failed' && receiver?.mayRepeat === false ? { ...outcome, isTransient: false } : outcome;
     });
-    await receiver?.restart(); // it came without a byte
+    await receiver?.restart(); // the repeated content is empty
     return found;
   }
 
-  /** Sends a change, once unless nothing happened for certain. @throws RowsyncError `origin.unknownOutcome` where it may have happened. */
+  /** Sends a change; repeats it only if it certainly did not happen. @throws RowsyncError `origin.unknownOutcome` if it may have happened. */
   async change<T>(call: ChangeCall<T>, options: Pick<ReadOptions, 'signal'>): Promise<T> {
     const { body } = call;
     const reading = this.#reading(call, { etag: null, isChange: true });
@@ -237,7 +237,7 @@ export class Requests {
     return this.#repeat(call, request, (result) => this.#judgeChange(call, result, reading));
   }
 
-  /** Resolves once the requests that were made have left, as far as there are free connections. */
+  /** Resolves once the requests made so far have been sent, as far as connections are free. */
   requestsLeave(): Promise<void> {
     return this.#parts.transport.requestsLeave();
   }
@@ -255,21 +255,21 @@ export class Requests {
     await this.#parts.transport.destroy();
   }
 
-  /** For how much longer the origin asked to be left alone; below zero, no more. */
+  /** The rest of the pause that the origin requested; below zero once it is over. */
   #quietMs(): number {
     return this.#quietUntilMs - this.#parts.clock.monotonicMs();
   }
 
   #reading({ method, table }: Target, { etag, isChange }: { etag: string | null; isChange: boolean }): AnswerContext {
     const { host, scrub, format, limits, clock } = this.#parts;
-    // The bare word would read like a person.
+    // The bare method name, "user", would read like a person.
     const plain = method === 'user' ? 'asking who is calling' : method;
     const what = table === null ? plain : `${method} of "${table}"`;
     const { decodedBytesMax } = limits;
     return { attempted: { what, host, isChange, scrub }, format, decodedBytesMax, nowMs: clock.nowMs(), etag };
   }
 
-  /** Refuses what the origin would reject unread (too many rows, too long): nothing is sent, so the outcome is certain. */
+  /** Refuses what the origin would reject anyway (too many rows, too long): nothing is sent, so the outcome is certain. */
   #refuseTooMuch(attempted: Attempted, { path, body, isTooMany }: ChangeCall<unknown>): void {
     const { sentBytesMax } = this.#parts.limits;
     const refuse = (status: number, words: string): never => {
@@ -312,7 +312,7 @@ export class Requests {
     return this.#closing.signal.aborted ? stoppedFailure(attempted) : faultFailure(attempted, fault);
   }
 
-  /** Sends a request until `judge` has an answer or sees no sense in another attempt. */
+  /** Sends a request until `judge` returns an answer or rules out another attempt. */
   async #repeat<T>(
     target: Target,
     request: Omit<WireRequest, 'path'>,
@@ -324,7 +324,7 @@ export class Requests {
     // Bounded by `attemptsMax`, see waitBeforeNextMs.
     for (let attemptCount = 1; ; attemptCount += 1) {
       const result = await this.#send(target, request, start);
-      // Reading many rows keeps the event loop busy. The answer to a change is short, and the next change waits for it.
+      // Parsing many rows blocks the event loop, so other requests are sent first. The answer to a change is short, and the next change waits for it.
       const hasRows = result.kind === 'answer' && result.status === 200 && request.stopGraceMs === undefined;
       if (hasRows && this.#queue.pending > 0) await transport.requestsLeave();
       const outcome = judge(result);
@@ -363,8 +363,8 @@ export class Requests {
         priority,
       });
     } catch (error) {
-      // The queue rejects what it drops, because of the signal or because it was cleared; on the signal also what it has
-      // begun, and then the exchange alone knows whether the request has left.
+      // The queue rejects what it drops, on the signal or when it is cleared. On the signal it also rejects what it has
+      // started, and then only the exchange knows whether the request was sent.
       if (exchange.result !== null) return await exchange.result;
       if (this.#isStopped(signal)) return unsent('stopped');
       throw error;
@@ -403,7 +403,7 @@ export class Requests {
 
   /** Sleeps until the time is over, the caller gives up or the client is closed. */
   async #sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    // Not AbortSignal.any: what it makes is kept for as long as the caller's signal lives.
+    // Not AbortSignal.any: its result is kept in memory as long as the caller's signal lives.
     const waking = new AbortController();
     const wake = (): void => waking.abort();
     const signals = [this.#closing.signal, ...(signal === undefined ? [] : [signal])];
@@ -426,7 +426,7 @@ function unsent(reason: 'stopped' | 'leftAlone'): TransportFault {
   return { kind: 'fault', reason, cause: null, isSent: false, isAnswered: false, receivedBytes: 0 };
 }
 
-/** Says in the message how often the call was sent, where that was more than once. */
+/** Adds to the message how often the call was sent, if more than once. */
 function withAttempts(error: RowsyncError, attemptCount: number): RowsyncError {
   if (attemptCount === 1) return error;
   const message = `${error.message} (after ${attemptCount} attempts)`;
@@ -440,10 +440,10 @@ function withAttempts(error: RowsyncError, attemptCount: number): RowsyncError {
  */
 type ChangeVerdict = 'refused' | 'again' | 'unknown';
 
-/** Redirects that ask for the same request at another address (RFC 9110, 15.4; 301 is never followed with a change here). */
+/** Redirects that ask for the same request at another address, so the change did not happen (RFC 9110, 15.4; we never follow a 301). */
 const NOT_ACTED_ON: ReadonlySet<number> = new Set([301, 307, 308]);
 
-/** What is certain of a change without readable statuses of its rows: with the API's own words (`hasDescriptor`), or a page that is not the API's. */
+/** What is known of a change without readable row statuses, by the API's error descriptor (`hasDescriptor`) or a page of another server. */
 export function verdictOnChange(
   end: Pick<TransportFault, 'kind' | 'isSent'> | Pick<WireAnswer, 'kind' | 'status'>,
   { hasDescriptor, isPage }: { readonly hasDescriptor: boolean; readonly isPage: boolean },

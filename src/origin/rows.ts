@@ -37,7 +37,7 @@ export interface CountRequest {
 /** What `aggregate` takes: one page of groups. */
 export interface AggregateRequest {
   readonly table: Address;
-  /** By which rows are grouped: the column, the suffix of the group such as `DD`, and the type that a group has. */
+  /** How rows are grouped: the column, the suffix of the group such as `DD`, and the type of a group's value. */
   readonly group: ColumnShape & { readonly suffix: string };
   /** With their suffixes, such as `Id//COUNT`, and the types that they have. */
   readonly columns: readonly ColumnShape[];
@@ -49,11 +49,11 @@ export interface AggregateRequest {
 /** Some groups of rows, in order. */
 export interface AggregatePage {
   readonly groups: readonly { readonly group: Value; readonly values: readonly Value[] }[];
-  /** Whether none can lie behind them. */
+  /** Whether there are certainly no more groups. */
   readonly isLast: boolean;
 }
 
-/** In which time rows of a table changed. */
+/** The time span in which rows changed. */
 export interface ChangeSpan {
   readonly table: Address;
   /** UTC, `YYYY-MM-DDThh:mm:ssZ`; from the beginning where it is left out. */
@@ -68,20 +68,20 @@ export interface RowMethods {
   readonly select: ReadMethod<[request: SelectRequest], RowPage>;
   /** Rows by id or key, in any order, without those that do not exist (4.5); at most one of `idBatches`. */
   readonly retrieve: ReadMethod<[request: RetrieveRequest], RowPage>;
-  /** The names that `column=*` means, from one row whose values are dropped unread; null if the caller is shown no row. */
+  /** The names that `column=*` stands for, from one row whose values are not read; null if the caller can see no row. */
   updateableColumns(table: Address, options?: Pick<ReadOptions, 'signal'>): Promise<ReadonlySet<string> | null>;
-  /** How many rows the caller is shown (origin facts 1.2); null where the origin refuses to count. */
+  /** How many rows the caller can see (origin facts 1.2); null if the origin refuses to count. */
   count(request: CountRequest, options?: Pick<ReadOptions, 'signal'>): Promise<number | null>;
-  /** What groups of rows add up to (origin facts 1.2), without the row of everything; null where the origin refuses. */
+  /** Aggregates of groups of rows (origin facts 1.2), without the grand total; null if the origin refuses. */
   aggregate(request: AggregateRequest, options?: Pick<ReadOptions, 'signal'>): Promise<AggregatePage | null>;
   /**
-   * Ids of rows in the recycle bin that were deleted in a range of time, the last one first. Not every deleted row is there: the
-   * purged are not, nor what has expired, nor for users without ManageData what others deleted.
+   * Ids of rows in the recycle bin that were deleted in a time span, the latest first. Some deleted rows are missing: purged and
+   * expired ones, and, for users without ManageData, those that others deleted.
    */
   readonly deletedIds: ReadMethod<[span: ChangeSpan], readonly number[]>;
 }
 
-/** Makes the methods; `maskKey` is asked for where a column is hashed. */
+/** Makes the methods; `maskKey` is called only if a column is hashed. */
 export function rowMethods(requests: Requests, format: WireFormat, maskKey: () => string): RowMethods {
   const { extension } = format;
   const run = <T, E extends Etag>(
@@ -147,7 +147,7 @@ export function spanQuery({ from, to }: Pick<ChangeSpan, 'from' | 'to'>): string
   ]);
 }
 
-/** What an answer can be an answer to. */
+/** The rows that an answer may contain. */
 interface ExpectedRows {
   /** Rows that were asked for, at most. */
   readonly countMax: number;
@@ -155,7 +155,7 @@ interface ExpectedRows {
   readonly ids?: ReadonlySet<number> | undefined;
 }
 
-/** A page that answers what was asked. Other rows are signs of another request's answer, whose silence about a row would delete it here. */
+/** Checks that a page answers its request. Other rows point to the answer of another request, and a row missing from that would be deleted here. */
 export function answeringPage(page: RowPage, { countMax, ids: expected }: ExpectedRows, what: string): RowPage {
   const { ids } = page;
   if (ids.length > countMax) throw unexpected(what, `${countMax} rows were asked for, ${ids.length} came`);
@@ -170,7 +170,7 @@ function groupsOf(rollups: readonly Rollup[], top: number): AggregatePage {
   const groups = rollups
     .filter(({ type }) => type === null)
     .map(({ values: [group = null, ...values] }) => ({ group, values }));
-  // The row of everything may be one of those that were asked for.
+  // The grand total may be one of the `top` rows.
   return { groups, isLast: groups.length === 0 || rollups.length < top };
 }
 
@@ -183,12 +183,12 @@ async function unlessRefused<T>(answer: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Whether an origin refused what is beyond the specification; such a refusal may have any form, as a page of its web server. */
+/** Whether an origin refused a feature beyond the specification; the refusal may have any form, such as a page of its web server. */
 export function isUnsupported(thrown: unknown): boolean {
   return thrown instanceof RowsyncError && (thrown.kind === 'originRefused' || thrown.code === 'origin.notApi');
 }
 
-/** Without groups there is one row, and perhaps the same once more as that of everything. */
+/** Without groups there is one row, and perhaps the same again as the grand total. */
 function countIn(rollups: readonly Rollup[], what: string): number {
   const [first, ...others] = rollups.map(({ values }) => values[0] ?? null);
   if (typeof first === 'number' && Number.isInteger(first) && others.every((other) => other === first)) return first;

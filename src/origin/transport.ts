@@ -1,10 +1,10 @@
 /**
  * Sends one request and reads its complete answer, in memory or piece by piece. Owns the connections to the one host,
- * the time-outs, the deadline and the bound on body bytes; knows nothing of the Records API.
+ * the time-outs, the deadline and the size limit of bodies; knows nothing of the Records API.
  *
- * Invariants: no answer can make it send anything to another host (I16). Redirects are answers like any other. A
- * request is written to a connection once, also where the pool would do so again. Every exchange ends within its
- * deadline, or, for a body that is handed over, once it comes too slowly: in gaps, or in all of a span (I18). Failures
+ * Invariants: no answer can make it send anything to another host (I16). Redirects are not followed. A
+ * request is written to a connection only once, even if the pool would retry. Every exchange ends within its
+ * deadline, or, if a receiver takes the body, once there is a gap or the average is too slow (I18). Failures
  * are values: request-errors.ts names them.
  */
 import { Readable } from 'node:stream';
@@ -23,7 +23,7 @@ export interface WireAnswer {
   readonly kind: 'answer';
   readonly status: number;
   readonly headers: WireHeaders;
-  /** As it came over the wire, possibly compressed; empty where a receiver took it. */
+  /** As it came over the wire, possibly compressed; empty if a receiver took it. */
   readonly body: Buffer;
   readonly receivedBytes: number;
 }
@@ -33,7 +33,7 @@ export interface TransportFault {
   readonly kind: 'fault';
   readonly reason:
     | 'stopped' // the caller gave up
-    | 'leftAlone' // the origin asked not to be asked for longer than a request waits
+    | 'leftAlone' // the origin's Retry-After is longer than a request waits
     | 'deadline' // the total time is used up
     | 'tooLarge' // the body is longer than the bound
     | 'receiver' // the receiver of the body failed, see `cause`
@@ -41,7 +41,7 @@ export interface TransportFault {
     | 'failed'; // the connection or the HTTP on it, see `cause`
   /** What undici or the system reported; null unless `failed`, `receiver` or `cutShort`. */
   readonly cause: Error | null;
-  /** Whether the whole of the request may have reached the other side; false is certain. */
+  /** Whether the complete request may have reached the other side; false is certain. */
   readonly isSent: boolean;
   /** Whether the headers of an answer had arrived. */
   readonly isAnswered: boolean;
@@ -50,11 +50,11 @@ export interface TransportFault {
 
 /** Takes the body of an answer piece by piece. */
 export interface Receiver {
-  /** Bytes of body that it takes at most. */
+  /** Size limit of the body in bytes. */
   readonly bytesMax: number;
-  /** Whether it takes the body of this answer; otherwise the body is collected like any other. */
+  /** Whether it takes the body of this answer; otherwise the body is collected in memory as usual. */
   accepts(status: number, headers: WireHeaders): boolean;
-  /** Takes the next bytes, which are its own from then on; no more come until the promise resolves. */
+  /** Takes ownership of the next bytes; no more come until the promise resolves. */
   write(chunk: Uint8Array): void | Promise<void>;
 }
 
@@ -67,21 +67,21 @@ export interface WireRequest {
   readonly body?: OutgoingBytes | undefined;
   readonly receiver?: Receiver | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** For how much longer it is waited for when the signal comes after it has left; 0 unless given. */
+  /** How long to wait for the answer if the signal comes after the request was sent; 0 unless given. */
   readonly stopGraceMs?: number;
 }
 
-/** Connections to one host. The client takes another one where a test brings its own, such as the simulation's network. */
+/** Connections to one host. Tests can pass the client their own, such as the simulation's network. */
 export interface Transport {
   /** Sends a request and never rejects. */
   send(request: WireRequest): Promise<WireAnswer | TransportFault>;
-  /** Resolves once the requests that were made have left, as far as there are free connections. */
+  /** Resolves once the requests made so far have been sent, as far as connections are free. */
   requestsLeave(): Promise<void>;
   /** Closes every connection; what is in flight ends with a fault. */
   destroy(): Promise<void>;
 }
 
-/** undici uses an idle connection one turn after it is asked to, two after an answer; storing a page at once would delay that request. */
+/** undici uses an idle connection one turn of the event loop later, two after an answer; storing a page right away would delay that request. */
 async function twoTurns(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
 }
@@ -101,7 +101,7 @@ export function openTransport(
         const { method, path, headers, body } = request;
         const inMemory = body === undefined || body instanceof Uint8Array ? (body ?? null) : null;
         const streamed = body === undefined || body instanceof Uint8Array ? null : new StreamedBody(body);
-        // What has to be sent takes its time before anybody can answer.
+        // Nobody can answer before the body has been sent, so allow for that time.
         const sendingMs = ((body?.length ?? 0) / limits.sentBytesPerSecondMin) * 1000;
         // The length is known, so that a server can refuse before it reads.
         const length = streamed === null ? [] : ['content-length', String(streamed.length)];
@@ -125,7 +125,7 @@ export function openTransport(
 /** A body that is read while it is sent. */
 class StreamedBody {
   readonly length: number;
-  /** Whether reading it failed before its last byte: then the other side never got all of it. */
+  /** Whether reading it failed before its last byte, so that the other side never got all of it. */
   isCutShort = false;
   readonly #body: StreamedBytes;
 
@@ -136,7 +136,7 @@ class StreamedBody {
 
   async *read(): AsyncGenerator<Uint8Array> {
     let left = this.length;
-    // What is thrown while a piece is being sent comes from the connection.
+    // An error thrown while a piece is being sent comes from the connection.
     let isReading = true;
     try {
       for await (const chunk of this.#body.read()) {
@@ -152,12 +152,12 @@ class StreamedBody {
   }
 }
 
-/** Collects one answer, or hands it over; settles exactly once. */
+/** Collects one answer, or passes its body to the receiver; settles exactly once. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: WireRequest;
   readonly #streamed: StreamedBody | null;
   readonly #resolve: (result: WireAnswer | TransportFault) => void;
-  /** Bytes of a body that is handed over in each span of so many milliseconds. */
+  /** Bytes that a receiver must at least get in each span of `#paceMs`. */
   readonly #paceBytes: number;
   readonly #paceMs: number;
   #timer: NodeJS.Timeout;
@@ -205,7 +205,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // Given up while the connection was being made: the request must not be sent any more.
     if (this.#isSettled) return controller.abort(new Error('Discarded before it was sent'));
-    // A pool may take a request up again whose connection went away under it; whether it is repeated is not its business.
+    // A pool may retry a request whose connection was closed, but whether to repeat it is our decision.
     if (this.#controller !== null) {
       this.#settle(this.#fault('failed'));
       return controller.abort(new Error('Never sent twice'));
@@ -214,14 +214,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: WireHeaders): void {
-    // An interim answer (100, 103) comes here too; the real one takes its place.
+    // An interim answer (100, 103) comes here too; the final one replaces it.
     this.#status = status;
     this.#headers = headers;
     const { method, receiver } = this.#request;
     if (status >= 200 && receiver?.accepts(status, headers) === true) {
       this.#isHandedOver = true;
       this.#bytesMax = receiver.bytesMax;
-      // A file takes as long as it takes, as long as it comes. The gap alone would let a byte now and then keep it on its way for
+      // A file may take any time as long as it keeps coming. With only the limit on gaps, a byte now and then could keep it going for
       // years.
       this.#watchPace();
     }
@@ -230,7 +230,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (hasBody && Number(headers['content-length']) > this.#bytesMax) this.#giveUp('tooLarge');
   }
 
-  /** Gives up a download that was too slow since the last check, unless the reader itself was busy. */
+  /** Gives up a download that was too slow since the last check, unless the receiver itself was busy. */
   #watchPace(): void {
     const before = this.#receivedBytes;
     clearTimeout(this.#timer);
@@ -241,7 +241,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // undici gives an empty piece whenever it continues; pausing for it would make it give another, for ever.
+    // undici passes an empty chunk on every resume; pausing for it would cause an endless loop.
     if (chunk.length === 0) return;
     this.#receivedBytes += chunk.length;
     if (this.#receivedBytes > this.#bytesMax) this.#giveUp('tooLarge');
@@ -283,10 +283,10 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
     const fault = { ...this.#fault('failed'), cause };
-    // A server that already answers has read enough.
+    // A server that already answers has read as much as it needs.
     const isCutShort = this.#streamed?.isCutShort === true && !fault.isAnswered;
     const end: TransportFault = isCutShort ? { ...fault, reason: 'cutShort', isSent: false } : fault;
-    // A receiver that still takes a piece must not be given the content anew meanwhile.
+    // Settle only after the receiver has finished its piece: a retry would start the content over.
     void this.#handingOver.then(() => this.#settle(end));
   }
 
@@ -320,15 +320,15 @@ function openConnections(
   const { proxy = null, authorities = null } = route;
   const connector = buildConnector({
     ...trustIn(authorities),
-    // The service speaks HTTP/1.1; one protocol is one set of failures to know.
+    // The service speaks HTTP/1.1; a second protocol would add its own kinds of failures.
     allowH2: false,
     timeout: limits.connectTimeoutMs,
-    // Hosts with a dead IPv6 address are reached through their IPv4 one.
+    // Falls back to IPv4 for hosts whose IPv6 address does not answer.
     autoSelectFamily: true,
   });
   const shared = {
     connections: count,
-    // One answer at a time on a connection: a stray answer can then never be taken for the next one's.
+    // No pipelining, so that a stray answer can never be taken for that of the next request.
     pipelining: 1,
     headersTimeout: limits.headersTimeoutMs,
     bodyTimeout: limits.bodyGapTimeoutMs,
@@ -336,9 +336,9 @@ function openConnections(
   if (proxy === null) return [new Pool(url, { ...shared, connect: connector })];
   const toProxy = new Pool(proxy.url, {
     ...shared,
-    // undici names the host that a tunnel is asked to; the certificate is the proxy's.
+    // undici would use the name of the tunnel's target, but the certificate is the proxy's.
     connect: (target, connected) => connector({ ...target, servername: '' }, connected),
-    // The proxy connects to the origin before it answers, and may take as long for it as we would.
+    // The proxy connects to the origin before it answers, and may take as long as we would.
     headersTimeout: limits.connectTimeoutMs,
   });
   const through: buildConnector.connector = (target, connected) => {
@@ -351,18 +351,18 @@ function openConnections(
   return [new Pool(url, { ...shared, connect: through }), toProxy];
 }
 
-/** What TLS is checked against. Said here, so that no environment variable can leave it out. */
+/** TLS verification. Set explicitly, so that no environment variable can turn it off. */
 function trustIn(authorities: string | null): {
   readonly rejectUnauthorized: true;
   readonly secureContext?: SecureContext;
 } {
   if (authorities === null) return { rejectUnauthorized: true };
-  // Made once: reading all authorities for every connection would take longer than the handshake.
+  // Created once: parsing all authorities for every connection would take longer than the handshake.
   const secureContext = createSecureContext({ ca: [...getCACertificates('default'), authorities] });
   return { rejectUnauthorized: true, secureContext };
 }
 
-/** A way through the proxy, also to an origin that speaks http: one way is one set of failures to know. @throws ProxyFault for any other result. */
+/** Opens a tunnel through the proxy, even for http, so that there is one set of failures to handle. @throws ProxyFault for any other result. */
 async function openTunnel(
   toProxy: Pool,
   { url, login }: ProxySettings,
