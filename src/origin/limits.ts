@@ -39,8 +39,8 @@ export const ORIGIN_LIMITS = {
   /** Bytes of a body once it is decompressed. Eight times that: gzip shrinks rows to an eighth or so, a bomb to a thousandth. */
   decodedBytesMax: 64 * 1_024 * 1_024,
   /**
-   * How long to wait for the answer to a change already sent once its caller gives up. A daemon has 20 seconds to end. Without the answer, a new row may
-   * be in doubt, and a person has to look at it.
+   * How long to wait for the answer to a change already sent once its caller gives up. A daemon has 20 seconds to end. Without the answer, a new row
+   * may be in doubt, and a person has to look at it.
    */
   stopGraceMs: 8_000,
   retry: REQUEST_RETRIES,

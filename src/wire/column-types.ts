@@ -1,5 +1,5 @@
 /**
- * Everything in which one column type of the origin differs from another: one entry a type, complete by the compiler. A new type
+ * Everything that differs between the column types of the origin: one entry per type, and the compiler checks that none is missing. A new type
  * gets a name in schema.ts and an entry here. The stored form is here, too; replica/rows.ts only binds it.
  *
  * On the wire, readers return `undefined` for what has no meaning in the type; the caller reports it, without the value.
@@ -19,30 +19,30 @@ export type Given = Exclude<Value, null>;
 /** Turns a parsed JSON value, or the text of an XML element, into a `Value`; undefined when it has no meaning for the type. */
 export type ValueReader = (raw: unknown) => Value | undefined;
 
-/** What the values of a type are. Types of one form hold each other's values: a change between them keeps the column. */
+/** The form of a type's values. Types of one form can hold each other's values, so a change between them keeps the column. */
 export type ValueForm = 'text' | 'multiline' | 'checkbox' | 'number' | 'date' | 'time' | 'timestamp' | 'file';
 
 /** How SQLite keeps the values of a column. */
 export type StoredAs = 'TEXT' | 'INTEGER' | 'ANY';
 
-/** What a value in the replica must look like so that it can be sent. */
+/** The form that a value in the replica must have to be sent. */
 export interface CellForm {
   /** SQL over a value that is not null. */
   readonly isBroken: (value: Sql) => Sql;
-  /** Goes behind the name of the column. */
+  /** Follows the name of the column. */
   readonly sentence: string;
-  /** How SQL makes such a value, for those who write SQL. */
+  /** How to write such a value in SQL; advice for users. */
   readonly sqlAdvice?: string;
 }
 
 /** How values travel (values.ts). `zone` is the caller's. */
 interface Wire {
   readonly readOutput: ValueReader;
-  /** The text of an element means the same with spaces around it; in other types, every character counts. */
+  /** Spaces around the text of an element have no meaning; in other types, every character counts. */
   readonly isXmlTrimmed?: boolean;
-  /** Of the trimmed text; `readOutput` where that reads it as well. */
+  /** Reads the trimmed text; may be `readOutput`. */
   readonly readXmlText?: (text: string) => Value | undefined;
-  /** The text of an XML element, not escaped, or of a string in JSON. */
+  /** The text of an XML element, not escaped, or of a JSON string. */
   readonly writeInput: (value: Given, zone: string) => string;
   /** Whether JSON has the text without quotes, as a number or a boolean. */
   readonly isJsonLiteral?: boolean;
@@ -53,28 +53,28 @@ export interface TypeRules extends Wire {
   readonly form: ValueForm;
   /** In STRICT tables of the replica and the sandbox. Numbers are never rounded, so they are ANY. */
   readonly storedAs: StoredAs;
-  /** A stored text in the form that the wire gives it, however a user spelled it; a text without such a form stays. */
+  /** A stored text in the form of the wire, however a user spelled it; a text without such a form stays as it is. */
   readonly valueFromText: (stored: string) => Value;
-  /** SQL: whether two stored values that differ may be one value; null where each value has one spelling. */
+  /** SQL: whether two different stored values may mean the same; null if each value has only one spelling. */
   readonly mayBeSame: ((here: Sql, base: Sql) => Sql) | null;
-  /** The condition that triggers check; null where SQLite itself refuses anything else, and for files (capture/edit-triggers.ts). */
+  /** The condition that triggers check; null if SQLite itself refuses everything else, and for files (capture/edit-triggers.ts). */
   readonly cellForm: CellForm | null;
-  /** Why a value cannot be sent, also where triggers were removed: a sentence without the value; null where it can. */
+  /** Why a value cannot be sent, in a sentence without the value; null if it can. Needed even with triggers, since users may drop them. */
   readonly sendProblem: (value: Given) => string | null;
-  /** The same for a value as a body carries it, where that differs: a file is then a reference to its part. */
+  /** The same for the form in a request body, if that differs: there a file is a reference to its part. */
   readonly inputProblem?: (value: Given) => string | null;
-  /** Whether two values are one although `===` says no. */
+  /** Whether two values mean the same, even if they are not `===`. */
   readonly isSame: (one: Given, other: Given) => boolean;
-  /** Whether the origin may have made the second value of the first one when it was sent. */
+  /** Whether the origin may have stored the first value as the second one. */
   readonly isTakenAs: (sent: Value, there: Value) => boolean;
-  /** A value as a filter says it; null where it has no form there that compares exactly. */
+  /** A value as a literal in a filter; null if no literal compares exactly. */
   readonly filterLiteral: (value: Given) => string | null;
 }
 
-/** How a value begins by which a user asks for a file to be attached (reconcile/files.ts). */
+/** The prefix of a value with which a user attaches a file (reconcile/files.ts). */
 export const UPLOAD_PREFIX = 'file:';
 
-/** A file as the origin shows it. The origin's text must never request the upload of a file of this machine. */
+/** A file as the origin shows it. A text from the origin must never trigger the upload of a local file. */
 export function shownFile(text: string): string {
   return text.startsWith(UPLOAD_PREFIX) ? `file%3A${text.slice(UPLOAD_PREFIX.length)}` : text;
 }
@@ -98,7 +98,7 @@ const readAnyText: ValueReader = (raw) => {
 
 const readNumeric: ValueReader = (raw) => {
   if (typeof raw === 'number') {
-    // Written with an exponent, as 1e19: every number that long is an integer.
+    // Written with an exponent, such as 1e19: every number that large is an integer.
     if (Math.abs(raw) > Number.MAX_SAFE_INTEGER) return numericFromText(String(raw));
     return raw === 0 ? 0 : raw; // -0 is 0
   }
@@ -106,14 +106,14 @@ const readNumeric: ValueReader = (raw) => {
   return typeof raw === 'string' ? numericFromText(raw) : readNull(raw);
 };
 
-/** Always midnight in UTC; anything else would be a date that two readers could take for different days. */
+/** Always midnight in UTC; otherwise two readers could take it for different days. */
 function readOutputDate(text: string): string | undefined {
   const rest = text.slice(10);
   const date = text.slice(0, 10);
   return (rest === 'T00:00:00+00:00' || rest === 'T00:00:00Z' || rest === '') && isDate(date) ? date : undefined;
 }
 
-/** On the date 0001-01-01 in UTC; another date would say nothing about a time of day. */
+/** Always on the date 0001-01-01 in UTC; with any other date it is not a time of day. */
 function readOutputTime(text: string): string | undefined {
   const begin = text.indexOf('T') + 1;
   return OUTPUT_TIME.test(text) ? text.slice(begin, begin + 8) : undefined;
@@ -126,7 +126,7 @@ function secondsFromText(text: string): Numeric | undefined {
   const match = /^(-?)PT(-?)(\d[\d.]*)S$/.exec(text);
   if (match === null) return numericFromText(text);
   const [, before = '', after = '', digits = ''] = match;
-  return numericFromText(`${before}${after}${digits}`); // which takes no two signs
+  return numericFromText(`${before}${after}${digits}`); // undefined for two signs
 }
 
 function isNumber(value: Given): boolean {
@@ -155,7 +155,7 @@ const TEXT: TypeRules = {
   writeInput: (value) => String(value),
 };
 
-/** In formulas a type of its own: a filter that compares it with a text would be refused. */
+/** A separate type in formulas: a filter that compares it with a text would be refused. */
 const UNFILTERED: TypeRules = { ...TEXT, filterLiteral: () => null };
 
 /** The e-mail of a User: between < and >, or all of it. */
@@ -190,7 +190,7 @@ const CHECKBOX: TypeRules = {
   storedAs: 'INTEGER',
   cellForm: { isBroken: (value) => sql`${value} NOT IN (0, 1)`, sentence: 'takes 0 or 1' },
   sendProblem: (value) => (typeof value === 'boolean' ? null : 'a checkbox is true or false (in SQL, 1 or 0)'),
-  // At the origin it is never empty.
+  // It is never empty at the origin.
   isTakenAs: (sent, there) => sent === null && there === false,
   filterLiteral: () => null,
   readOutput: (raw) => (typeof raw === 'boolean' ? raw : readNull(raw)),
@@ -199,7 +199,7 @@ const CHECKBOX: TypeRules = {
   readXmlText: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
 };
 
-/** The largest double; what lies beyond is infinite, which no decimal says. */
+/** The largest double; anything larger is infinite, and no decimal text can say that. */
 const DOUBLE_MAX = sql`1.7976931348623157e308`;
 
 const NUMERIC: TypeRules = {
@@ -244,7 +244,7 @@ const DATE: TypeRules = {
   ...TEXT,
   form: 'date',
   cellForm: {
-    // Without a modifier, older SQLite, as other clients may have, repeats 30 February as it came.
+    // Without a modifier, older SQLite versions, which other clients may use, return 30 February unchanged.
     isBroken: (value) => sql`date(${value}, '+0 days') IS NOT ${value}`,
     sentence: 'takes a date such as 2026-11-21',
   },
@@ -267,13 +267,13 @@ const TIME: TypeRules = {
   isXmlTrimmed: true,
 };
 
-/** A moment in UTC without its part of a second. */
+/** A UTC timestamp without its fraction of a second. */
 export const withoutFraction = (utc: string): string => utc.replace(/\.\d+/, '');
 
 const TIMESTAMP: TypeRules = {
   ...TEXT,
   form: 'timestamp',
-  // An instant has no zeros at the end of its fraction.
+  // The form of the wire has no trailing zeros in the fraction.
   valueFromText: (stored) =>
     stored.includes('.') && stored.endsWith('Z') ? (utcFromOffsetText(stored) ?? stored) : stored,
   mayBeSame: (here) => sql`instr(${here}, '.') > 0`,
@@ -286,7 +286,7 @@ const TIMESTAMP: TypeRules = {
     sqlAdvice: "strftime('%Y-%m-%dT%H:%M:%SZ', ...) makes one",
   },
   sendProblem: (value) => (isInstant(value) ? null : 'a timestamp is written YYYY-MM-DDThh:mm:ssZ, in UTC'),
-  // Literals have no fraction: the rows of that very instant are not those of its second.
+  // Literals have no fraction, so they cannot select exactly the rows of an instant that has one.
   filterLiteral: (value) => (String(value).includes('.') || !isInstant(value) ? null : timestampLiteral(String(value))),
   readOutput: ofText(utcFromOffsetText),
   // Both formats show whole seconds.
@@ -334,7 +334,7 @@ export const TYPE_RULES: Readonly<Record<ColumnType, TypeRules>> = {
   Unknown: { ...UNFILTERED, readOutput: readAnyText },
 };
 
-/** Whether values of a type are text in every form: an empty one counts as missing, and a column may bound its length. */
+/** Whether values of a type are text in every form: an empty one counts as missing, and a column may limit its length. */
 export function isTextType(type: ColumnType): boolean {
   const { form } = TYPE_RULES[type];
   return form === 'text' || form === 'multiline';

@@ -1,7 +1,7 @@
 /**
- * Exact decimals. The wire carries numbers as decimal text; a double keeps only some of them. These functions decide
- * which JavaScript value holds a decimal exactly, and write every value back as plain digits, because the origin rejects
- * exponents (origin facts, 2.1).
+ * Exact decimals. The wire carries numbers as decimal text, and a double can hold only some of them exactly. These functions
+ * choose a JavaScript value that holds a decimal exactly, and write every value back as plain digits, because the origin
+ * rejects exponents (origin facts, 2.1).
  */
 
 /** A decimal held exactly: a number where a double does, a bigint for longer integers, else canonical plain text. */
@@ -35,12 +35,12 @@ export function plainDecimal(text: string): string | undefined {
 }
 
 const PLAIN = /^-?\d+(?:\.\d+)?$/;
-/** A double prints every decimal of so many digits as it was. */
+/** Decimals with up to this many digits survive a double unchanged. */
 const DOUBLE_DIGITS = 15;
 
 /** The exact value of a decimal text; undefined for other text. Never rounds. */
 export function numericFromText(text: string): Numeric | undefined {
-  // Nearly every number is this short; the way below takes seven times as long.
+  // Nearly every number is this short; the general way below takes seven times as long.
   if (text.length <= DOUBLE_DIGITS && PLAIN.test(text)) return Number(text) || 0; // -0 is 0
   const plain = plainDecimal(text);
   if (plain === undefined) return undefined;
@@ -59,13 +59,13 @@ export function numericToPlain(value: Numeric | boolean): string {
 /** Decimals of a number at the origin (origin facts 2.1). */
 const DECIMALS_MAX = 6;
 
-/** Whether the origin keeps another number than this one. */
+/** Whether a number has more decimals than the origin stores. */
 export function isTooLong(value: Numeric): boolean {
   const [, fraction = ''] = numericToPlain(value).split('.');
   return fraction.length > DECIMALS_MAX;
 }
 
-/** Whether the second number is the first one without what follows its sixth decimal, rounded either way. */
+/** Whether the second number is the first one rounded to six decimals, up or down. */
 export function isRoundedTo(long: string, short: string): boolean {
   const [whole = '', fraction = ''] = long.split('.');
   const [shortWhole = '', shortFraction = ''] = short.split('.');

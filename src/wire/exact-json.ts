@@ -23,9 +23,9 @@ const rawJson = (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJ
 
 /** Decimals of up to 15 significant digits survive a double (IEEE 754, DBL_DIG); this many characters may hold more. */
 const LONG_LENGTH = 16;
-/** Exponents of three digits may leave the range of a double; a hint that is cheap to look for, also inside of words. */
+/** Exponents of three digits may leave the range of a double. A cheap first check, which also matches inside words. */
 const EXTREME_EXPONENT_HINT = /\d[eE][+-]?\d{3}/;
-/** A number token with an exponent; slower to look for, and only needed where the hint says so. */
+/** A number token with an exponent; a slower check, made only if the first one matches. */
 const EXPONENT_NUMBER = /(?:^|[:[,])\s*-?[\d.]+[eE]/;
 
 /** Parses JSON. @throws SyntaxError where the text is not JSON. */
@@ -46,8 +46,8 @@ export function jsonCells(text: string): ReadonlyMap<string, string> | null {
 }
 
 /**
- * Whether a number has digits and points in a row of 16 or more. Such a row covers one of any 16 positions, so only each sixteenth
- * is looked at. A body is searched in a twentieth of the time that parsing takes, where a regular expression takes as long.
+ * Whether a number has a run of 16 or more digits and points. Such a run covers one of any 16 positions, so only every sixteenth
+ * is checked. That takes a twentieth of the time of parsing; a regular expression would take as long as parsing.
  */
 function hasLongNumber(text: string): boolean {
   for (let at = 0; at < text.length; at += LONG_LENGTH) {
@@ -57,12 +57,12 @@ function hasLongNumber(text: string): boolean {
     while (isDigitOrPoint(text.charCodeAt(from - 1))) from -= 1;
     while (isDigitOrPoint(text.charCodeAt(to))) to += 1;
     if (to - from >= LONG_LENGTH && mayBeginNumber(text, from)) return true;
-    at = to; // a long row is looked at once
+    at = to; // a long run is checked once
   }
   return false;
 }
 
-/** Whether a number token may begin at a place: inside of texts, rows of digits mostly follow something else. */
+/** Whether a number token may begin at a position. Inside strings, a run of digits mostly follows something else. */
 function mayBeginNumber(text: string, from: number): boolean {
   let before = from - 1;
   if (text.charAt(before) === '-') before -= 1;
@@ -70,7 +70,7 @@ function mayBeginNumber(text: string, from: number): boolean {
   return '[:,'.includes(text.charAt(before)); // also at the beginning, where no character comes before
 }
 
-/** False for the NaN that means the place before the first and behind the last character. */
+/** False for NaN, the code of a position outside the text. */
 function isDigitOrPoint(code: number): boolean {
   return (code >= 0x30 && code <= 0x39) || code === 0x2e;
 }
@@ -82,7 +82,7 @@ function exactReviver(_key: string, value: unknown, context: { source?: string }
 }
 
 /**
- * A number is exact where it was written with few enough digits, or prints as it was written. For integers beyond 2^53
+ * A number is exact if it was written with few enough digits, or prints as it was written. For integers beyond 2^53
  * printing proves nothing: 9007199254740001000 is what the nearest double, 9007199254740000768, prints as.
  */
 function isExact(value: number, source: string): boolean {

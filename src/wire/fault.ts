@@ -1,7 +1,7 @@
 /**
- * Why something that came over the wire cannot be used. A value, not an exception: to the sandbox it is the expected
- * answer to a wrong request (status, message, source), to the client the reason of a `RowsyncError`. The message says
- * what is wrong and where; it never quotes a value that came (I16).
+ * Why data from the wire cannot be used. A value, not an exception: for the sandbox it is the expected
+ * answer to a wrong request (status, message, source), for the client the reason of a `RowsyncError`. The message says
+ * what is wrong and where; it never quotes received values (I16).
  */
 
 /** A body, a part or a document that cannot be used. */

@@ -18,19 +18,19 @@ export type DocumentReader<T> = (text: string, what: string) => T;
 /** One format as the client uses it. */
 export type WireFormat = ReturnType<typeof formatFrom>;
 
-/** In what one format differs from the other. */
+/** Everything that differs between the formats. */
 interface Syntax {
   readonly extension: Extension;
   /** The Content-Type of answers and of bodies. */
   readonly contentType: string;
-  /** What JSON.parse gives of the document. */
+  /** Returns the document as JSON.parse would. */
   readonly parse: (text: string, what: string, form: xml.DocumentForm) => unknown;
-  /** The same of an error; undefined for what is none. */
+  /** The same for an error descriptor; undefined for anything else. */
   readonly parseError: (text: string) => unknown;
   readonly readerOf: (type: ColumnType) => ValueReader;
   /** Reads the rows of Select or Retrieve; `columns` gives the order of each row's values, `maskKey` is needed where one is hashed. */
   readonly readRows: (text: string, columns: readonly ColumnShape[], what: string, maskKey?: string | null) => RowPage;
-  /** Whether the format can say every value of the rows; JSON can. */
+  /** Whether the format can express every value of the rows; JSON can. */
   readonly carriesInput: (rows: readonly writes.OutgoingRow[]) => boolean;
   /** Writes rows for a user in `zone`. @throws RowsyncError `origin.unsendable`. */
   readonly writeInputRows: (rows: readonly writes.OutgoingRow[], zone: string) => string;

@@ -1,5 +1,5 @@
 /**
- * Pieces of filter formulas as the origin's own client writes them (origin facts 5.1 and 5.2): escaped column names and literals. Emission only; the
+ * Writes pieces of filter formulas as the origin's own client does (origin facts 5.1 and 5.2): escaped column names and literals. The
  * sandbox has its own reader.
  *
  * For every input, a piece is one token at the origin: a name or a text cannot end its own quotes.
@@ -42,8 +42,8 @@ export function timeLiteral(time: string): string {
 }
 
 /**
- * A timestamp value `YYYY-MM-DDThh:mm:ss[.fff]Z`. Literals are in GMT and have no fractions: a fraction is cut, so that
- * `>=` with the literal misses nothing.
+ * A timestamp value `YYYY-MM-DDThh:mm:ss[.fff]Z`. Literals are in GMT and have no fractions, so a fraction is cut off:
+ * `>=` with the literal then misses nothing.
  * @throws RowsyncError `usage.invalid` for any other text.
  */
 export function timestampLiteral(utc: string): string {

@@ -27,7 +27,7 @@ export function readHeaderValue(header: string | undefined): HeaderValue {
   return { value: (text.split(';')[0] ?? '').trim().toLowerCase(), parameters };
 }
 
-// oxlint-disable-next-line no-control-regex -- these end a header line or have no place in a name
+// oxlint-disable-next-line no-control-regex -- these would end a header line, or do not belong in a name
 const CONTROL = /[\0-\x1f\x7f]/;
 
 /** Whether a text may be in a header: no line break, no control character, no half of a surrogate pair. */
@@ -36,9 +36,9 @@ export function isHeaderText(text: string): boolean {
 }
 
 /**
- * The file name in a Content-Disposition header: `filename*` where it can be read, else `filename`. Null where there is none.
- * Undefined where there is one that cannot be read, or that holds control characters (`%0D%0A` would end a header line wherever
- * the name is written again). The name is text: it may look like a path and is never used as one.
+ * The file name in a Content-Disposition header: `filename*` if it can be read, otherwise `filename`. Null if there is none.
+ * Undefined if it cannot be read, or has control characters (`%0D%0A` would end a header line wherever
+ * the name is written again). The name is text: it may look like a path but is never used as one.
  */
 export function fileNameFromDisposition(header: string | undefined): string | null | undefined {
   const { parameters } = readHeaderValue(header);
@@ -49,7 +49,7 @@ export function fileNameFromDisposition(header: string | undefined): string | nu
   return name !== undefined && isHeaderText(name) ? name : undefined;
 }
 
-/** `UTF-8'en'%E2%82%AC` (RFC 8187); undefined where the charset is unknown or the bytes are none of it. */
+/** `UTF-8'en'%E2%82%AC` (RFC 8187); undefined if the charset is unknown or the bytes are not valid in it. */
 function decodeExtended(text: string): string | undefined {
   const match = /^([A-Za-z0-9-]+)'[A-Za-z0-9-]*'(.*)$/s.exec(text);
   if (match === null) return undefined;
@@ -57,18 +57,18 @@ function decodeExtended(text: string): string | undefined {
   try {
     if (charset.toLowerCase() === 'utf-8') return decodeURIComponent(encoded);
   } catch {
-    return undefined; // a URIError: cut escapes, or no UTF-8
+    return undefined; // a URIError: incomplete escapes, or not UTF-8
   }
   if (charset.toLowerCase() !== 'iso-8859-1') return undefined;
   return encoded.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-/** Characters on which readers disagree inside quotes. */
+/** Characters that readers treat differently inside quotes. */
 export const NOT_PLAIN = /[^A-Za-z0-9 !#$&+\-.^_`|~()[\]{}@,=]/gu;
 
 /**
- * The `filename` parameter of Content-Disposition: quoted where the name is plain ASCII, else `filename*` alone, as the vendor's
- * own client writes it. Two forms at once are read differently by different servers.
+ * The `filename` parameter of Content-Disposition: quoted if the name is plain ASCII, otherwise only `filename*`, as the vendor's
+ * own client writes it. Servers differ in how they read both forms at once.
  */
 export function fileNameParameter(name: string): string {
   return name.search(NOT_PLAIN) === -1 ? `filename="${name}"` : extendedParameter(name);

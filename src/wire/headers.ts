@@ -4,33 +4,33 @@
  */
 
 /**
- * An ETag as it may be sent back; null without a valid one. A weak tag is as good as a strong one here: both promise the same content for
- * If-None-Match.
+ * An ETag that can be sent back; null without a valid one. A weak tag is as good as a strong one, because If-None-Match does not
+ * distinguish them.
  */
 export function readEtag(header: string | undefined): string | null {
   const tag = header?.trim() ?? '';
   return /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/.test(tag) ? tag : null;
 }
 
-/** An ETag as it is stored: with the URL that it belongs to (specification 4.10), so that it is sent with no other. */
+/** An ETag as it is stored: with its URL (specification 4.10), so that it is never sent with another one. */
 export function keptEtag(url: string, etag: string | null): string | null {
   return etag === null ? null : `${url} ${etag}`;
 }
 
-/** The ETag that was kept for this URL; null where it belongs to another one. */
+/** The ETag stored for this URL; null if it belongs to another one. */
 export function etagFor(url: string, kept: string | null | undefined): string | null {
   return kept?.startsWith(`${url} `) === true ? kept.slice(url.length + 1) : null;
 }
 
-/** Whether an answer with this Cache-Control header may be asked for again by its ETag (specification 4.10.1). */
+/** Whether Cache-Control allows revalidating an answer by its ETag (specification 4.10.1). */
 export function isCacheable(cacheControl: string | undefined): boolean {
   return !/(?:^|,)\s*no-(?:cache|store)\s*(?:$|[,=])/i.test(cacheControl ?? '');
 }
 
 /**
  * Milliseconds to wait by Retry-After headers: seconds or an HTTP date in any of its three forms (RFC 9110, 5.6.7); null without a valid one. A date
- * in the past is 0. Of several, or of a list, the longest: each of those who wrote one wants to be left alone for that long. Parts of a second, which
- * some servers write, are rounded up.
+ * in the past is 0. Of several, or of a list, the longest counts, since each sender wants at least its own pause. Fractions of a second, which
+ * some servers send, are rounded up.
  */
 export function readRetryAfterMs(headers: string | readonly string[] | undefined, nowMs: number): number | null {
   const waits = [headers ?? []].flat().flatMap((text) => waitsMs(text.trim(), nowMs));
@@ -47,7 +47,7 @@ function waitsMs(text: string, nowMs: number): readonly number[] {
   return Number.isNaN(atMs) ? [] : [Math.max(0, atMs - nowMs)];
 }
 
-/** By how much a clock is ahead of the one that dated an answer; a cache says for how long it kept it (RFC 9111, 5.1). Null without a date. */
+/** By how much our clock is ahead of an answer's Date, after adding the Age from a cache (RFC 9111, 5.1). Null without a date. */
 export function clockAheadMs(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   nowMs: number,

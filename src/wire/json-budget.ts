@@ -1,15 +1,15 @@
 /**
- * What a JSON text may cost before it is parsed. Some kilobytes of gzip can unpack to millions of brackets or numbers, which the parser
- * turns into hundreds of megabytes. So the process runs out of memory before anyone sees a row.
+ * Limits what parsing a JSON text may cost, before it is parsed. A few kilobytes of gzip can unpack to millions of brackets or numbers, which the
+ * parser turns into hundreds of megabytes: enough to run out of memory.
  */
 
 /** Levels of nesting; the deepest document of the specification has five. */
 const DEPTH_MAX = 64;
 /** Characters of one text. The longest column of the service holds much less, and files do not travel in rows. */
 const TEXT_CHARACTERS_MAX = 8 * 1_024 * 1_024;
-/** Up to this length, a text that is nothing but values costs some 50 MB. So one with few brackets is within every bound that matters. */
+/** Up to this length, a text of nothing but values costs some 50 MB, so with few brackets it needs no further checks. */
 const SMALL_CHARACTERS = 1_024 * 1_024;
-/** Brackets and braces of such a text. A page of 500 rows has 501; nested in each other, all of them are parsed without harm. */
+/** Brackets and braces of such a text. A page of 500 rows has 501; even nested in each other, this many are harmless. */
 const SMALL_BRACKETS = 1_000;
 
 /** The values of a page of 500 rows with 2,000 columns, or of a list of 200,000 changed rows. As long decimals, they cost 300 MB. */
@@ -67,7 +67,7 @@ function hasFewBrackets(text: string): boolean {
   return true;
 }
 
-/** The place of the quote that ends a text, or the length where none does. */
+/** The position of the quote that ends a string, or the length of the text if there is none. */
 function endOfText(text: string, from: number): number {
   let at = text.indexOf('"', from);
   while (at !== -1) {

@@ -36,11 +36,11 @@ export interface ErrorDescriptor {
   readonly source: string | null;
 }
 
-/** What to do about an answer beyond the bounds; rowsync has halved the page by then. */
+/** Hint for an answer beyond the limits; rowsync has already halved the page by then. */
 export const HINT_TOO_LARGE =
   'A table cannot be copied if two of its rows do not fit into one answer: make them smaller, or exclude the column that is so large. If no row is that large, this is not the Records API.';
 
-/** A document that costs more than it can rightly cost (json-budget.ts, xml-tree.ts); `complaint` says why. */
+/** A document that is too costly to parse (json-budget.ts, xml-tree.ts); `complaint` says why. */
 export function tooCostly(what: string, complaint: string): RowsyncError {
   return new RowsyncError('wireFormat', 'origin.tooLarge', {
     message: `${what}: the answer was not read, because ${complaint}`,
@@ -58,7 +58,7 @@ export function parseBody(text: string, what: string): unknown {
   try {
     return parseExactJson(text);
   } catch {
-    // The SyntaxError is no cause to keep: V8 quotes the text around the fault, and that is someone's row (I16).
+    // The SyntaxError is not kept as the cause: V8 quotes the text around the fault, which is someone's row (I16).
     throw new RowsyncError('wireFormat', 'origin.truncated', {
       message: `${what}: the answer (${text.length} characters) is not complete JSON`,
       hint: 'The connection was probably cut, or a proxy changed the answer; run the command again.',
@@ -84,7 +84,7 @@ export function readObject(json: unknown, what: string): JsonObject {
   throw unexpected(what, `an object was expected, ${describeKind(json)} came`);
 }
 
-/** What came, for a complaint; never the value. */
+/** Describes what came, for a complaint; never the value. */
 export function describeKind(json: unknown): string {
   if (json === null) return 'null';
   if (json instanceof ExactNumber) return 'a number';
@@ -300,14 +300,14 @@ export function readError(json: unknown): ErrorDescriptor | undefined {
 
 interface JsonColumnReader {
   readonly name: string;
-  /** True for names such as `__proto__` that every object seems to have. */
+  /** True for names such as `__proto__` that every object inherits. */
   readonly inherited: boolean;
   readonly read: ValueReader;
 }
 
 /**
  * Reads the rows of Select or Retrieve; `columns` gives the order of each row's values. Rows with `@row.type` (totals of
- * views, origin facts 1.1) are left out. `maskKey` is needed where a column is hashed. A row whose id cannot be read, or that lacks one of the columns, spoils the page.
+ * views, origin facts 1.1) are left out. `maskKey` is needed where a column is hashed. A page is refused if a row has no readable id or lacks a column.
  * @throws RowsyncError `origin.unexpected`.
  */
 export function readRows(
@@ -333,22 +333,22 @@ export function readRows(
       throw unexpected(what, `row ${count} has no integer "@row.id"`);
     }
     const raw = object['@row.allow'];
-    // Mostly that of the row before.
+    // Usually that of the previous row.
     if (raw !== allowed.raw) allowed = { raw, allow: readAllow(raw) };
-    const { values, faults } = readValues(object, readers, what); // a spread costs as much as three cells
+    const { values, faults } = readValues(object, readers, what); // no spread: it costs as much as three cells
     addRow(page, { id, allow: allowed.allow, color: object['@row.color'], values, faults });
   }
   return page;
 }
 
-/** The rows of one answer, as they are read. */
+/** The rows of one answer while it is being read. */
 export interface OpenPage {
   readonly rows: Row[];
   readonly unreadable: UnreadableRow[];
   readonly ids: number[];
 }
 
-/** A row as a format has it. The specification leaves the form of a color open: what is no text is none. */
+/** A row as a format has it. The specification leaves the form of a color open: anything but text is ignored. */
 interface ReadRow extends ReadValues {
   readonly id: number;
   readonly allow: string | null;
@@ -364,7 +364,7 @@ interface ReadValues {
 export function addRow(page: OpenPage, { id, allow, color, values, faults }: ReadRow): void {
   page.ids.push(id);
   const row = typeof color === 'string' && color !== '' ? { id, allow, color, values } : { id, allow, values };
-  const fault = faults[0]; // not taken apart, which would make an iterator for every row
+  const fault = faults[0]; // no destructuring: it would create an iterator for every row
   if (fault === undefined) page.rows.push(row);
   else page.unreadable.push(unreadableRow(row, [fault, ...faults.slice(1)]));
 }
@@ -404,7 +404,7 @@ export function readRollups(
   });
 }
 
-/** No row has faults but the few that cannot be read. */
+/** Shared by all rows without faults, which are nearly all. */
 const NO_FAULTS: readonly UnreadableCell[] = [];
 
 function readValues(object: JsonObject, readers: readonly JsonColumnReader[], what: string): ReadValues {
@@ -416,7 +416,7 @@ function readValues(object: JsonObject, readers: readonly JsonColumnReader[], wh
       faults = [...faults, { column: reader.name, reason: whyUnreadable(raw, describeKind(raw)) }];
     values.push(value ?? null);
   };
-  // Columns mostly come in the order in which they were asked for, and V8 steps through an object faster than it looks names up.
+  // Columns usually come in the requested order, and V8 iterates over an object faster than it looks up names.
   for (const name in object) {
     const reader = readers[values.length];
     if (reader?.name === name) read(reader, object[name]);

@@ -1,6 +1,6 @@
 /**
- * Masks replace the values of a column while an answer of the origin is read, so that no other code ever has them. A
- * missing value stays missing. Pure, but for the key that it is given.
+ * Masks replace the values of a column while an answer of the origin is read, so that no other code ever sees them. A
+ * missing value stays missing. Pure, given the key.
  */
 import { must } from '../base/assert.ts';
 import { TYPE_RULES, type ValueReader } from './column-types.ts';
@@ -9,10 +9,10 @@ import type { ColumnType, Mask, MaskKind, Value } from './schema.ts';
 
 /** Hexadecimal digits of a hash: 128 bits, so that no two values of one database meet by chance. */
 const HASH_CHARS = 32;
-/** Texts with fewer characters would be known by the last four of them. */
+/** Shorter texts could be guessed from their last four characters. */
 const LAST4_CHARS_MIN = 8;
 
-/** The type of what a mask puts there. */
+/** The type of the masked values. */
 export function maskedType(kind: MaskKind): ColumnType {
   return kind === 'year' ? 'Numeric' : 'Text';
 }
@@ -23,7 +23,7 @@ export function maskProblem(kind: MaskKind, type: ColumnType): string | null {
   return `is of the type ${type}, and only dates and timestamps have a year`;
 }
 
-/** Whether two masks give the same values; null is no mask. */
+/** Whether two masks produce the same values; null is no mask. */
 export function isSameMask(one: Mask | null, other: Mask | null): boolean {
   return maskText(one) === maskText(other);
 }
@@ -34,12 +34,12 @@ function maskText(mask: Mask | null): string {
   return JSON.stringify([kind, TYPE_RULES[from].form, constant ?? null, key ?? null]);
 }
 
-/** What tells one key of masks from another, and says nothing of it. */
+/** A digest that identifies a key of masks without revealing it. */
 export function maskKeyDigest(key: string): string {
   return hmac(key, 'rowsync: which key this is').slice(0, 16);
 }
 
-/** A reader of the values of a column, made of one for its type at the origin; `key` is needed by hashes alone. */
+/** Wraps a reader for the type at the origin so that it masks each value; `key` is needed only for hashes. */
 export function maskedReader(read: ValueReader, mask: Mask, key: string | null): ValueReader {
   const put = MASKERS[mask.kind](mask, key);
   return (raw) => {
@@ -50,7 +50,7 @@ export function maskedReader(read: ValueReader, mask: Mask, key: string | null):
 
 type Present = Exclude<Value, null>;
 
-/** What each mask makes of values; each is made once for a column. */
+/** How each kind of mask replaces values; called once per column. */
 const MASKERS: Readonly<Record<MaskKind, (mask: Mask, key: string | null) => (value: Present) => Value>> = {
   hash: (_, key) => {
     const secret = must(key, 'a hash is asked for with its key');

@@ -45,12 +45,12 @@ export function queryFromPairs(pairs: readonly QueryPair[]): string {
   return texts.join('&');
 }
 
-/** Half a character, which no URL can carry, becomes U+FFFD: the origin then says that it knows no such name. */
+/** A lone surrogate, which no URL can carry, becomes U+FFFD: the origin then answers that it does not know the name. */
 export function encodeText(text: string | number): string {
   return typeof text === 'number' ? String(text) : encodeURIComponent(text.toWellFormed());
 }
 
-/** The query string of Select; `top` is left out at its default and `skip` at 0, which keeps cache keys short. A page is named by it before it is requested with it. */
+/** The query string of Select; `top` is left out at its default and `skip` at 0, which keeps cache keys short. First used in a page's cache key, then to request it. */
 export const selectQuery = onceFor(({ columns, sort, filter, top, skip }: SelectParameters): string => {
   const rest = queryFromPairs([
     ['filter', filter],
@@ -61,7 +61,7 @@ export const selectQuery = onceFor(({ columns, sort, filter, top, skip }: Select
   return withColumns(columns, rest);
 });
 
-/** All pages of a table name the same list of columns, which is most of their query. */
+/** Cached, because all pages of a table name the same columns, which are most of their query. */
 const columnsQuery = onceFor((columns: readonly string[]) =>
   queryFromPairs(columns.map((column) => ['column', column])),
 );
@@ -70,7 +70,7 @@ function withColumns(columns: readonly string[], rest: string): string {
   return [columnsQuery(columns), rest].filter((part) => part !== '').join('&');
 }
 
-/** Ascending is the default and stays unsaid, except for a column whose own name ends like an order. */
+/** Ascending is the default and left out, except for a column whose own name ends like a sort order. */
 function sortText({ column, descending }: SortKey): string {
   if (descending === true) return `${column}//DESC`;
   return /\/\/(?:ASC|DESC)$/i.test(column) ? `${column}//ASC` : column;

@@ -2,7 +2,7 @@
  * Databases, tables, columns, views, users and attachments as the origin describes them (specification, sections 2.2, 2.3, 2.8 and 2.9;
  * extra fields from the vendor's own clients). Types and pure questions about them; reading and writing them is json.ts.
  *
- * The origin may add fields at any time: what is not named here is kept in `other` and written back by the sandbox.
+ * The origin may add fields at any time: unknown fields are kept in `other`, and the sandbox writes them back.
  */
 
 /** Any JSON value; numbers that a double cannot hold exactly arrive as `ExactNumber` (json.ts). */
@@ -74,7 +74,7 @@ export interface TableDescriptor extends TableSummary {
   readonly key: string;
   readonly columns: readonly ColumnDescriptor[];
   readonly views: readonly ViewDescriptor[];
-  /** Each column is asked for by its name, since `*` may mean others (reconcile/column-selection.ts, write-rights.ts). */
+  /** Every column is requested by its name, since `*` may stand for others (reconcile/column-selection.ts, write-rights.ts). */
   readonly asksByName?: boolean | undefined;
 }
 
@@ -157,7 +157,7 @@ export function hasOption(options: readonly string[], option: string): boolean {
   return options.some((name) => name.toLowerCase() === option.toLowerCase());
 }
 
-/** What masks put in the place of values (mask.ts). */
+/** The kinds of masks (mask.ts). */
 export const MASK_KINDS = ['hash', 'last4', 'year', 'domain', 'null', 'constant'] as const;
 
 export type MaskKind = (typeof MASK_KINDS)[number];
@@ -167,11 +167,11 @@ export interface Mask {
   readonly kind: MaskKind;
   /** The type of the column at the origin. */
   readonly from: ColumnType;
-  /** The name or pattern of the configuration that says so. */
+  /** The name or pattern in the configuration that asks for the mask. */
   readonly pattern: string;
   /** Of a constant. */
   readonly constant?: string | undefined;
-  /** Of a hash: which key it is made with (`maskKeyDigest`). */
+  /** For a hash: identifies its key (`maskKeyDigest`). */
   readonly key?: string | undefined;
 }
 
@@ -197,14 +197,14 @@ export interface Row {
   readonly id: number;
   /** `@row.allow`, for example `Edit,Delete`; null where the origin sends none. */
   readonly allow: string | null;
-  /** What the origin's formula for the color of rows says; absent where it says nothing. No value: it alone makes no row another one. */
+  /** The color from the origin's formula; absent if it has none. Not a value: a new color alone does not count as a change of the row. */
   readonly color?: string | undefined;
   readonly values: readonly Value[];
 }
 
 /** A column of rows that sum up others. */
 export interface RollupShape extends ColumnShape {
-  /** Of a group: how it is called as well, since sources differ on whether its suffix is kept. The row of everything has no group. */
+  /** A group's alternative name, since sources differ on whether its suffix is kept. The grand total has no group. */
   readonly otherName?: string | undefined;
 }
 

@@ -1,13 +1,13 @@
 /**
  * Instants and local times of IANA zones (specification 2.4: timestamps travel in the calling user's zone). Instants are
- * epoch milliseconds inside this file and UTC text `YYYY-MM-DDThh:mm:ss[.fff…]Z` outside of it. Built on Intl alone, so
- * that it runs wherever Node does. Pure but for a cache of zone offsets.
+ * epoch milliseconds inside this file and UTC text `YYYY-MM-DDThh:mm:ss[.fff…]Z` outside of it. Uses only Intl, so
+ * that it runs wherever Node does. Pure except for a cache of zone offsets.
  */
 import { must } from '../base/assert.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Offsets are constant within a bucket unless a transition falls into it; those buckets are never cached. */
+/** The offset is constant within a bucket, except in one with a transition; those are never cached. */
 const BUCKET_MS = 15 * MINUTE_MS;
 /** Buckets kept per zone; one entry is a few bytes, and a table rarely spans more than a few thousand quarter hours. */
 const BUCKETS_MAX = 50_000;
@@ -22,7 +22,7 @@ const USUAL = /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d[+-](?:[01]\d|2
 /** A parsed date and time: its fields read as if they were UTC, the fraction of the second, and the offset if one was given. */
 interface ParsedTime {
   readonly localMs: number;
-  /** The point and what follows, without trailing zeros; empty where that is nothing. */
+  /** The point and the digits after it, without trailing zeros; empty if none are left. */
   readonly fraction: string;
   readonly offsetMinutes: number | null;
 }
@@ -34,7 +34,7 @@ export function isDate(text: string): boolean {
   return DATE.test(text) && hasDay(text);
 }
 
-/** Whether the day exists with which a text of the right form begins. */
+/** Whether the day at the beginning of a text of the right form exists. */
 function hasDay(text: string): boolean {
   const month = twoDigits(text, 5);
   const day = twoDigits(text, 8);
@@ -76,7 +76,7 @@ function textFromMs(ms: number): string | undefined {
  */
 export function utcFromOffsetText(text: string): string | undefined {
   if (USUAL.test(text)) {
-    // Every row has two such values or more; where UTC is in the same month, this is five times as fast as what follows.
+    // Every row has at least two such values. If UTC is in the same month, this is five times faster than the general way below.
     if (!hasDay(text)) return undefined;
     const shift = twoDigits(text, 20) * 60 + twoDigits(text, 23);
     const minute = twoDigits(text, 11) * 60 + twoDigits(text, 14) + (text.charAt(19) === '-' ? shift : -shift);
@@ -92,7 +92,7 @@ export function utcFromOffsetText(text: string): string | undefined {
   return utc === undefined ? undefined : `${utc}${parsed.fraction}Z`;
 }
 
-/** A usual text with another day and minute of the day, in UTC. Of characters: SQLite's driver would copy a text of joined pieces once more. */
+/** A plain timestamp with another day and minute, in UTC. Built from characters, because SQLite's driver would copy a concatenated text once more. */
 function onSameMonth(text: string, day: number, minute: number): string {
   const at = (index: number): number => text.charCodeAt(index);
   const tens = (number: number): number => 48 + Math.floor(number / 10);
@@ -111,7 +111,7 @@ function twoDigits(text: string, at: number): number {
 }
 
 /**
- * UTC text of a timestamp as callers write it: with an offset, or local to `zone`. The earlier instant where two fit. A local
+ * UTC text of a timestamp as callers write it: with an offset, or local to `zone`. Of two possible instants, the earlier one. A local
  * time that the zone skips is moved forward by the length of the gap (RFC 5545, 3.3.5: the offset before the gap).
  */
 export function utcFromInputText(text: string, zone: string): string | undefined {
@@ -131,8 +131,8 @@ export function offsetTextFromUtc(utc: string, zone: string): string {
 }
 
 /**
- * A UTC text as a caller writes it (the input form of Timestamp). Local to `zone` without an offset. With the offset where the
- * local time alone does not name the instant, or where the time in the zone is not known here.
+ * A UTC text as a caller writes it (the input form of Timestamp): local to `zone` without an offset, or with the offset if the
+ * local time is ambiguous or the zone's time is unknown here.
  */
 export function inputTextFromUtc(utc: string, zone: string): string {
   const { localMs: ms, fraction } = parsedUtc(utc);
@@ -145,8 +145,8 @@ export function inputTextFromUtc(utc: string, zone: string): string {
 }
 
 /**
- * Local time and offset that name the instant exactly. Offsets on the wire have whole minutes, but local mean times of
- * before 1972 had seconds: the local time then gives way, not the instant. So does a local year outside of four digits.
+ * Local time and offset that together name the instant exactly. Offsets on the wire have whole minutes, but local mean times
+ * before 1972 had seconds: then the local time is adjusted, not the instant. The same for a local year without four digits.
  */
 function localWithOffset(ms: number, fraction: string, offsetMs: number): string {
   const wholeMs = Math.trunc(offsetMs / MINUTE_MS) * MINUTE_MS;
@@ -154,7 +154,7 @@ function localWithOffset(ms: number, fraction: string, offsetMs: number): string
   return local === undefined ? localWithOffset(ms, fraction, 0) : `${local}${fraction}${offsetText(wholeMs)}`;
 }
 
-/** `utc` is a value that a reader of this file gave out, or that the replica's own checks let through. */
+/** `utc` was returned by a reader in this file, or passed the replica's own checks. */
 function parsedUtc(utc: string): ParsedTime {
   return must(parseTime(utc), 'a Timestamp value is UTC text');
 }
@@ -175,7 +175,7 @@ export function instantsOfLocal(localMs: number, zone: string): readonly number[
 
 interface ZoneOffsets {
   readonly format: Intl.DateTimeFormat;
-  /** By the beginning of a bucket. */
+  /** Keyed by the beginning of a bucket. */
   readonly offsets: Map<number, number>;
 }
 
@@ -197,13 +197,13 @@ export function isZone(zone: string): boolean {
     offsetMsAt(0, zone);
     return true;
   } catch {
-    return false; // a RangeError is Intl's way to say no
+    return false; // a RangeError: Intl does not know it
   }
 }
 
 /** Milliseconds that clocks in a zone are ahead of UTC at an instant. @throws RangeError where Intl does not know the zone. */
 export function offsetMsAt(ms: number, zone: string): number {
-  if (zone === 'UTC') return 0; // Intl reads eight megabytes before its first answer
+  if (zone === 'UTC') return 0; // avoids Intl, which loads eight megabytes on first use
   const { format, offsets } = offsetsOf(zone);
   const from = Math.floor(ms / BUCKET_MS) * BUCKET_MS;
   const known = offsets.get(from);

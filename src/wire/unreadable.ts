@@ -1,6 +1,6 @@
 /**
- * Rows with values that have no meaning for the type of their column. They name which column, and what is wrong, in words that lead a person to the value at the
- * origin. The words never hold the value (I16).
+ * Rows with values that do not fit the type of their column. The reason names the column and the problem, so that a person finds the value at
+ * the origin. It never contains the value (I16).
  */
 import type { Row, UnreadableRow } from './schema.ts';
 
@@ -10,7 +10,7 @@ export interface UnreadableCell {
   readonly reason: string;
 }
 
-/** What is said of a row with such cells, which has null in their place. */
+/** The reason for a row with such cells, which are null in it. */
 export function unreadableRow(
   row: Row,
   [first, ...others]: readonly [UnreadableCell, ...UnreadableCell[]],
@@ -20,10 +20,10 @@ export function unreadableRow(
   return { id: row.id, column: first.column, reason: `${first.reason}; nor can ${also} be read` };
 }
 
-/** Half a character on its own; JavaScript cuts texts between UTF-16 code units. */
+/** A lone surrogate; JavaScript can cut a text between UTF-16 code units. */
 const HALF = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
 
-/** Why a value cannot be read; `kind` says what came, such as "a string". */
+/** Why a value cannot be read; `kind` is what came, such as "a string". */
 export function whyUnreadable(raw: unknown, kind: string): string {
   const half = typeof raw === 'string' ? HALF.exec(raw) : null;
   if (half === null || typeof raw !== 'string') return `${kind} that does not fit the type of the column`;

@@ -1,6 +1,6 @@
 /**
- * Reads one value of one column as Select and Retrieve return it (specification 2.4). What a type means, and how it is sent, is in column-types.ts;
- * the sandbox has the other side of both (sandbox/wire/value-forms.ts).
+ * Reads one value of one column as Select and Retrieve return it (specification 2.4). The meaning of a type, and how it is sent, are in
+ * column-types.ts; the sandbox has the other side of both (sandbox/wire/value-forms.ts).
  *
  * The text of an XML element is null for a null element, which has `i:nil="true"` in output and nothing in input. So XML cannot express an empty text
  * on input, nor more than six decimals in output. A replica that reads through XML is exact only to the origin's own precision (origin facts 2.1).
@@ -30,7 +30,7 @@ export function xmlReaderOf(type: ColumnType, read: ValueReader): ValueReader {
   };
 }
 
-/** Reads a value of a column by the readers of a format, masked where the column is; `maskKey` is needed by hashes. */
+/** Reads a value of a column with the readers of a format, and masks it if the column is masked; `maskKey` is needed for hashes. */
 export function columnReader(
   readerOf: (type: ColumnType) => ValueReader,
   { type, mask }: ColumnShape,

@@ -50,7 +50,7 @@ export function writeWriteBody(
 
 const CR_LF = Buffer.from('\r\n');
 
-/** Bytes that are read piece by piece while they are sent, each time anew; never more and never fewer than `length`. */
+/** Bytes read piece by piece while they are sent, from the beginning on each attempt; always exactly `length`. */
 export interface StreamedBytes {
   readonly length: number;
   readonly read: () => AsyncIterable<Uint8Array>;
@@ -104,7 +104,7 @@ async function* readPieces(pieces: readonly OutgoingBytes[]): AsyncGenerator<Uin
   }
 }
 
-/** A file that grows or shrinks while it is read would shift everything behind it. */
+/** Checks the length, because a file that grows or shrinks while it is read would shift everything after it. */
 async function* readExactly({ length, read }: StreamedBytes): AsyncGenerator<Uint8Array> {
   let left = length;
   for await (const chunk of read()) {

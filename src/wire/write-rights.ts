@@ -1,20 +1,20 @@
 /**
  * Which columns the caller may write at an origin whose descriptions have only the fields of the specification (2.3), neither `kind` nor `readOnly`.
- * Then the columns that `column=*` returns are writable (4.4), and system columns are known by name and type (origin facts 2.3).
+ * The columns that `column=*` returns are then writable (4.4), and system columns are recognized by name and type (origin facts 2.3).
  */
 import { columnType, type ColumnDescriptor, type ColumnType, type TableDescriptor } from './schema.ts';
 
-/** The kind of a column while it is unknown, because the table had no row that shows what `*` means. */
+/** The kind of a column as long as the table has no row that shows what `*` returns. */
 export const UNKNOWN_KIND = 'Unknown';
 
-/** What an earlier answer said of a column. */
+/** What is known of a column from an earlier answer. */
 export interface KnownRights {
   readonly id: number;
   readonly kind: string | null;
   readonly writable: boolean;
 }
 
-/** Names in lower case. An owner may be written, the others only by the origin. */
+/** Names in lower case. The caller may write the owner; only the origin writes the others. */
 const SYSTEM_COLUMNS: ReadonlyMap<string, { readonly kind: string; readonly type: ColumnType }> = new Map([
   ['record owner', { kind: 'RecordOwner', type: 'User' }],
   ['created by', { kind: 'CreatedBy', type: 'User' }],
@@ -35,8 +35,8 @@ function isOpen({ kind, readOnly }: Rights): boolean {
 }
 
 /**
- * Completes a description. `updateable` are the names that `*` returned; null if the table had no row. Then what is `known` of a column stays, and
- * the others cannot be written.
+ * Completes a description. `updateable` are the names that `*` returned; null if the table had no row. In that case `known` columns keep their
+ * rights, and the others cannot be written.
  */
 export function withRights(
   table: TableDescriptor,
@@ -50,7 +50,7 @@ export function withRights(
       ? earlierRights(knownById.get(column.id))
       : rightsFromStar(column, { isKey: column.name === table.key, isReturned: updateable.has(column.name) });
   const columns = table.columns.map((column) => (isOpen(column) ? { ...column, ...rightsOf(column) } : column));
-  // `*` follows the caller's rights, and this description does not change with them.
+  // `*` depends on the caller's rights, but this description stays the same when they change.
   return { ...table, columns, asksByName: true };
 }
 
@@ -63,7 +63,7 @@ function rightsFromStar(
   { name, type }: ColumnDescriptor,
   { isKey, isReturned }: { readonly isKey: boolean; readonly isReturned: boolean },
 ): Rights {
-  // A key may be given to a new row (4.6), and a number that the origin counts need not be.
+  // A new row may bring its own key (4.6), so only an autonumber can be read-only.
   if (isKey) return { kind: 'Key', readOnly: !isReturned && columnType(type) === 'Autonumber' };
   const system = SYSTEM_COLUMNS.get(name.toLowerCase());
   const isSystem = system?.type === columnType(type) && (!isReturned || system.kind === 'RecordOwner');

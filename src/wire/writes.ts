@@ -1,6 +1,6 @@
 /**
- * Rows to write in JSON, and the statuses that the write methods answer with (specification 2.5 to 2.7, 4.6, 4.7; origin facts 7.4 and 7.5). The types
- * are those of XML too (xml.ts). There is one status for each row that was sent, or the answer is not used.
+ * Rows to write in JSON, and the statuses that the write methods return (specification 2.5 to 2.7, 4.6, 4.7; origin facts 7.4 and 7.5). XML uses the
+ * same types (xml.ts). An answer without exactly one status for each row sent is rejected.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES } from './column-types.ts';
@@ -27,7 +27,7 @@ export interface OutgoingRow {
   readonly cells: readonly OutgoingCell[];
 }
 
-/** What a write method says of one row. */
+/** The result of a write method for one row. */
 export interface StatusDescriptor {
   /** 200 updated or deleted, 201 created, 304 not modified, 4xx failed. */
   readonly status: number;
@@ -45,7 +45,7 @@ export function rowIdFrom(value: unknown): number | undefined {
 }
 
 /**
- * Checks that every value fits the type of its column. Both formats ask before they write, so that no text of a caller
+ * Checks that every value fits the type of its column. Both formats call it before they write, so that no text of a caller
  * reaches a body unchecked.
  * @throws RowsyncError `origin.unsendable`, which names row and column, never the value.
  */
@@ -64,7 +64,7 @@ export function unsendable(message: string, hint = 'Nothing was sent. Correct th
   return new RowsyncError('originRefused', 'origin.unsendable', { message, hint });
 }
 
-/** A value as the write methods take it, as JSON text; `zone` is the calling user's. */
+/** A value as the write methods expect it, as JSON text; `zone` is the calling user's. */
 export function inputJson(type: ColumnType, value: Value, zone: string): string {
   if (value === null) return 'null';
   const { isJsonLiteral, writeInput } = TYPE_RULES[type];
@@ -102,7 +102,7 @@ function readStatus(json: unknown, what: string): StatusDescriptor {
   if (status === null || status < 200 || status > 599) throw unexpected(what, 'the field "status" is not a status');
   const failures: readonly unknown[] = Array.isArray(errors) ? errors : isObject(error) ? [error] : [];
   const rowId = rowIdFrom(id) ?? null;
-  // Of a refused row it says nothing that anybody needs; of an accepted one it is the row's name from now on.
+  // The id of a refused row is not used; that of an accepted one identifies the row from now on.
   if (status < 400 && (id ?? null) !== null && (rowId === null || rowId < 1)) {
     throw unexpected(what, 'the field "id" is not the id of a row');
   }

@@ -1,10 +1,10 @@
 /**
- * Column names as XML element names, and back (specification 2.4). Every UTF-16 code unit that may not be where it is in
- * an XML 1.0 (fourth edition) name becomes `_xHHHH_`. A name outside the BMP therefore takes two escapes. An underscore becomes
+ * Column names as XML element names, and back (specification 2.4). Every UTF-16 code unit not allowed at its position in
+ * an XML 1.0 (fourth edition) name becomes `_xHHHH_`. A character outside the BMP therefore takes two escapes. An underscore becomes
  * `_x005f_` only where it would otherwise read as the start of an escape.
  *
  * Invariant: `nameFromElement(elementFromName(name)) === name` for every name. XML allows a colon in a name, so the rule does not
- * escape it, but readers that know namespaces take what comes before it for a prefix. Both forms are read; the client
+ * escape it, but namespace-aware readers take what comes before it for a prefix. Both forms are read; the client
  * writes the escape, which no reader of the rule mistakes. Yet .NET, whose XmlConvert the rule describes, writes eight digits for
  * characters outside the BMP. They are read here, never written. Character classes: https://www.w3.org/TR/2006/REC-xml-20060816/,
  * appendix B.

@@ -25,7 +25,7 @@ export const XML_LIMITS = {
   tagCharactersMax: 16_384,
   /** Characters of a section, a comment, an instruction, or of what is outside of the root: the parser takes a hundred bytes for some of them. */
   markupCharactersMax: 1024 * 1024,
-  /** The parser gets so many at once, and a usual page whole; its progress is looked at in between. A slice of a text costs it more at each character. */
+  /** Characters passed to the parser at once; its progress is checked in between. A usual page fits, because slices cost more per character. */
   pieceCharacters: 512 * 1024,
 };
 
@@ -39,11 +39,11 @@ export interface XmlAttribute {
 
 /** One element. */
 export interface XmlElement {
-  /** As written; `nameFromElement` (xml-names.ts) gives the column. */
+  /** As written; `nameFromElement` (xml-names.ts) returns the column's name. */
   readonly name: string;
   readonly attributes: readonly XmlAttribute[];
   readonly children: readonly XmlElement[];
-  /** Empty where there are children. */
+  /** Empty if there are children. */
   readonly text: string;
 }
 
@@ -52,7 +52,7 @@ export function attributeOf({ attributes }: XmlElement, name: string): string | 
   return attributes.find((attribute) => attribute.name === name)?.value;
 }
 
-/** Gets each child of the root when it is complete; of the root's children, only the last one is kept then. */
+/** Gets each child of the root when it is complete. The tree then keeps only the last child of the root. */
 export type TakeChild = (child: XmlElement) => void;
 
 /** Reads one document. The fault's message names line and column, never a value. */
@@ -64,7 +64,7 @@ export function readXml(text: string, limits = XML_LIMITS, takeChild?: TakeChild
   if (hasMoreReferences(text, limits.referencesMax)) {
     return new WireFault(`The XML document has more than ${limits.referencesMax} references`, { status: 413 });
   }
-  // Lines end as XML has it (1.0, 2.11): the parser would cut its text at each return. Most documents have none.
+  // Normalizes line ends (XML 1.0, 2.11), because the parser would split text at each carriage return. Most documents have none.
   return new Tree(text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text, limits, takeChild).read();
 }
 
@@ -77,7 +77,7 @@ function hasMoreReferences(text: string, countMax: number): boolean {
   return false;
 }
 
-/** Nearly every element has no children or no attributes, and shares this list. */
+/** Shared by all elements without children or attributes, which are most of them. */
 const NONE: readonly never[] = Object.freeze([]);
 
 interface OpenElement extends XmlElement {
@@ -95,27 +95,27 @@ class XmlError extends Error {
   }
 }
 
-/** The elements of one document, as they come. */
+/** Builds the elements of one document as the parser reports them. */
 class Tree {
   readonly #text: string;
   readonly #limits: XmlLimits;
   readonly #takeChild: TakeChild | undefined;
   readonly #parser = new SaxesParser({ position: false, defaultXMLVersion: '1.0', forceXMLVersion: true });
-  /** From the document, whose only child is the root, to the element that is open. */
+  /** The open elements, from the document, whose only child is the root, to the innermost one. */
   readonly #open: OpenElement[] = [{ name: '', attributes: NONE, children: NONE, text: '' }];
-  /** Of the tag that is read. */
+  /** Of the tag being read. */
   #attributes: XmlAttribute[] | undefined;
   #nodeCount = 0;
-  /** Between two pieces, where the last one ended: the parser's own position is wrong then. */
+  /** The end of the last piece while none is being parsed: the parser's own position is wrong then. */
   #pieceEnd: number | null = null;
-  /** Where the parser was when it last said something: behind a `>`, or behind the `<` that ends a text. */
+  /** The parser's position at its last event: after a `>`, or after the `<` that ends a text. */
   #heardAt = 0;
 
   constructor(text: string, limits: XmlLimits, takeChild: TakeChild | undefined) {
     this.#text = text;
     this.#limits = limits;
     this.#takeChild = takeChild;
-    // At most seven handlers: with more, V8 keeps the parser as a dictionary, which is twenty times as slow.
+    // At most seven handlers: with more, V8 turns the parser into a dictionary, which is twenty times slower.
     const parser = this.#parser;
     parser.on('attribute', (attribute) => {
       this.#countNode();
@@ -143,7 +143,7 @@ class Tree {
       this.#parser.close();
     } catch (error) {
       if (error instanceof XmlError) return error.fault;
-      // The parser throws plain errors. Some end with a name out of the document.
+      // The parser throws plain errors. Some end with a name from the document.
       if (!(error instanceof Error) || error.name !== 'Error') throw error;
       return this.#fault(error.message.split(/[.:]/, 1).join(), 400);
     }
@@ -164,7 +164,7 @@ class Tree {
     throw new XmlError(this.#fault(complaint, status));
   }
 
-  /** What comes before the root: the declaration, and no document type. */
+  /** Checks what comes before the root: the declaration, and that there is no document type. */
   #checkProlog(): void {
     const { encoding = 'utf-8' } = this.#parser.xmlDecl;
     if (!/^(?:utf-?8|us-ascii)$/i.test(encoding)) this.#refuse('the encoding is not UTF-8');
@@ -181,12 +181,12 @@ class Tree {
   #checkTag(position: number): void {
     const { tagCharactersMax } = this.#limits;
     if (position - this.#heardAt < tagCharactersMax) return;
-    // It was heard before or behind the `<`, of which a tag has no other.
+    // The last event was before or after the `<` of this tag, and a tag contains no other one.
     const length = position - this.#text.lastIndexOf('<', position - 1);
     if (length > tagCharactersMax) this.#refuse(`a tag has more than ${tagCharactersMax} characters`);
   }
 
-  /** The parser says nothing of a tag, a section, a comment or an instruction before it ends, and nothing at all of document types. */
+  /** Checks unfinished markup: the parser reports a tag, a section, a comment or an instruction only at its end, and document types not at all. */
   #checkProgress(): void {
     const { markupCharactersMax } = this.#limits;
     const at = this.#text.charAt(this.#heardAt) === '<' ? this.#heardAt + 1 : this.#heardAt;
@@ -224,7 +224,7 @@ class Tree {
     if (this.#open.length === 2 && element !== undefined) this.#takeChild?.(element);
   }
 
-  /** A comment or an instruction that ends at a place. */
+  /** A comment or an instruction ended here. */
   #passOver(end: number): void {
     if (this.#open.length > 1) this.#heardAt = end;
   }
@@ -242,7 +242,7 @@ class Tree {
     if (element.children.length > 0) this.#requireBlank(element);
   }
 
-  /** Spaces beside elements are nothing. */
+  /** Ignores spaces beside elements, and refuses other text there. */
   #requireBlank(element: OpenElement): void {
     if (element.text === '') return;
     if (/[^ \t\r\n]/.test(element.text)) this.#refuse('text and elements are mixed');

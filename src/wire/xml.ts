@@ -3,8 +3,8 @@
  * `<Response>` with `<row>` or `<attachment>` elements directly below it, descriptors with plural wrappers around singular
  * items (`<tables><table>`), `<Error>` as the root when the whole request failed. Rows of a write have any names.
  *
- * Documents are brought into the JSON form and read there. So each field is described once, and a number or a boolean may be its text (json.ts,
- * writes.ts, schema.ts). Pages of rows, where time counts, go straight to and from `Value`s.
+ * Documents are converted to their JSON form and read by json.ts and writes.ts, so that each field is described once (schema.ts). Numbers and
+ * booleans may therefore be text there. Pages of rows, where time matters, are converted directly to and from `Value`s.
  */
 import { XMLBuilder } from 'fast-xml-parser';
 
@@ -69,11 +69,11 @@ export function isNil({ attributes }: XmlElement): boolean {
   return attributes.some(({ name, value }) => name.endsWith(':nil') && (value === 'true' || value === '1'));
 }
 
-/** Which part of an answer is asked for: what describes one thing, a list of such descriptions, or rows. */
+/** The part of an answer to read: one description, a list of descriptions, or rows. */
 export type DocumentForm = 'fields' | 'list' | 'rows';
 
 /**
- * Parses an answer to what JSON.parse gives of the same answer in JSON, but that numbers and booleans are their texts.
+ * Parses an answer to what JSON.parse would return for the same answer in JSON, except that numbers and booleans are texts.
  * @throws RowsyncError `origin.truncated`, `origin.tooLarge` or `origin.unexpected`.
  */
 export function parseXmlBody(text: string, what: string, form: DocumentForm): unknown {
@@ -81,7 +81,7 @@ export function parseXmlBody(text: string, what: string, form: DocumentForm): un
   return form === 'fields' ? fieldsFrom(root) : root.children.map(form === 'list' ? fieldsFrom : rowFrom);
 }
 
-/** A row has its attributes as `@row.…`, and the text of each column, which may have any name. */
+/** A row: its attributes as `@row.…`, and the text of each column, which may have any name. */
 function rowFrom({ attributes, children }: XmlElement): JsonObject {
   return Object.fromEntries<unknown>([
     ...attributes.map(({ name, value }) => [`@row.${name}`, value] as const),
@@ -89,7 +89,7 @@ function rowFrom({ attributes, children }: XmlElement): JsonObject {
   ]);
 }
 
-/** The text of a column, null, or the elements that are there instead. */
+/** The text of a column, null, or the elements that it contains instead. */
 function rawValueOf(cell: XmlElement): unknown {
   return cell.children.length > 0 ? cell.children : isNil(cell) ? null : cell.text;
 }
@@ -103,11 +103,11 @@ export function parseXmlError(text: string): unknown {
 interface XmlColumnReader {
   readonly name: string;
   readonly read: ValueReader;
-  /** The element that the column was in the row before: an origin spells all rows alike. */
+  /** The name of the column's element in the previous row: an origin spells all rows alike. */
   element: string;
 }
 
-/** Reads the rows of Select or Retrieve; the rules are those of `readRows` (json.ts). */
+/** Reads the rows of Select or Retrieve, with the rules of `readRows` (json.ts). */
 export function readXmlRows(
   text: string,
   columns: readonly ColumnShape[],
@@ -129,7 +129,7 @@ export function readXmlRows(
     const id = rowIdFrom(attributeOf(element, 'id'));
     if (id === undefined) throw json.unexpected(what, `row ${count} has no integer attribute "id"`);
     const raw = attributeOf(element, 'allow');
-    // Mostly that of the row before.
+    // Usually that of the previous row.
     if (raw !== allowed.raw) allowed = { raw, allow: raw?.trim().replaceAll(/\s+/g, ',') ?? null };
     const { values, faults } = readValues(element, readers, what);
     json.addRow(page, { id, allow: allowed.allow, color: attributeOf(element, 'color'), values, faults });
@@ -147,7 +147,7 @@ function readValues(
   const values = readers.map((reader, index) => {
     const { name, read } = reader;
     let cell = row.children[index];
-    // Answers keep the order of the request, so that a search is needed only where columns were added or left out.
+    // Answers keep the order of the request, so a search is needed only if columns were added or left out.
     if (cell?.name !== reader.element) {
       cell = (byName ??= cellByName(row)).get(name);
       if (cell === undefined) throw json.unexpected(what, `rows lack the column "${name}" that describe lists`);
@@ -166,14 +166,14 @@ function cellByName(row: XmlElement): ReadonlyMap<string, XmlElement> {
   return new Map(row.children.map((cell) => [nameFromElement(cell.name), cell]));
 }
 
-/** Whether XML can say every value: an empty text arrives as null, and some control characters not at all. */
+/** Whether XML can express every value: an empty text would arrive as null, and some control characters are forbidden. */
 export function carriesXmlInput(rows: readonly OutgoingRow[]): boolean {
   return rows.every(({ cells }) =>
     cells.every(({ value }) => typeof value !== 'string' || (value !== '' && isXmlText(value))),
   );
 }
 
-/** An element as the builder takes it: its name with what it holds, and its attributes; or a text, which is escaped already. */
+/** An element for the builder: its name with its content, and its attributes; or a text that is already escaped. */
 type XmlNode = Readonly<Record<string, readonly XmlNode[] | string | Readonly<Record<string, string>>>>;
 
 const BUILDER = new XMLBuilder({
