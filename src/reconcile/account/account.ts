@@ -1,6 +1,6 @@
 /**
- * The account: everything that is not as it should be, as one list of problems. The command line, the page, probes, metrics, notices and agents render
- * this list; none of them judges for itself. problems.ts says how to add a problem. Pure.
+ * The account: everything that is wrong, as one list of problems. The command line, the page, probes, metrics, notices and agents only show this
+ * list; none of them decides what is a problem. problems.ts explains how to add one. Pure.
  */
 import type { AccountFacts } from './facts.ts';
 import { complaintsAbout } from './findings.ts';
@@ -9,20 +9,20 @@ import { type AddedProblem, CATALOGUE, catalogueWith, type ProblemCode, type Sev
 /** The most severe first. */
 const SEVERITIES: readonly Severity[] = ['damaged', 'person', 'late', 'notice'];
 
-/** Something that is not as it should be. */
+/** Something that is wrong or worth knowing. */
 export interface Problem {
   readonly code: ProblemCode;
   readonly severity: Severity;
-  /** The name of the table here; null for a problem of more than one, or of none. */
+  /** The table's local name; null for a problem of several tables, or of none. */
   readonly table: string | null;
-  /** How many rows, conflicts or tables; 1 where nothing is counted. */
+  /** How many rows, conflicts or tables; 1 if nothing is counted. */
   readonly count: number;
   /** Since when, as a stamp; null where that is not known. */
   readonly since: string | null;
-  /** May say an age: over time a problem is known by its code, table and `since`. */
+  /** May contain an age, so a problem is recognized over time by its code, table and `since`. */
   readonly sentence: string;
   readonly hint: string;
-  /** The words of the error within the sentence of a failed run. */
+  /** The message of the error in the sentence of a failed run. */
   readonly words?: string;
 }
 
@@ -31,17 +31,17 @@ export function accountOf(facts: AccountFacts, added: readonly AddedProblem[]): 
   const problems = catalogueWith(added).flatMap(({ code, severity, find = complaintsAbout(code) }) =>
     find(facts).map((found): Problem => ({ code, severity, table: null, count: 1, since: null, ...found })),
   );
-  // Where all work stops, everything is late because of it.
+  // If all work has stopped, everything is late for that reason.
   const isEffect = ({ code }: Problem): boolean => code === 'tables.late' || code === 'edits.late';
   const causes = stopOf(problems) === null ? problems : problems.filter((problem) => !isEffect(problem));
   const distinct = new Map(causes.map((problem) => [`${problem.code} ${problem.table} ${problem.sentence}`, problem]));
   return [...distinct.values()].toSorted((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity));
 }
 
-/** Problems for which all work stops. */
+/** Problems that stop all work. */
 const STOPPING: ReadonlySet<ProblemCode> = new Set(CATALOGUE.filter((it) => 'stopsAll' in it).map(({ code }) => code));
 
-/** The first problem for which all work stops; null where some goes on. */
+/** The first problem that stops all work; null if some work continues. */
 export function stopOf(problems: readonly Problem[]): Problem | null {
   return problems.find(({ code }) => STOPPING.has(code)) ?? null;
 }

@@ -1,14 +1,14 @@
 /**
- * What facts of the account become problems: one function for each form of fact. problems.ts names them in its catalogue. Pure.
+ * Turns facts into problems: one function for each form of fact. The catalogue in problems.ts uses them. Pure.
  */
 import { ageText, countText, someOf } from '../../base/text.ts';
 import type { AccountFacts, FilesNotHere, FoundComplaint, Misnamed, RemadePart, TableFacts } from './facts.ts';
 
-/** What a fact says; the table is null and the count 1 where it does not say. */
+/** What a fact says; without a table it is null, without a count 1. */
 export interface Finding {
   readonly sentence: string;
   readonly hint: string;
-  /** The words of an error within the sentence, where it has more: a text that has them need not repeat it. */
+  /** The message of an error, if the sentence has more than that: a text that already has the message need not repeat the sentence. */
   readonly words?: string;
   readonly table?: string | null;
   readonly count?: number;
@@ -17,7 +17,7 @@ export interface Finding {
 
 type Find = (facts: AccountFacts) => readonly Finding[];
 
-/** Errors that pass by themselves: rowsync tries again, and nobody has to act. */
+/** Errors that pass by themselves: rowsync tries again, and no one has to act. */
 export const PASSING: ReadonlySet<string> = new Set([
   'origin.busy',
   'origin.cutShort',
@@ -44,10 +44,10 @@ export const PASSING: ReadonlySet<string> = new Set([
 const DAMAGED: ReadonlySet<string> = new Set(['replica.damaged', 'replica.newer', 'replica.log']);
 const CREDENTIALS: ReadonlySet<string> = new Set(['origin.unauthorized', 'origin.forbidden']);
 
-/** Guards that `--confirm` does not let pass: a person has to do something else. */
+/** Guards that `--confirm` does not override: a person has to do something else. */
 const UNCONFIRMABLE: ReadonlySet<string> = new Set(['guard.columns', 'guard.pending']);
 
-/** What an error asks for. */
+/** Errors by what they require. */
 type Kind = 'damaged' | 'credentials' | 'maskKey' | 'kept' | 'held' | 'sum' | 'late' | 'failed';
 
 function kindOf({ code }: FoundComplaint): Kind {
@@ -73,7 +73,7 @@ export function ofAll(...kinds: readonly Kind[]): Find {
       .map((it) => saidOfRun(it, facts));
 }
 
-/** Whether a push failed for a reason that passes by itself, a later run succeeded, and no edit waits for another push. */
+/** Whether the failure is over: it passes by itself, a later run succeeded, and no edit waits for another push. */
 function isOver(complaint: FoundComplaint, { tables }: AccountFacts): boolean {
   return (
     complaint.about === 'push' &&
@@ -83,13 +83,13 @@ function isOver(complaint: FoundComplaint, { tables }: AccountFacts): boolean {
   );
 }
 
-/** Names the run with its time, since later runs of another kind may have succeeded. A person agrees to the words of a guard, which stay as they are. */
+/** Names the run with its time, since later runs of another kind may have succeeded. A guard's message stays as is: a person agrees to that text. */
 function saidOfRun(complaint: FoundComplaint, { nowMs, keeper }: AccountFacts): Finding {
   const { about, run, since, message: words } = complaint;
   const found = said(complaint);
   if (run === undefined || kindOf(complaint) === 'held') return found;
   const next = keeper === 'service' ? 'rowsync tries again by itself' : `run rowsync ${about}`;
-  // What the origin refuses of one kind of run it may answer of another.
+  // The origin may refuse one kind of run and answer another.
   const isPassed = run.isAnsweredSince && isPassing(complaint) && complaint.code.startsWith('origin.');
   return {
     ...found,
@@ -104,24 +104,24 @@ export function ofTables(...kinds: readonly Kind[]): Find {
   return complaintsAbout('table', (it) => kinds.includes(kindOf(it)));
 }
 
-/** A complaint in its own words. */
+/** A finding with the complaint's own message. */
 function said({ message, hint, since, subject: table }: FoundComplaint): Finding {
-  // Some messages begin with the name of their table, which every surface puts before the sentence.
+  // Some messages begin with the name of their table, which every surface shows before the sentence.
   const sentence = table !== null && message.startsWith(`${table}: `) ? message.slice(table.length + 2) : message;
   return { table, sentence, hint, since };
 }
 
-/** Complaints about one thing, or some of them, in their own words. */
+/** Complaints about one subject, or some of them, with their own messages. */
 export function complaintsAbout(what: string, isMeant: (complaint: FoundComplaint) => boolean = () => true): Find {
   return ({ complaints }) => complaints.filter((it) => it.about === what && isMeant(it)).map(said);
 }
 
-/** What the facts say once, or null. */
+/** At most one finding from all facts. */
 export function ofOne(findingOf: (facts: AccountFacts) => Finding | null): Find {
   return (facts) => [findingOf(facts)].filter((found) => found !== null);
 }
 
-/** What is said of a table, or null. */
+/** At most one finding per table. */
 export function ofEach(findingOf: (table: TableFacts) => Finding | null): Find {
   return ({ tables }) =>
     tables.flatMap((table) => {
@@ -130,7 +130,7 @@ export function ofEach(findingOf: (table: TableFacts) => Finding | null): Find {
     });
 }
 
-/** What is counted of a table. */
+/** A finding for each table with a count above 0. */
 export function counted(
   countOf: (table: TableFacts) => number,
   sentenceOf: (count: number) => string,
@@ -142,7 +142,7 @@ export function counted(
   });
 }
 
-/** Files that are not here, by table, and what the last work on files failed of. */
+/** Files that are not here, by table, and why the last work on files failed. */
 export function ofFiles(
   isLate: boolean,
   countOf: (files: FilesNotHere) => number,
@@ -166,15 +166,15 @@ export function ofRemade(kind: RemadePart['kind'], sentenceOf: (part: RemadePart
       .map((part) => ({ table: part.table, since: part.since, sentence: sentenceOf(part), hint }));
 }
 
-/** Names in the configuration of one kind. */
+/** Misnamed options of one kind. */
 export function misnamed(kind: Misnamed['kind'], hint: string): Find {
   return (facts) => facts.misnamed.filter((it) => it.kind === kind).map(({ sentence }) => ({ sentence, hint }));
 }
 
-/** Shorter delays are those of a long read, not of a schedule that is missed. */
+/** A shorter delay is a long read, not a missed schedule. */
 const LATE_MS_MIN = 15 * 60_000;
 
-/** Tables that were not read as their schedule says, in one sentence. */
+/** Tables that are late by their schedule, in one sentence. */
 export function lateTables({ tables, nowMs, keeper }: AccountFacts): readonly Finding[] {
   if (keeper === 'nobody') return [];
   const late = tables
@@ -198,7 +198,7 @@ export function lateTables({ tables, nowMs, keeper }: AccountFacts): readonly Fi
   return [{ count: late.length, since: oldest.last, sentence, hint }];
 }
 
-/** Tables with edits that were not pushed as their schedule says, and no reason of their own. */
+/** Tables with edits that are late by their schedule and have no other complaint. */
 export function lateEdits({ tables, complaints, nowMs, keeper }: AccountFacts): readonly Finding[] {
   if (keeper === 'nobody') return [];
   const explained = new Set(complaints.filter(({ about }) => about === 'table').map(({ subject }) => subject));

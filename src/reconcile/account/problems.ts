@@ -2,8 +2,8 @@
  * The catalogue of problems: which facts make each one, how severe it is, and why it matters. docs/reference/problems.md is made from it, and from
  * what extras add. Pure.
  *
- * To add a problem, add one entry to `CATALOGUE`. Either a complaint is about its code, or `find` reads a fact that `AccountFacts` and
- * `daemon/account-facts.ts` have.
+ * To add a problem, add one entry to `CATALOGUE`. Its findings are the complaints about its code, or what `find` makes of a fact in `AccountFacts`
+ * (read by `daemon/account-facts.ts`).
  */
 import type { Sql } from '../../base/sql.ts';
 import { ageText, plural } from '../../base/text.ts';
@@ -33,11 +33,11 @@ interface Entry<Code extends string = string> {
   readonly severity: Severity;
   /** Why it is a problem, for docs/reference/problems.md. */
   readonly why: string;
-  /** Set where nothing at all goes on. */
+  /** Set if it stops all work. */
   readonly stopsAll?: true;
-  /** Why no notice is sent of it; of every other problem one is, of one that is late after some minutes. */
+  /** Why no notice is sent of it. Every other problem causes one; a late one after some minutes. */
   readonly untold?: string;
-  /** Left out where complaints about the code are the problem, in their own words. */
+  /** Omitted if the problem is the complaints about its code, with their own messages. */
   readonly find?: (facts: AccountFacts) => readonly Finding[];
 }
 
@@ -391,11 +391,11 @@ export const CATALOGUE = [
 /** A stable identifier of a problem; scripts may match on it. */
 export type ProblemCode = (typeof CATALOGUE)[number]['code'] | keyof ExtraProblems;
 
-/** A problem that an extra brings: complaints about its code. Plain values, since other processes make the account too. */
+/** A problem that an extra adds: the complaints about its code. Plain values, since other processes make the account too. */
 export interface AddedProblem extends Pick<Entry<keyof ExtraProblems>, 'code' | 'severity' | 'why' | 'untold'> {
-  /** The problem of the core that follows it. */
+  /** The core problem before which it is listed. */
   readonly before: (typeof CATALOGUE)[number]['code'];
-  /** Selects `code`, `message`, `hint`, `since`, and `subject` (a table here) where it has one, of complaints that the extra keeps in a table, once made. */
+  /** Selects `code`, `message`, `hint`, `since` and, if there is one, `subject` (a local table) of complaints in a table that the extra makes. */
   readonly stored?: { readonly table: string; readonly select: Sql };
 }
 

@@ -1,31 +1,31 @@
 /**
- * What became of the rows that the origin listed in a pull. Each is in exactly one column, and the columns add up to what was listed. Pure.
+ * What became of the rows that the origin listed in a pull. Each row is in exactly one column, so the columns add up to the listed rows. Pure.
  */
 import { countText, plural } from '../../base/text.ts';
 
 export interface PullAccount {
-  /** Rows on the pages, each once. */
+  /** Distinct rows on the pages. */
   readonly listed: number;
-  /** Those of them that are here and can be read. */
+  /** Listed rows that are here and readable. */
   readonly here: number;
   /** Those that could not be read; their rows here are old, incomplete or missing. */
   readonly unreadable: number;
   /** Listed, and neither here nor unreadable: 0, or something is wrong. */
   readonly missing: number;
-  /** Here and not listed, since a guard or an edit keeps them, or since they came or went while the pages were read. */
+  /** Here but not listed, because a guard or an edit keeps them, or because they changed while the pages were read. */
   readonly kept: number;
-  /** Here and not listed without such a reason: 0, or something is wrong. */
+  /** Here but not listed, without such a reason: 0, or something is wrong. */
   readonly strange: number;
 }
 
-/** What is counted of it. */
+/** The counts that an account is made from. */
 export type ListedRows = Omit<PullAccount, 'missing'>;
 
 export function pullAccount({ listed, here, unreadable, kept, strange }: ListedRows): PullAccount {
   return { listed, here, unreadable, missing: listed - unreadable - here, kept, strange };
 }
 
-/** Why an account does not add up, in words; null where it does. */
+/** Why an account does not add up, in words; null if it does. */
 export function discrepancyOf({ listed, missing, strange }: PullAccount): string | null {
   const are = (count: number): string => (count === 1 ? 'is' : 'are');
   const parts = [

@@ -1,6 +1,6 @@
 /**
- * What became of the edits that a push began with. Each is in exactly one column, whatever went wrong: the columns add up to the edits at the
- * beginning. Judged by the states of the rows when the push ends. Pure.
+ * What became of the edits that a push began with. Whatever went wrong, each is in exactly one column, so the columns add up to the edits at the
+ * beginning. Decided by the states of the rows when the push ends. Pure.
  */
 import { sumOf } from '../../base/sum.ts';
 import { retryHope, NO_STATUS } from '../push-answer.ts';
@@ -22,9 +22,9 @@ export type EditFate = (typeof EDIT_FATES)[number];
 export interface EditFacts {
   /** Null for a clean row. */
   readonly state: RowState | null;
-  /** Of its refusal; null if it was stopped here. */
+  /** The status of its refusal; null if it was stopped before it was sent. */
   readonly status: number | null;
-  /** Who won conflicts about it in this push. */
+  /** The winners of its conflicts in this push. */
   readonly winners: ReadonlySet<string>;
 }
 
@@ -32,13 +32,13 @@ export interface EditFacts {
 export interface PushAccount extends Readonly<Record<EditFate, number>> {
   /** Edits at the beginning: the sum of all columns. */
   readonly began: number;
-  /** Those of the refused edits that may pass by themselves, because the origin was in trouble. */
+  /** Refused edits that may succeed later, because the origin was in trouble. */
   readonly passing: number;
   /** Why edits were not sent; null if all were. */
   readonly unsentReason: string | null;
 }
 
-/** Judges one edit. */
+/** Decides what became of one edit. */
 export function fateOf({ state, status, winners }: EditFacts): EditFate {
   switch (state) {
     case 'refused':
