@@ -50,7 +50,7 @@ export function encodeText(text: string | number): string {
   return typeof text === 'number' ? String(text) : encodeURIComponent(text.toWellFormed());
 }
 
-/** The query string of Select; `top` is left out at its default and `skip` at 0, which keeps cache keys short. First used in a page's cache key, then to request it. */
+/** The query string of Select; `top` is left out at its default and `skip` at 0, which keeps cache keys short. */
 export const selectQuery = onceFor(({ columns, sort, filter, top, skip }: SelectParameters): string => {
   const rest = queryFromPairs([
     ['filter', filter],
