@@ -30,7 +30,7 @@ import { checkAfterDamage } from '../replica/integrity-check.ts';
 import { jobsOf, lateness } from './jobs.ts';
 import type { DaemonState } from './state.ts';
 
-/** What is known of the daemon: whether one keeps the tables, and what it says is wrong, also by problems that extras bring. */
+/** What is known of the daemon: whether one keeps the tables up to date, and the problems that it reports, those of extras included. */
 export type DaemonFacts = Pick<AccountFacts, 'keeper' | 'complaints'> & { readonly added: readonly AddedProblem[] };
 
 /** The facts that are neither in the replica nor in the configuration. */
@@ -42,7 +42,7 @@ interface KeptTables extends Pick<AccountFacts, 'misnamed'> {
   readonly editsLateAfterMs: ReadonlyMap<string, number>;
   /** Tables whose files are not wanted. */
   readonly withoutFiles: ReadonlySet<string>;
-  /** Tables that are left out by now; what their last attempt failed of does not matter any more. */
+  /** Tables that are left out now, so that the error of their last attempt no longer matters. */
   readonly leftOut: ReadonlySet<string>;
 }
 
@@ -93,12 +93,12 @@ export function problemsAt(
   around: FactsOutside,
   bind?: (from: Connection) => Config,
 ): readonly Problem[] {
-  // A daemon says itself that it found no space. A command's run could not be recorded then.
+  // A daemon reports a full disk itself, but a command could not record its run.
   const full = around.keeper === 'daemon' ? [] : fullDisk(config.replica.path);
   return problemsBesideDisk(config, { ...around, complaints: [...around.complaints, ...full] }, bind);
 }
 
-/** The same, for who looks at the disk anyway. */
+/** The same, for callers that examine the disk anyway. */
 export function problemsBesideDisk(
   config: Config,
   around: FactsOutside,
@@ -107,7 +107,7 @@ export function problemsBesideDisk(
   const { path } = config.replica;
   try {
     using reader = openReader(path);
-    // A daemon looks through its file itself, with pauses for its other work.
+    // A daemon checks its file itself, with pauses for its other work.
     if (around.keeper !== 'daemon') checkAfterDamage(path);
     if (reader.isOlder()) return accountOf({ ...nothingOf(around), replica: 'older' }, around.added);
     return readAccount(reader, { ...around, ...readKeptTables(reader, bind(reader), around.nowMs) });
@@ -125,7 +125,7 @@ function fullDisk(path: string): readonly FoundComplaint[] {
   return [{ about: 'replica', subject: null, code: 'replica.full', message, hint, since: null }];
 }
 
-/** Null where the system does not tell; opening the replica then says what is wrong. */
+/** Null if the system does not report it; opening the replica then shows what is wrong. */
 function freeBytes(folder: string): number | null {
   try {
     const { bavail, bsize } = statfsSync(folder);
@@ -192,7 +192,7 @@ function readAccountFacts(
   };
 }
 
-/** A daemon that answers knows better than the record of a run whether work goes on. */
+/** A daemon that answers knows better than the record of a run whether work continues. */
 function isOfRun({ about, code }: FoundComplaint): boolean {
   return (about === 'pull' || about === 'push' || about === 'files') && !code.startsWith('guard.');
 }

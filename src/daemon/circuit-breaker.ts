@@ -48,15 +48,15 @@ function causeOf({ kind }: RowsyncError): FailureCause {
   return kind === 'originDown' || kind === 'auth' || kind === 'replica' ? kind : 'other';
 }
 
-/** The circuit after one more failure; a new cause begins to count anew. */
+/** The circuit after one more failure; a new cause restarts the count. */
 export function afterFailure(circuit: Circuit | null, error: RowsyncError, at: Instant): Circuit {
   const cause = causeOf(error);
   return { ...oneMore(circuit?.cause === cause ? circuit : undefined, BACKOFFS[cause], at), cause };
 }
 
 /**
- * A circuit that lets work through at once, because the cause may be repaired. A failure is not forgotten before work has succeeded: a person who was
- * told of it is also told of the end.
+ * A circuit that lets work through at once, because the cause may be repaired. The failure is kept until work has succeeded, so that a person who was
+ * notified of it is also notified of its end.
  */
 export function halfOpen<T extends Circuit>(circuit: T | null): T | null {
   return circuit === null ? null : { ...circuit, failureCount: 1, retryAtMs: 0 };

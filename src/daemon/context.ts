@@ -1,5 +1,5 @@
 /**
- * What a daemon is given from outside: signals, the clock, the log, and how to read its configuration anew. Types only.
+ * What a daemon gets from outside: signals, the clock, the log, and how to reload its configuration. Types only.
  */
 import type { Clock } from '../base/clock.ts';
 import type { LogEvent } from '../base/log-events.ts';
@@ -24,7 +24,7 @@ interface DaemonSignals {
 }
 
 export interface DaemonExtra {
-  /** Problems that its complaints are about. */
+  /** The problems that it can report. */
   readonly problems?: readonly AddedProblem[];
   /** How the daemon does scheduled work of a kind that the extra adds. */
   readonly jobs?: Readonly<Record<string, ExtraWork>>;
@@ -33,7 +33,7 @@ export interface DaemonExtra {
   readonly join?: (view: DaemonView) => Promise<DaemonPart>;
 }
 
-/** What became of one piece of work. */
+/** The result of one piece of work. */
 export interface EndedWork extends LastWork {
   readonly work: WorkKind;
   readonly tables: readonly TableOutcome[];
@@ -46,12 +46,12 @@ export interface EndedWork extends LastWork {
 export type WorkEvent =
   | { readonly kind: 'began'; readonly work: WorkKind; readonly atMs: number }
   | { readonly kind: 'advanced'; readonly event: PullProgress; readonly monotonicMs: number }
-  /** A refresh read tables because somebody wanted them then. */
+  /** A refresh: tables were read on request. */
   | ({ readonly kind: 'ended'; readonly isRefresh: boolean } & EndedWork);
 
 /** What is open for a changed configuration, beside what is open already. */
 export interface Prepared {
-  /** Uses it, and closes what it replaces. */
+  /** Starts to use it, and closes what it replaces. */
   use(): Promise<void>;
   giveBack(): Promise<void>;
 }
@@ -62,17 +62,17 @@ export interface DaemonPart {
    * @throws RowsyncError `daemon.listen`, … with all left as it was.
    */
   prepare?(config: Config | null): Promise<Prepared>;
-  /** Short work of others, between two pieces of the daemon's own: whether it left edits to push. Never rejects. */
+  /** Short work between two pieces of the daemon's own; returns whether it left edits to push. Never rejects. */
   betweenWork?(resources: Resources): Promise<boolean>;
   takeWork?(event: WorkEvent): void;
-  /** What it says of itself in the daemon's status, and what is wrong; nothing where the configuration does not want it. */
+  /** Its lines in the daemon's status, and what is wrong; nothing if it is not configured. */
   word?(): { readonly lines?: readonly string[]; readonly complaints: readonly FoundComplaint[] };
   /** Takes the account after each work, and each event that is logged. */
   takeAccount?(problems: readonly Problem[]): void;
   takeEvent?(event: LogEvent, facts: LogFacts): void;
   /** Called when the daemon ends, which waits some seconds for it. */
   close?(): Promise<void>;
-  /** Whether it brings the changes of a table now, by its name at the origin, so that `follow: auto` leaves the table out. */
+  /** Whether it currently reports the changes of a table, by its name at the origin, so that `follow: auto` can skip the table. */
   bringsChanges?(table: string): boolean;
 }
 
@@ -90,7 +90,7 @@ export interface DaemonView {
   /** What the account has from outside of the replica. */
   surroundings(): Surroundings;
   problems(): readonly Problem[];
-  /** Ends a wait of the daemon, which then does what its parts have between work. */
+  /** Ends the daemon's wait, so that it does the short work of its parts. */
   wake(): void;
   /** Null for all of it. */
   askForCycle(work: WorkKind | null): void;

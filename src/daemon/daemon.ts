@@ -30,7 +30,7 @@ import type { TableOutcome, WorkContext, WorkOutcome } from './work-kinds.ts';
 import { RefreshWatch } from './freshness-text.ts';
 
 interface InnerParts extends DaemonParts {
-  /** Its waits are no sign of life. */
+  /** Waiting on it does not count as a sign of life. */
   readonly besideClock: Clock;
   readonly joined: JoinedParts;
 }
@@ -46,7 +46,7 @@ export async function runDaemon(config: Config, parts: DaemonParts): Promise<voi
   const joined = new JoinedParts();
   const logFor = (of: Config): Logger => joined.heard(parts.logFor(of));
   notifier?.starting();
-  await notifier?.flush(); // opening may take long, and lets nothing else run meanwhile
+  await notifier?.flush(); // opening may take long and blocks the event loop
   const resources = await openResources(config, { clock, log: logFor(config) }, null);
   const daemon = new Daemon(resources, { ...parts, clock, besideClock: parts.clock, logFor, joined }, watchdog);
   const ended = new AbortController();
@@ -126,7 +126,7 @@ class Daemon {
     this.#tellSchedule();
     notifier?.ready();
     while (!signals.stop.aborted) {
-      // What is asked for from here on ends the wait at the end of this round.
+      // Requests from here on end the wait at the end of this round.
       this.#wake = new AbortController();
       if (this.#isReloadAsked) await this.#reload();
       // Between two pieces of work, because what a push has planned must not change under it.
@@ -138,11 +138,11 @@ class Daemon {
         await clock.sleep(step.ms, this.#wake.signal);
         continue;
       }
-      // Work reports its failures; an exception here is a defect, which must not end the service.
+      // Work reports its failures, so an exception here is a bug, which must not end the service.
       const work = this.#run(step).catch((thrown: unknown) => this.#fail(asRowsyncError(thrown)));
       if (!(await endsInTime(work, { stop: signals.stop, clock, afterStopMs: STOP_MS_MAX }))) {
         this.#log.warn('daemon.abandoned', { work: step.work });
-        return; // SQLite takes back what was not committed
+        return; // SQLite rolls back what was not committed
       }
     }
     await (await joined.prepare(null)).use();
@@ -204,7 +204,7 @@ class Daemon {
   async #run(step: Step & { readonly kind: 'run' }): Promise<void> {
     this.#hasRefreshed = isRefresh(step);
     const endRefresh = this.#hasRefreshed ? this.#refreshes.take() : null;
-    // A request from here on starts another run: this one may already be past the new rows.
+    // A request from here on starts another run, since this one may already be past the new rows.
     if (step.isAsked) this.#requested.delete(step.work);
     let outcomes: readonly TableOutcome[] = [];
     try {
@@ -218,7 +218,7 @@ class Daemon {
     const { clock, signals, joined } = this.#parts;
     const { monotonicMs: startedMs } = run;
     const included = new Set<string>();
-    // Otherwise a defect in it would run it again at once: no failure holds it back.
+    // Otherwise a bug in it would run it again at once, since no failure delays it.
     if (this.#extraWork.localKinds.has(run.work)) this.#scheduled.serve(run.jobIds, clock.nowMs());
     const context = contextFor(run.work, this.#resources, {
       clock,
@@ -234,7 +234,7 @@ class Daemon {
       onAdvance: () => this.#watchdog.beat(),
       onProgress: (event) => joined.takeWork({ kind: 'advanced', event, monotonicMs: clock.monotonicMs() }),
     });
-    // With nothing to follow, a tick a minute asks nothing, and proves nothing.
+    // With nothing to follow, the tick each minute sends no request and proves nothing.
     if (run.work === 'follow' && !isAnyFollowed(context)) {
       this.#scheduled.serve(run.jobIds, clock.nowMs());
       return [];
@@ -286,13 +286,13 @@ class Daemon {
     const end = { durationMs, finishedAtMs: clock.nowMs(), isStopped: signals.stop.aborted };
     const ended = this.#results.note(run, outcome, end, this.#log);
     joined.takeWork({ kind: 'ended', isRefresh: isRefresh(run), ...ended });
-    // After a failure, the replica itself may be what cannot be used.
+    // After a failure, the replica itself may be unusable.
     if (outcome.error === null) this.#refreshWatch.tell(this.#resources, this.#jobs, this.#log);
   }
 
   /** Everything failed: the jobs stay due, and are tried again when the circuit lets them. */
   #fail(error: RowsyncError): void {
-    if (this.#parts.signals.stop.aborted) return; // the failure is our own doing
+    if (this.#parts.signals.stop.aborted) return; // we caused the failure ourselves
     this.#resources.damage.note(error);
     this.#retries.failed(error, { clock: this.#parts.clock, log: this.#log });
   }

@@ -1,8 +1,8 @@
 /**
- * Notices edits, so that they are pushed some seconds after the last one and not only on schedule, and when the time of a refused row has come. It
- * compares the replica's version for other clients, which our own writes do not move.
+ * Notices edits, so that they are pushed some seconds after the last one and not only on schedule, and refused rows that are due again. It
+ * polls `data_version`, which only writes of other clients change.
  *
- * This is for speed only. Edits that it does not see (around the triggers) are pushed once a process compares all rows with their bases.
+ * This is for speed only. Edits that it misses (made around the triggers) are pushed once a process compares all rows with their bases.
  */
 import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
 import type { Replica } from '../replica/database.ts';
@@ -56,7 +56,7 @@ export class EditWatch {
     }
     this.#retryAtMs ??= readNextRetryMs(this.#replica, this.#lookedAtMs);
     if (version !== this.#version || wallMs >= this.#retryAtMs) {
-      // Only an edit may be followed by more of them, for which a push waits.
+      // A push waits for further edits only after an edit.
       this.note(version !== this.#version ? nowMs : (this.#noticedAtMs ?? nowMs));
       this.#lookedAtMs = wallMs;
       this.#retryAtMs = null;

@@ -17,7 +17,7 @@ export interface Situation {
   readonly editedTables: ReadonlySet<string>;
   /** Tables that are to be read now, regardless of the schedule. */
   readonly refreshedTables: ReadonlySet<string>;
-  /** Whether the last work read such tables: then the schedule has its turn. */
+  /** Whether the last work read such tables: then scheduled work comes first. */
   readonly hasRefreshed: boolean;
   /** When to look for edits again; Infinity if none are expected. */
   readonly lookMs: number;
@@ -89,7 +89,7 @@ export interface Candidate {
   /** The job of its work of this kind; null if none is scheduled. */
   readonly job: Job | null;
   readonly trouble: Trouble | undefined;
-  /** Whether its job leaves it to the doorbell. */
+  /** Whether its job skips it because the doorbell reports its changes. */
   readonly waitsForRing: boolean;
 }
 

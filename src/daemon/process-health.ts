@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Clock } from '../base/clock.ts';
 
-/** Tells what manages the process, such as systemd, how the daemon is. */
+/** Reports the daemon's state to the process manager, such as systemd. */
 export interface Notifier {
   /** Before the replica is opened, which may take long if it needs an upgrade. */
   starting(): void;
@@ -27,7 +27,7 @@ const GROWTH_BYTES_MAX = 4 * 1024 * 1024;
 /** Collects garbage if work has filled the heap since the last time, and releases free memory. */
 export function memoryKeeper(): () => void {
   setFlagsFromString('--expose-gc');
-  // A context has the features of the flags at its creation.
+  // The flag only takes effect in contexts created afterwards.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- V8's own function, described by the global type
   const collect = runInNewContext('gc') as NonNullable<typeof gc>;
   let restedBytes = 0;

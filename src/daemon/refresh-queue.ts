@@ -1,6 +1,6 @@
 /**
- * Tables that somebody wants to be read now, whatever the schedule says. Those that are named while a run is under way are read by the next one, since
- * the one under way may have asked for them already.
+ * Tables to be read now regardless of the schedule. Those requested during a run are read by the next one, since
+ * the current one may have read them already.
  */
 import type { Clock } from '../base/clock.ts';
 import type { TableOutcome } from './work-kinds.ts';

@@ -1,5 +1,5 @@
 /**
- * How each kind of work ended last, and what went wrong with work that leaves no record in the replica.
+ * How each kind of work last ended, and errors of work that leaves no record in the replica.
  */
 import { stampFromMs } from '../base/clock.ts';
 import { EXIT, exitCodeOf } from '../base/errors.ts';
@@ -17,7 +17,7 @@ export class Results {
   readonly workCounts = new Map<string, number>();
   readonly #failureByWork = new Map<WorkKind, FoundComplaint>();
 
-  /** What went wrong the last time, of jobs that leave no record in the replica. */
+  /** Errors of the last attempt, for jobs that leave no record in the replica. */
   get complaints(): readonly FoundComplaint[] {
     return [...this.#failureByWork.values()];
   }

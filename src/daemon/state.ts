@@ -24,7 +24,7 @@ export interface LastWork {
 
 export interface DaemonState {
   readonly startedAtMs: number;
-  /** What is under way; null while it waits. */
+  /** The current work; null while it waits. */
   readonly working: WorkKind | null;
   /** The failure that opened the circuit; null while it is closed. */
   readonly failure: DaemonFailure | null;
@@ -32,7 +32,7 @@ export interface DaemonState {
   readonly circuitWaitMs: number;
   readonly jobs: readonly { readonly id: string; readonly nextAtMs: number; readonly isDue: boolean }[];
   readonly lastByWork: ReadonlyMap<WorkKind, LastWork>;
-  /** The same of work that a person asked for. */
+  /** The same for work requested by a person. */
   readonly lastAskedByWork: ReadonlyMap<WorkKind, LastWork>;
   /** Pieces of work that ended, by kind and outcome, as `pull done`. */
   readonly workCounts: ReadonlyMap<string, number>;

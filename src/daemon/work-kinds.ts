@@ -166,7 +166,7 @@ async function runPull(work: WorkContext, follow: 'known' | boolean = false): Pr
   const report = await pull(context, { tables: [], confirm: false, follow });
   const files = await pullFilesAfter(work.files.withPull, report);
   const ofFiles = files?.error ?? null;
-  // A store that cannot be written must not keep rows from coming.
+  // A file store that cannot be written must not stop rows.
   const concernsAll = ofFiles !== null && concernsAllTables(ofFiles);
   const facts = {
     runId: report.runId,
@@ -241,7 +241,7 @@ async function runFiles(work: WorkContext): Promise<WorkOutcome> {
   };
 }
 
-/** Whether an error ended the work; what a guard holds did not. */
+/** Whether an error ended the work; a hold by a guard does not count. */
 export function isEnd(error: RowsyncError | null): boolean {
   return error !== null && error.kind !== 'needsPerson';
 }
@@ -260,7 +260,7 @@ function changesOf(tables: readonly Partial<ChangeCounts>[]): ChangeCounts {
   return { insertedCount: sum('insertedCount'), updatedCount: sum('updatedCount'), deletedCount: sum('deletedCount') };
 }
 
-/** The outcome of work on tables, from what it reported of each, by their names here. */
+/** Combines the reports on single tables, by their local names, into one outcome. */
 export function outcomeOfTables(
   { replica }: { readonly replica: PullContext['replica'] },
   error: RowsyncError | null,

@@ -96,8 +96,8 @@ export interface TableFacts extends StatusFacts {
 }
 
 /**
- * A name in the configuration: renamed (its options still apply to the table or column that had it) · excluding (it matches nothing, so what it should
- * keep out may be read) · stray (it matches nothing).
+ * A name in the configuration: renamed (its options still apply to the table or column that had it) · excluding (it matches nothing, so what it
+ * should keep out may be read) · stray (it matches nothing).
  */
 export interface Misnamed {
   readonly kind: 'renamed' | 'excluding' | 'stray';
