@@ -1,5 +1,5 @@
 /**
- * Problems of a configuration, as the operator reads them: where (line, path), what must be there, and what is. A
+ * Problems of a configuration as shown to the operator: where (line, path), what is expected, and what is there. A
  * value is shown as it is in the file, before any environment variable is put in, and never where it could be a
  * secret.
  */
@@ -37,7 +37,7 @@ export function problemsFromIssues(
       return issue.keys.map((key) => ({ path: [...path, key], complaint: issue.message, showValue: false }));
     }
     if (issue.code === 'invalid_union') {
-      // The alternative that got as far as looking into the value is the one that was meant.
+      // The alternative that matched far enough to look into the value is the intended one.
       const meant = issue.errors.find((inner) =>
         inner.some((it) => it.path.length > 0 || it.code === 'unrecognized_keys'),
       );

@@ -4,9 +4,9 @@
  * were UTC. Instants are computed here, because on the day the clocks go back the package fires a daily job twice, or an
  * hour early.
  *
- * On that day, the repeated hour counts once for an expression that names its hours. Local times that the other day
- * skips are due at once when the clocks have gone forward. For `*` and `*` with a step in the field of hours, the
- * repeated hour counts twice, and the skipped one is left out.
+ * If an expression names its hours, jobs in the repeated hour run once, and jobs in the skipped hour run right
+ * after it. For `*` and `*` with a step in the field of hours, the repeated hour counts twice, and the skipped
+ * one is left out.
  */
 import { CronTime } from 'cron';
 import { instantsOfLocal, offsetMsAt } from '../wire/time-zones.ts';
@@ -19,7 +19,7 @@ export interface Schedule {
 }
 
 const DAY_MS = 86_400_000;
-/** After so long the calendar is the same again, weekdays included. */
+/** The calendar repeats after this time, weekdays included. */
 const CALENDAR_MS = 146_097 * DAY_MS;
 /** Matches looked at for one answer: the minutes of a skipped day (Samoa, 2011), and those of an hour that the clocks showed before. */
 const LOOKS_MAX = 2_000;

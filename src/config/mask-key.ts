@@ -1,6 +1,6 @@
 /**
- * The key for hashing values: a separate secret file, made when it is first needed. With the key, values can be tried until one has a given hash, so a
- * key that another user may know is refused. The key gets into no message (I16).
+ * The key for hashing values: a separate secret file, made when it is first needed. Whoever has the key can find a hashed value by trying, so a
+ * key that another user may know is refused. No message contains the key (I16).
  */
 import { lstatSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -16,7 +16,7 @@ export function findMaskKey(path: string): string | null {
   return maskKeyProblem(path) === null ? readKey(path).key : null;
 }
 
-/** Why the key in a file is not believed, as a sentence; null if it is, or there is none. */
+/** Why the key in a file is not trusted, as a sentence; null if it is, or there is none. */
 export function maskKeyProblem(path: string): string | null {
   const place = lstatSync(path, { throwIfNoEntry: false });
   const file = statSync(path, { throwIfNoEntry: false });
@@ -90,7 +90,7 @@ export function keyFileProblem({ uid, mode, linkUid, folderMode }: KeyFileFacts,
   if (linkUid !== null && !isOurs(linkUid)) return `is a link that the user ${linkUid} made`;
   if (!isOurs(uid)) return `belongs to the user ${uid}`;
   if ((mode & 0o022) !== 0) return `can be written by others (mode ${(mode & 0o777).toString(8)})`;
-  // In such a folder, a link may lead to a file of root that everybody reads.
+  // In such a folder, a link may lead to a world-readable file of root.
   const isExchangeable = (folderMode & 0o022) !== 0;
   if (isExchangeable && (mode & 0o044) !== 0) return 'can be read by others, in a folder where others may write';
   return null;

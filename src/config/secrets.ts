@@ -58,7 +58,7 @@ export function expandVariables(
     return Object.fromEntries(
       Object.entries(value).map(([key, item]) => {
         const itemPath = [...path, key];
-        // JavaScript objects give this key a meaning of their own, and validation would drop it without a message.
+        // This key is special in JavaScript objects, and validation would drop it silently.
         if (key === '__proto__') problems.push(hiddenProblem(itemPath, PROTO_COMPLAINT));
         // A secret is put in by readCredentials, so that it is nowhere else.
         return [key, isSecretReference(itemPath) || isOtherSecret(itemPath) ? item : expand(item, itemPath)];
@@ -68,7 +68,7 @@ export function expandVariables(
   return { values: expand(values, []), problems };
 }
 
-/** The options that have a secret in an environment variable; extras tell of their own. */
+/** The options whose secret may be in an environment variable; extras add their own. */
 const SECRET_OPTIONS: ReadonlySet<string> = new Set(['origin.token', 'origin.password', 'origin.proxy.password']);
 
 function isSecretReference(path: OptionPath): boolean {
@@ -143,7 +143,7 @@ export function readLogin(
   return password === null || typeof user !== 'string' ? null : { user, password };
 }
 
-/** Whether the name of a file looks like a token: who wrote one where its file belongs must not find it on a screen or in a log. */
+/** Whether a file name looks like a token: someone may have written it in place of the path, and it must not appear on a screen or in a log. */
 export function looksLikeToken(path: string): boolean {
   return /^(?=.*\d)[A-Za-z0-9_-]{24,}$/.test(path.slice(path.lastIndexOf('/') + 1));
 }
@@ -166,7 +166,7 @@ function readSecretFile(option: readonly string[], path: string, sources: Secret
     if ((stat.mode & OTHERS_MODE) !== 0 && !isSystemdCredential(path, sources.environment)) {
       const mode = (stat.mode & 0o777).toString(8);
       const openness = `users other than its owner may use ${path} (mode ${mode}); run: chmod 600 ${path}`;
-      // The owner of the file can repair it. A file that another client put here, as containers get their secrets, is only remarked on.
+      // The owner of the file can repair it. For a file from someone else, such as a container's secret, there is only a warning.
       if (stat.uid === process.getuid?.()) return sources.refuse(option, `is refused: ${openness}`);
       sources.warnings.push(`${option.join('.')}: ${openness}`);
     }

@@ -83,7 +83,7 @@ function dayCount(doc: string) {
     .meta({ description: doc });
 }
 
-/** Bytes of a filter of rows in an address; the origin takes no longer ones, with the columns and windows beside it. */
+/** Bytes of a row filter in a URL; with the columns and windows, the origin accepts no longer ones. */
 const ROWS_BYTES_MAX = 4_000;
 const ROWS_MUST_BE =
   'must be a filter in the language of the origin, in one line of at most 4000 characters as an address has them; left out for all rows';

@@ -2,8 +2,8 @@
  * Which options apply to a table: matches its name against the patterns of the configuration. A table that was renamed at the origin is looked up by
  * the name to which its options are bound (reconcile/option-bindings.ts).
  *
- * The most specific pattern that matches decides alone. Options of several patterns are never mixed, so that one line of the file
- * tells all there is to know of a table.
+ * Only the most specific matching pattern applies. Options of several patterns are never merged, so that one entry of the file
+ * says everything about a table.
  */
 import { comparePatterns, matcherOf } from '../base/name-pattern.ts';
 import type { ConfiguredTables } from '../reconcile/option-bindings.ts';
@@ -15,7 +15,7 @@ export interface TableRules {
   find(tableName: string): TableRule | null;
   /** Every pattern that does not say false, with its options, the most specific first. */
   readonly rules: readonly TableRule[];
-  /** What the patterns say of names as they are, for the decision which table is bound to which. */
+  /** Matches present names, to decide to which name each table is bound. */
   readonly byName: ConfiguredTables;
 }
 
