@@ -94,7 +94,7 @@ function withoutTexts(value: unknown, words: ReadonlySet<string>): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutTexts(item, words));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    // Which database it is, is nobody's business either.
+    // Which database it is, is private, too.
     Object.entries(value).map(([key, item]) => [key, key === 'database' ? '(a number)' : withoutTexts(item, words)]),
   );
 }

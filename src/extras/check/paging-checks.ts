@@ -33,7 +33,7 @@ import { stampColumn } from '../../reconcile/follow.ts';
 import { createdColumn, pageSkip } from '../../reconcile/windows.ts';
 import { differingRows } from '../../reconcile/merge.ts';
 
-/** Tables whose first page is asked for three times. */
+/** Tables whose first page is requested three times. */
 const TABLES_MAX = 3;
 /** The part of the stored pages that is read again, and how many pages that are at most. */
 const SAMPLE_PART = 0.01;
@@ -162,7 +162,7 @@ function storedPages(parts: AnswerParts, reader: ReplicaReader, table: TableDesc
   );
 }
 
-/** Whether "not modified" was said of a page that is not as it is stored. */
+/** Whether the origin answered "not modified" for a page that differs from the stored one. */
 async function isLie(parts: AnswerParts, reader: ReplicaReader, known: StoredPage): Promise<boolean> {
   const { table, page, etag, stored, columns } = known;
   if ((await ask(parts, table, { page, etag })).kind === 'ok') return false; // it changed since the last pull

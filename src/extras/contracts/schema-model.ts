@@ -1,6 +1,6 @@
 /**
- * The tables and views of a replica, copied into memory without rows. Queries are compiled there and never run, also as if a table or a column were
- * missing. That tells which ones a query reads, which SQLite says in no other way.
+ * The tables and views of a replica, copied into memory without rows. Queries are compiled there, never run, even with a table or a column
+ * removed. This is the only way to find out which ones a query reads.
  */
 import Database from 'better-sqlite3';
 import { oncePerKey } from '../../base/memoize.ts';

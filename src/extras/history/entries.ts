@@ -99,7 +99,7 @@ const IS_ANSWER = sql`(cause = 'push' AND EXISTS (SELECT 1 FROM _rowsync_history
     WHEN 'update' THEN (e.origin_by IS NULL OR ${isCaller(sql`e.origin_by`)}) AND NOT EXISTS (
       SELECT 1 FROM json_each(e.cells) c JOIN _rowsync_columns k ON k.seq = c.value ->> 0 WHERE k.writable = 1) END))`;
 
-/** What happened as people count it. */
+/** What happened, as people count it. */
 export const IS_COUNTED = sql`NOT ${IS_RENUMBERING} AND NOT ${IS_ANSWER} AND NOT ${IS_DISCARDED}`;
 
 const LISTED = sql`${COLUMNS}, ${IS_ANSWER} AS isAnswer`;

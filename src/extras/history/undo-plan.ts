@@ -53,7 +53,7 @@ export interface Inverse {
  * id is no change. Rows that came and went, or are unchanged, are left out.
  */
 export function netChanges(entries: Iterable<ExactEntry>, idNow: ReadonlyMap<number, number>): readonly NetChange[] {
-  // That a row left its former id is no change of it.
+  // The delete of a row's former id is not a change of the row.
   const changes = Iterator.from(entries).filter(({ kind, rowId }) => kind !== 'delete' || !idNow.has(rowId));
   const byRow = Map.groupBy(changes, ({ rowId }) => idNow.get(rowId) ?? rowId);
   return [...byRow].flatMap(([rowId, own]) => {

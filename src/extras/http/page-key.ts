@@ -107,7 +107,7 @@ const SESSIONS_MAX = 200;
 export function openPageAuth(key: string, clock: Pick<Clock, 'monotonicMs'>): PageAuth {
   const token = randomBytes(KEY_BYTES).toString('base64url');
   const sessions = new Map<string, { readonly begunMs: number; readonly usedMs: number }>();
-  // A look-up by digest tells nothing of a session by the time it takes.
+  // A look-up by digest leaks nothing about a session through its timing.
   const digestOf = (text: string): string => hash('sha256', text);
   const use = (digest: string, begunMs: number): void => {
     sessions.delete(digest); // the one that was idle for longest is the first

@@ -287,7 +287,7 @@ export function handBounded(
   });
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    // No browser and no monitor sends a second request before it has the answer to the first.
+    // Browsers and monitors do not pipeline requests.
     // Further requests from the same packet still arrive after the socket was destroyed.
     if (answering.has(socket) || coming.has(socket)) socket.destroy();
     if (socket.destroyed) return;

@@ -1,9 +1,9 @@
 /**
  * Decides whether a target continues where this replica left it.
  *
- * The file notes the end of a batch before the target commits it. So the target has the noted cursor, or that of the
- * batch whose answer was lost. Any other cursor means that the file is an older copy, or that another process wrote
- * there.
+ * The replica stores the end of a batch before the target commits it. So the target has the last confirmed cursor, or the end
+ * of that batch if the answer to its commit was lost. Any other cursor means that the file is an older copy, or that another
+ * process wrote there.
  */
 import type { SinkPlace } from '../shared/sinks.ts';
 

@@ -94,7 +94,7 @@ export function planPutback(rows: readonly LostRow[], facts: PlanFacts): readonl
     if (key !== null) oldIdByKey.set(rowName(row.tableId, key), row.oldId);
   }
   const hopeless = new Set<string>();
-  // Ends: each round finds another hopeless row.
+  // Terminates: each round finds another hopeless row.
   for (;;) {
     const planned = rows.map((row) => planRow(row, { ...facts, oldIdByKey, hopeless }));
     const found = planned.filter(({ fate }) => fate === 'cannot').map(({ tableId, oldId }) => rowName(tableId, oldId));
@@ -179,8 +179,8 @@ function parentOf(
 }
 
 /**
- * The rows that can be created now: those whose links lead to rows that are there. If there are none, rows wait for each other in a circle. Those that
- * others wait for, and whose open links may be empty, are created without them.
+ * The rows that can be created now: those whose links lead to existing rows. If there are none, rows refer to each other in a cycle. Those that
+ * others wait for, and whose open links may be empty, are then created without these links.
  */
 export function readyRows<T extends Pick<PlannedPutback, 'tableId' | 'oldId' | 'links'>>(
   waiting: readonly T[],

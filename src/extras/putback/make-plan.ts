@@ -1,6 +1,6 @@
 /**
- * Makes a plan: which lost rows are meant, what hangs on them, and what the origin says of them now. Reads the replica and the origin, and writes only
- * the descriptions of tables into the file of what is put back.
+ * Makes a plan: which lost rows to put back, which rows refer to them, and what the origin has of them now. Reads the replica and the origin, and
+ * writes only the descriptions of tables into the putback file.
  */
 import type { LostRow } from '../shared/linked-extra.ts';
 import { usageError } from '../../base/errors.ts';

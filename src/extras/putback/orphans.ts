@@ -1,5 +1,5 @@
 /**
- * Finds rows that stayed at the origin while a row that they refer to was lost: their reference holds its old key, or was emptied since.
+ * Finds orphans: rows at the origin that referred to a lost row. Their reference still has its old key, or was emptied since.
  */
 import type { LostRow } from '../shared/linked-extra.ts';
 import { ident, sql } from '../../base/sql.ts';
