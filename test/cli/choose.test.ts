@@ -1,5 +1,5 @@
 /**
- * Choosing columns on the command line: what check says, and how a column goes that was here.
+ * Choosing columns on the command line: the findings of check, and how a column is removed that was in the replica.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

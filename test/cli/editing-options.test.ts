@@ -1,5 +1,5 @@
 /**
- * What is said when the editing options of a table change between runs.
+ * Messages when the editing options of a table change between runs.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * What is told of a replica that an earlier version wrote and nothing has opened for writing since.
+ * Messages about a replica of an earlier version that has not been opened for writing since.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

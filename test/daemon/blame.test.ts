@@ -1,5 +1,5 @@
 /**
- * Whose a failure of work is, by what failed and what one question to the origin tells.
+ * Whether a failure concerns one table, one kind of work or the whole origin, by the error and one small request.
  */
 import { expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';

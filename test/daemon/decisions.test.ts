@@ -1,5 +1,5 @@
 /**
- * What the daemon decides, as tables: when jobs are due, how long failures are waited out, what is done next.
+ * The daemon's decisions, as tables: when jobs are due, how long it waits after failures, what it does next.
  */
 import { describe, expect, test } from 'vitest';
 import { RowsyncError, type ErrorKind } from '../../src/base/errors.ts';

@@ -1,5 +1,5 @@
 /**
- * Memory at rest: what was used and is not any more goes back to the system.
+ * Memory at rest: memory no longer in use is returned to the system.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
 /**
- * A daemon that finds a replica of an earlier version: who is told, and when.
+ * A daemon that finds a replica of an earlier version: who is notified, and when.
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';

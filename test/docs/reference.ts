@@ -1,6 +1,6 @@
 /**
  * The pages of reference, made from the program itself: help texts, the schema of the configuration, the records of errors and events, the
- * metrics of a daemon, and the views of a new replica. Output: file names and their text.
+ * metrics of a daemon, and the views of a new replica. Produces file names and their text.
  */
 import { SECTIONS } from '../support/sections.ts';
 import { mkdtempSync, rmSync } from 'node:fs';

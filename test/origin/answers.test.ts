@@ -1,6 +1,6 @@
 /**
- * Answers that the origin, or what stands before it, may give and the sandbox never does, with what becomes of each. Asked once
- * or again, and by which code and words the failure is told. What is wrong below HTTP is in faults.test.ts.
+ * Answers that the origin, or something in front of it, may give and the sandbox never does: whether the client tries again, and
+ * with which code and message it fails. Failures below HTTP are in faults.test.ts.
  */
 import { gzipSync } from 'node:zlib';
 import nock from 'nock';

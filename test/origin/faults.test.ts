@@ -1,5 +1,5 @@
 /**
- * What goes wrong below HTTP, or in time: cut and endless bodies, resets, silence, redirects, bombs. Whole answers are in
+ * Failures below HTTP, and time-outs: cut and endless bodies, resets, silence, redirects, bombs. Complete answers are in
  * answers.test.ts.
  */
 import { execFileSync } from 'node:child_process';

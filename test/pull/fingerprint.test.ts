@@ -1,5 +1,5 @@
 /**
- * Finding changed windows by what the rows of each day add up to: what it finds, what it costs, and when it says nothing.
+ * Finding changed windows by the sums of each day's rows: what it finds, what it costs, and when it proves nothing.
  */
 import { expect, test } from 'vitest';
 import { findChangedWindows, noteUselessMeasures, type ChangedWindows } from '../../src/pull/fingerprint.ts';

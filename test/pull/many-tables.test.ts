@@ -1,5 +1,5 @@
 /**
- * What a pull costs where there are many tables: nothing that is as large as the schema, or as the ledger, is read once for each table.
+ * The cost of a pull of many tables: nothing as large as the schema, or the ledger, is read once per table.
  */
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 /**
  * What a soak measures of a running daemon, once a second: memory, descriptors, the write-ahead log, its log, and from inside timers and how late
- * its event loop is (probe.ts). Input: a process id and paths. Output: samples, and figures made of them.
+ * its event loop is (probe.ts). Takes a process id and paths; produces samples, and figures made of them.
  * Reads /proc, so it runs on Linux alone.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';

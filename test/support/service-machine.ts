@@ -1,6 +1,6 @@
 /**
- * A machine with rowsync installed from the packed package, and an origin to work with: a sandbox on its own loopback. Input:
- * nothing but the checkout. Output: a machine with the commands that tests of the service share, or why there is none.
+ * A machine with rowsync installed from the packed package, and an origin to work with: a sandbox on its own loopback. Takes
+ * nothing but the checkout; produces a machine with the commands that tests of the service share, or why there is none.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * What someone who waits for a pull sees.
+ * The progress of a pull on a terminal.
  */
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';

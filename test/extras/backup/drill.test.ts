@@ -1,5 +1,5 @@
 /**
- * Drills of backups: what is proven of a good one, and that a bad one is told until a better one is there.
+ * Drills of backups: what they prove about a good one, and that a bad one is reported until there is a better one.
  */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

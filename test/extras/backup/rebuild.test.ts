@@ -1,5 +1,5 @@
 /**
- * Making room for a new replica: what was written down of the old one is never written over.
+ * Moving a replica aside for a new one: a script of the old one's edits is never overwritten.
  */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * What the check says of the options of a table.
+ * The findings of `rowsync check` about the options of a table.
  */
 import { expect, test } from 'vitest';
 import { uselessPatterns } from '../../../src/extras/check/table-options.ts';

@@ -1,5 +1,5 @@
 /**
- * What an export says of edits that wait.
+ * An export reports edits that have not been pushed.
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';

@@ -1,5 +1,5 @@
 /**
- * Decisions on their way to the daemon's loop: carried out between two pieces of work, or told within seconds that they were not.
+ * Decisions handed to the daemon's loop are carried out between two pieces of work, or the person learns within seconds that they were not.
  */
 import { expect, test } from 'vitest';
 import type { PersonDecision } from '../../../src/capture/person-decision.ts';

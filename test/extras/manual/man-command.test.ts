@@ -1,5 +1,5 @@
 /**
- * The manual page: that nothing is missing from it, and that roff takes it as it is.
+ * The manual page: nothing is missing, and roff accepts it.
  */
 import { SECTIONS } from '../../support/sections.ts';
 import { spawnSync } from 'node:child_process';

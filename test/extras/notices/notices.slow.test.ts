@@ -1,5 +1,5 @@
 /**
- * Notices: what is worth telling, how often, and that the command gets it.
+ * Notices: which problems cause one, how often, and that the command receives it.
  */
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';

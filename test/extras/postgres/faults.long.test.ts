@@ -1,5 +1,5 @@
 /**
- * What may stand in the way of a sink for a while: a full disk, a lock, a rename in the middle of a load. Nothing of it costs a row.
+ * Temporary obstacles for a sink: a full disk, a lock, a rename in the middle of a load. None of them loses a row.
  */
 import Database from 'better-sqlite3';
 import { execFileSync } from 'node:child_process';

@@ -1,5 +1,5 @@
 /**
- * A round says of which moment the rows are that it sends.
+ * A round reports the proven moment of the rows that it sends.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { proveMoment } from '../../../src/extras/fresh/moment.ts';

@@ -1,5 +1,5 @@
 /**
- * What systemd is told, as it would receive it: a datagram socket that Python listens on, since Node has none.
+ * Messages to systemd, as it would receive them: on a datagram socket of a Python process, since Node has none.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

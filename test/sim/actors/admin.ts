@@ -1,6 +1,6 @@
 /**
  * Administrators of the origin: they rename tables and columns, add, retype and drop some, take rights away and give them back, let
- * tokens expire, and bring backups back. Input: draws. Output: changes at the origin, and a sentence for each.
+ * tokens expire, and bring backups back. Takes draws; produces changes at the origin, and a sentence for each.
  *
  * Columns whose values are judged are never dropped or retyped: their values would be gone by someone's will. And a name that
  * went to another column comes back only after the engine was told so. Answers name columns, so what was read meanwhile looks

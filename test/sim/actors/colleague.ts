@@ -1,5 +1,5 @@
 /**
- * The other side: an origin with a small table, and colleagues who work in it. Input: draws. Output: changes at the origin, and a
+ * The other side: an origin with a small table, and colleagues who work in it. Takes draws; produces changes at the origin, and a
  * sentence for each.
  */
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';

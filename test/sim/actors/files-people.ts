@@ -1,7 +1,7 @@
 /**
  * People on both sides who work with attached files: colleagues upload, replace and delete them, users attach them by SQL, and
  * change or lose what they attached. Every file has a name of its own, so that each attachment can be told at the end.
- * Input: draws. Output: changes at the origin, statements for the user, files on the disk, a sentence for each.
+ * Takes draws; produces changes at the origin, statements for the user, files on the disk, a sentence for each.
  */
 import type { LocalValue, Tokens } from '../world/books.ts';
 import type { FileDisk } from '../world/files-disk.ts';

@@ -1,6 +1,6 @@
 /**
  * A person at the command line or the page: lets refused rows be tried again, puts rows back, decides conflicts. Decisions are carried out
- * as the daemon does it, between two cycles. Input: draws, and the views of the replica. Output: what became of each, in a sentence.
+ * as the daemon does it, between two cycles. Takes draws, and the views of the replica; produces what became of each, in a sentence.
  */
 import type { PersonDecision } from '../../../src/capture/person-decision.ts';
 import { readBase } from '../oracles/base.ts';

@@ -1,6 +1,6 @@
 /**
  * Random acts of colleagues and administrators on a pair of origins: rows inserted, changed and deleted, columns and tables
- * changed, rights given and taken. Input: a pair and a seeded sequence. Output: one step, with its differences and the words
+ * changed, rights given and taken. Takes a pair and a seeded sequence; produces one step, with its differences and the words
  * to tell it.
  */
 import type { Random } from '../../../src/sandbox/data/random.ts';

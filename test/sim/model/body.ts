@@ -1,6 +1,6 @@
 /**
  * The body of a write: rows in JSON, or multipart/related with such rows and files (specification 4.6, origin facts 7.4).
- * Input: bytes and the Content-Type. Output: rows as they came and files by Content-ID, or the refusal. Written anew for
+ * Takes bytes and the Content-Type; produces rows as they came and files by Content-ID, or the refusal. Written anew for
  * the model, on whole bodies in memory. Pure.
  */
 import type { FileSpec } from '../../../src/sandbox/store/spec.ts';

@@ -1,6 +1,6 @@
 /**
- * Random requests for a pair of origins, as the engine and hostile clients send them, with acts (acts.ts) between. Input: a
- * pair and a seeded sequence. Output: one step, with its differences and the words to tell it. Values are drawn from small
+ * Random requests for a pair of origins, as the engine and hostile clients send them, with acts (acts.ts) between. Takes a
+ * pair and a seeded sequence; produces one step, with its differences and the words to tell it. Values are drawn from small
  * sets, so that keys collide, rows are found again and texts differ in case alone.
  */
 import type { Random } from '../../../src/sandbox/data/random.ts';

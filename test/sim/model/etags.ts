@@ -1,5 +1,5 @@
 /**
- * ETags of the model, honest and otherwise (knobs.ts). Input: the URL, what it answers now, what was sent along. Output:
+ * ETags of the model, honest and otherwise (knobs.ts). Takes the URL, what it answers now, what was sent along; produces
  * the tag, and whether the answer is 304. Holds what it told each URL; no backup brings that back.
  */
 import { createHash } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * States of a moment ago, for reads that lag behind writes. Input: the state before each change. Output: the state that a
+ * States of a moment ago, for reads that lag behind writes. Takes the state before each change; produces the state that a
  * read sees. Keeps no more than the longest lag needs.
  */
 import type { ModelDraw } from './knobs.ts';

@@ -1,6 +1,6 @@
 /**
  * What the database does by itself after the API wrote a row: normalises a value, puts the old one back, touches another
- * row, creates one. Input: the row and what it was before. Output: changed rows, noted as the workflow's; or the rule that
+ * row, creates one. Takes the row and what it was before; produces changed rows, noted as the workflow's; or the rule that
  * cannot run or would break a constraint, and then the row fails as a whole.
  */
 import type { Value } from '../../../src/wire/schema.ts';

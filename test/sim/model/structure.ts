@@ -1,6 +1,6 @@
 /**
- * Changes to what the model's database consists of: tables and columns created, renamed, retyped, dropped. Input: the
- * specs of the sandbox, so that both take the same tables. Output: a changed state. What a name refers to is kept by id.
+ * Changes to what the model's database consists of: tables and columns created, renamed, retyped, dropped. Takes the
+ * specs of the sandbox, so that both take the same tables; produces a changed state. What a name refers to is kept by id.
  */
 import { createHash } from 'node:crypto';
 import type { ColumnSpec, Computed, TableSpec, ViewSpec, WorkflowRule } from '../../../src/sandbox/store/spec.ts';

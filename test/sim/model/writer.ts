@@ -1,5 +1,5 @@
 /**
- * All writes to the rows of the model: rows inserted, changed and deleted, files stored, system columns stamped, each noted in the log. Input: cells
+ * All writes to the rows of the model: rows inserted, changed and deleted, files stored, system columns stamped, each noted in the log. Takes cells
  * that were checked. Invariant: a row id is never used twice while no backup is restored, and a guid never at all.
  */
 import { createHash } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * A planted bug: one defence taken out of a copy of the source. Input: the copy's folder. Output: the copy, changed.
+ * A planted bug: one defence taken out of a copy of the source. Takes the copy's folder; produces the copy, changed.
  * A text that is to be replaced stands exactly once in its file. So a mutant that no longer fits the source is noticed at once
  * instead of planting nothing.
  */

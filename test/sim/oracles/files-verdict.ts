@@ -1,6 +1,6 @@
 /**
- * What must be true of attached files: at every commit, and once the faults have stopped and nothing moves any more. Input: the
- * disk, what `sync_files` says, the origin, everything that was ever written there. Output: what is wrong, in plain sentences.
+ * What must be true of attached files: at every commit, and once the faults have stopped and nothing moves any more. Takes the
+ * disk, what `sync_files` says, the origin, everything that was ever written there; produces what is wrong, in plain sentences.
  *
  *    I15  content that a row names is on the disk, whole and durable; nothing stands under the name of a hash that it does not have
  *    I1   every file that the origin shows is here and `sync_files` says so     I4   no file is sent twice for one row

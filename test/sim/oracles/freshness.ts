@@ -3,7 +3,7 @@
  * that pull, and none that was never there meanwhile. Someone who reads the replica after a green run relies on that, even
  * though the next run would heal it. Columns that the pull was not shown it cannot bring: those that the replica takes for gone
  * are left out. Not for worlds in which administrators are at work unseen otherwise, and only for cycles in which no answer was a
- * lie. Input: the origin after every turn, the base at the end. Output: sentences.
+ * lie. Takes the origin after every turn, the base at the end; returns complaints.
  */
 import type { LocalRow } from '../world/books.ts';
 import type { OriginModel } from '../model/origin.ts';

@@ -2,7 +2,7 @@
  * The journal of the table: at each commit, the entries that it adds lead from the state that the journal knew before to the one that it knows
  * now. So no change is without an entry, no entry without a change, and none of them is half there. Now and then, all entries lead back to the
  * states that were remembered, and forward again. The interval of what came from the origin has a moment at which the row was written there, that of an
- * edit one at which a user wrote here. Input: each transaction before it is committed. Output: complaints.
+ * edit one at which a user wrote here. Takes each transaction before it is committed; returns complaints.
  */
 import { isTampered } from '../../../src/capture/sync-mode.ts';
 import type { Replica } from '../../../src/replica/database.ts';

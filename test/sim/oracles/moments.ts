@@ -1,7 +1,7 @@
 /**
  * Whether a moment was one: every state of the origin is kept with the time from which it was so, and what is here as a moment is proven must be one of
  * those in force at that time, in all tables. It stays that as long as the moment holds. And whether an answer is as young as it says: each row
- * of it was so at the origin at that time or later. Input: the origin after every turn, rows of the replica. Output: sentences.
+ * of it was so at the origin at that time or later. Takes the origin after every turn, rows of the replica; returns complaints.
  */
 import { sql } from '../../../src/base/sql.ts';
 import type { Replica } from '../../../src/replica/database.ts';

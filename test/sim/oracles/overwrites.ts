@@ -4,7 +4,7 @@
  * colleagues write behind the plan may be lost; nothing at the origin can prevent that. Only for worlds in which columns keep
  * their names.
  *
- * Input: what users and colleagues wrote, and requests before they leave. Output: sentences.
+ * Takes what users and colleagues wrote, and requests before they leave; returns complaints.
  */
 import { readBase } from './base.ts';
 import { writtenKey, type Books, type LocalRow, type LocalValue } from '../world/books.ts';

@@ -4,7 +4,7 @@
  * the policy asks and both sides wrote, and what a guard holds has its cause. Every other oracle excuses what waits, so an engine that parks rows
  * wrongly would pass without this one.
  *
- * Input: requests and what the engine got for them, commits, errors of cycles. Output: sentences; what waits is judged at rest.
+ * Takes requests and what the engine got for them, commits, errors of cycles; returns complaints; what waits is judged at rest.
  */
 import { ADDS_FORBIDDEN } from '../../../src/reconcile/push-plan.ts';
 import type { WireAnswer, TransportFault } from '../../../src/origin/transport.ts';

@@ -1,6 +1,6 @@
 /**
  * Whether anything still moves once the faults have stopped (L1): one cycle after another, until one finds nothing to do and does
- * nothing. Input: both sides, what a cycle reports. Output: a verdict for each cycle.
+ * nothing. Takes both sides, what a cycle reports; produces a verdict for each cycle.
  *
  * A push may settle what an earlier one left behind, without a message to the origin and behind the files of its cycle. The user's
  * table was renamed, or the origin's columns changed: only the pull puts right what keeps the edits from being finished before

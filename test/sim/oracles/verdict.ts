@@ -1,7 +1,7 @@
 /**
  * What must be true once the faults have stopped and nothing moves any more: the invariants of the design, told by values that
- * were written once in all. Input: both sides, what users wrote, and everything that was ever written at the origin.
- * Output: what is wrong, in plain sentences. Pure.
+ * were written once in all. Takes both sides, what users wrote, and everything that was ever written at the origin;
+ * produces what is wrong, in plain sentences. Pure.
  */
 import type { ConflictPolicy } from '../../../src/reconcile/merge.ts';
 import { writtenKey, type Books, type LocalRow, type LocalValue, type Written } from '../world/books.ts';

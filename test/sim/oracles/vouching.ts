@@ -5,8 +5,8 @@
  * so they may differ meanwhile.
  *
  * For worlds in which the columns keep their names. One that the caller is not shown is judged again once the replica knows it to
- * be there. What pages say of it is not taken before that, and no ETag outlasts it. Input: answers, and the replica within a
- * transaction. Output: sentences.
+ * be there. What pages say of it is not taken before that, and no ETag outlasts it. Takes answers, and the replica within a
+ * transaction; returns complaints.
  */
 import type { Replica } from '../../../src/replica/database.ts';
 import { sql } from '../../../src/base/sql.ts';

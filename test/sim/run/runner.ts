@@ -1,6 +1,6 @@
 /**
- * Runs worlds one after another in this process: seeds, kept cases, shrinking. Input: the engine's modules and what to run.
- * Output: results, and their sums.
+ * Runs worlds one after another in this process: seeds, kept cases, shrinking. Takes the engine's modules and what to run;
+ * produces results, and their sums.
  */
 import { createHash } from 'node:crypto';
 import { systemClock } from '../../../src/base/clock.ts';

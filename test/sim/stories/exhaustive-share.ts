@@ -1,5 +1,5 @@
 /**
- * A share of a scenario's runs in the exhaustive mode: which strikes are played, and what came of them. Input: an order. Output: sums,
+ * A share of a scenario's runs in the exhaustive mode: which strikes are played, and what came of them. Takes an order; produces sums,
  * and every run that failed.
  */
 import { endOf, isCrash, paired, play, playUndisturbed, singles, textOfStrikes, type Strike } from './exhaustive.ts';

@@ -1,7 +1,7 @@
 /**
  * The exhaustive mode: a short story is played once undisturbed, which gives its steps. Then again for every step and everything
  * that can go wrong there, and for pairs of those. A step is a turn of the world (requests have left, or arrived, or were
- * answered), a transaction, a step of a push, or a request that leaves. Input: a scenario and strikes. Output: what came of it.
+ * answered), a transaction, a step of a push, or a request that leaves. Takes a scenario and strikes; produces what came of it.
  */
 import type { TransactionFacts } from '../../support/surround.ts';
 import type { LocalRow } from '../world/books.ts';

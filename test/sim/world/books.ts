@@ -1,7 +1,7 @@
 /**
  * What users wrote into the replica of a simulated world. Every value is a text that was never written before, so what became of
- * each one can be told at the end. Rows are known by their tag, which is given at birth and never changed. Input: the rows of the
- * user's table before and after each statement. Output: what must be found at the end, and what may be. Pure but for its own
+ * each one can be told at the end. Rows are known by their tag, which is given at birth and never changed. Takes the rows of the
+ * user's table before and after each statement; produces what must be found at the end, and what may be. Pure but for its own
  * state.
  */
 

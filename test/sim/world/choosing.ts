@@ -2,7 +2,7 @@
  * Worlds whose configuration leaves columns out and masks one. The table has three more columns: one that is always left out, one that is left out from
  * the second engine on in some worlds, and a masked one, whose mask is another one from then on. Colleagues write texts into them that stand
  * nowhere else, so that each is known wherever it turns up. Administrators rename the column that is always left out and the masked one, and drop the
- * former: it stays left out, and the other one masked, whatever they are called. Input: the setup. Output: columns, cells, the choice, and what is wrong in the end.
+ * former: it stays left out, and the other one masked, whatever they are called. Takes the setup; produces columns, cells, the choice, and what is wrong in the end.
  */
 import { createHmac } from 'node:crypto';
 import type { ColumnChoice } from '../../../src/reconcile/column-selection.ts';

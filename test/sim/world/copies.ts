@@ -1,8 +1,8 @@
 /**
  * What a copy of the replica has as new, and whether the copy can still be put back. A row without an id of the origin is found there by
  * its match value alone. Once it has another one there, or another row has that value, nothing that a client could look at tells
- * which row it is. Put back, it would be there a second time, or continue in the other row. Input: the copy, and the rows of the
- * origin. Output: a verdict. Pure but for queries.
+ * which row it is. Put back, it would be there a second time, or continue in the other row. Takes the copy, and the rows of the
+ * origin; produces a verdict. Pure but for queries.
  */
 import type { LocalRow } from './books.ts';
 import type { User } from '../actors/user.ts';

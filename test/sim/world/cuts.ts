@@ -1,6 +1,6 @@
 /**
  * Worlds in which colleagues leave half of an emoji in cells, as a service does that cuts texts between UTF-16 code units. Such a row cannot be read
- * until a colleague corrects it. Input: a tape of its own, so that all other worlds stay as they are. Output: how often it happens.
+ * until a colleague corrects it. Takes a tape of its own, so that all other worlds stay as they are; produces how often it happens.
  */
 import type { User } from '../actors/user.ts';
 import type { Names } from './names.ts';

@@ -1,6 +1,6 @@
 /**
  * What the network, a proxy or the origin may do to one request: the fault kinds, by when they strike and on which requests.
- * Input: a request and, where it reached the origin, the true answer. Output: what the client gets instead.
+ * Takes a request and, where it reached the origin, the true answer; produces what the client gets instead.
  *
  * A body that someone changed on its way has lost its ETag here, unless anybody can see that it is wrong. An answer that seems
  * right under an ETag that is another's is beyond what any client can tell, and is not promised. Pure.

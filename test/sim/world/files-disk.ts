@@ -1,7 +1,7 @@
 /**
  * The disk on which a simulated world keeps attached files: in memory, so that it costs nothing and everything happens in one order.
  * It knows what was synced, and what a power cut leaves: content that was not synced is gone, and so may names be whose folder
- * was not. Input: operations, each behind a point at which the process may end. Output: what fails fails with the system's codes.
+ * was not. Takes operations, each behind a point at which the process may end; those that fail do so with the system's codes.
  */
 import { dirname } from 'node:path';
 import type { FileSystem } from '../../../src/base/file-system.ts';

@@ -1,6 +1,6 @@
 /**
  * What is peculiar to the transfer of files. Content is handed to the client piece by piece, also that of an answer that breaks
- * off. A body that is read from files while it is sent may fail on its way. Input: requests and answers. Output: what the client
+ * off. A body that is read from files while it is sent may fail on its way. Takes requests and answers; produces what the client
  * is told.
  */
 import type { WireAnswer, TransportFault, WireRequest } from '../../../src/origin/transport.ts';

@@ -1,6 +1,6 @@
 /**
- * Which worlds have attached files, and what is wanted of them. Input: the files tape, whose calm end is a world without files.
- * Output: a part of the setup. Pure.
+ * Which worlds have attached files, and what is wanted of them. Takes the files tape, whose calm end is a world without files;
+ * produces a part of the setup. Pure.
  */
 import type { FilesSettings } from '../../../src/files/context.ts';
 import type { ColumnSpec, FileSpec } from '../../../src/sandbox/store/spec.ts';

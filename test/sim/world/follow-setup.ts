@@ -1,6 +1,6 @@
 /**
  * How the table of a world is followed, and the difficulties of its origin: late stamps, a clock that is set, values that change without a stamp, and
- * requests that it refuses. Input: a tape of its own. Output: a setup. Pure.
+ * requests that it refuses. Takes a tape of its own; produces a setup. Pure.
  */
 import type { AddUpMode } from '../model/knobs.ts';
 import type { Tape } from './tape.ts';

@@ -1,7 +1,7 @@
 /**
  * What the table and its columns are called: at the origin, where administrators rename them, and in the replica, which follows. The
  * rest of the simulation calls them `Tag`, `Code`, `A` and `B`, whatever their names are at the moment; they are known by their
- * ids. Input: the origin, and queries of the replica. Output: names.
+ * ids. Takes the origin, and queries of the replica; produces names.
  */
 import { ident, joinSql, sql, type Sql } from '../../../src/base/sql.ts';
 import type { LocalRow, LocalValue } from './books.ts';

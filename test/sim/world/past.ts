@@ -1,6 +1,6 @@
 /**
  * Earlier states of the replica that may come back: what a power cut would leave, and the copy that someone made. With the file goes back
- * what is expected of it, and what the oracles take for known. Input: the world around it. Output: another file in the place of the
+ * what is expected of it, and what the oracles take for known. Takes the world around it; produces another file in the place of the
  * replica; nobody may be using it then.
  */
 import type { Books, Expected } from './books.ts';

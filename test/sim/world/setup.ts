@@ -1,6 +1,6 @@
 /**
  * What kind of world a seed makes: how large its table is, how the engine is configured, how busy everybody is, and how bad the weather.
- * Input: the setup tape, one number for each decision, so that shrinking can calm them one by one. Output: a setup. Pure.
+ * Takes the setup tape, one number for each decision, so that shrinking can calm them one by one; produces a setup. Pure.
  */
 import type { ConflictPolicy } from '../../../src/reconcile/merge.ts';
 import type { LocalRow } from './books.ts';

@@ -4,7 +4,7 @@
  * ETags of this kind of origin, the match column, which revisions of files were looked for. Both are kept, a copy as the pages in
  * which it differs.
  *
- * Input: setups. Output: what their worlds begin with. Invariant: that is what a pull under this setup would have left, but for moments,
+ * Takes setups; produces what their worlds begin with. Invariant: that is what a pull under this setup would have left, but for moments,
  * and for how often pages were read by an origin without ETags (warm.test.ts).
  */
 import type Database from 'better-sqlite3';
