@@ -51,7 +51,7 @@ export function lastDrill(config: Config): Drill | null {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody else writes this file
     return typeof drill === 'object' && drill !== null && 'problem' in drill ? (drill as Drill) : null;
   } catch {
-    return null; // a file that cannot be read is no result; the next drill writes it anew
+    return null; // an unreadable file counts as no result; the next drill replaces it
   }
 }
 

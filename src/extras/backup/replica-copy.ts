@@ -198,7 +198,7 @@ export async function restore(
   }
 }
 
-/** What did not come is missing from now on, and the next pull fetches it. */
+/** Content that was not copied is marked as missing, and the next pull fetches it. */
 function noteFiles(path: string, { folder, lost }: CarryReport): void {
   withFile(path, {}, (db) => {
     change(db, (tx) => {

@@ -106,7 +106,7 @@ function openMatchingReader({ replica: { path }, origin: { database } }: Config)
     reader.close();
     return null;
   } catch {
-    return null; // missing or damaged, which has been said
+    return null; // missing or damaged, which was already reported
   }
 }
 

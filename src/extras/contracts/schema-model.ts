@@ -19,7 +19,7 @@ export class SchemaModel {
   readonly #views = new Map<string, string>();
   /** Compiles a query with everything there. */
   readonly compile = oncePerKey((text: string) => this.#compileNow(text));
-  /** What a query and the views below it say, folded. */
+  /** The text of a query and of the views that it uses, folded. */
   readonly #wordsOf = oncePerKey((text: string) => this.#readWords(text));
 
   constructor(from: Connection) {

@@ -64,7 +64,7 @@ export function findKnownTable(known: readonly KnownTable[], name: string): Know
   );
 }
 
-/** Nothing is said of no table: it would read like "nothing changed". @throws RowsyncError `history.unknown`. */
+/** Requires at least one table: an empty answer would read like "nothing changed". @throws RowsyncError `history.unknown`. */
 export function requireSome(tables: readonly KnownTable[]): void {
   if (tables.length === 0)
     throw unknown('No history is kept of any table', 'Set `history: true` for tables, and pull.');

@@ -1,5 +1,5 @@
 /**
- * Tables as they were here at a moment: today's table with all later entries taken back. The cost depends on how much
+ * Tables as they were at an earlier time: today's table with all later entries undone. The cost depends on how much
  * changed since. Values that were forgotten since are NULL, and an edit that is in no entry yet is not there.
  *
  *    temp._rowsync_then_N_ids   rows that may have differed
@@ -36,7 +36,7 @@ export function queryPast(
 }
 
 function namedTables(reader: ReplicaReader, text: string): readonly { readonly id: number; readonly table: string }[] {
-  reader.query(text); // says in the words of SQLite what is wrong with it
+  reader.query(text); // throws SQLite's own error if the query is wrong
   const named = sql`SELECT id, local_name AS "table" FROM _rowsync_tables
       WHERE local_name COLLATE NOCASE IN (SELECT value FROM json_each(?)) ORDER BY id`;
   const found = queryAll(reader, named, [JSON.stringify(reader.tablesOf(text))]);

@@ -253,7 +253,7 @@ const DECISION = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('seen'), upToId: z.int() }),
 ]);
 
-/** Only a person at the page, who was shown what is held, lets it through. */
+/** Only a person at the page, who was shown what a guard holds, can confirm it. */
 const FORM_DECISION = z.discriminatedUnion('kind', [
   ...DECISION.options,
   z.object({ kind: z.literal('confirm'), table: z.string().nullable(), shown: z.string(), seen: SEEN }),

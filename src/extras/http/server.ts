@@ -220,7 +220,7 @@ export function readyReply(
   mayRead: boolean,
 ): { readonly status: number; readonly body: string } {
   const stop = stopOf(problems);
-  // While the origin is away, the daemon does what it can.
+  // While the origin is down, the daemon still does what it can.
   const isReady = stop === null || stop.severity === 'late';
   return {
     status: isReady ? 200 : 503,

@@ -48,9 +48,9 @@ export interface PlannedPutback {
   readonly oldId: number;
   readonly oldKey: string | null;
   readonly fate: 'create' | 'there' | 'cannot';
-  /** Why it is not created, or what is left out of it; null for nothing. */
+  /** Why it is not created, or what is omitted from it; null for neither. */
   readonly reason: string | null;
-  /** The row that is there instead. */
+  /** The existing row in its place. */
   readonly there: ThereRow | null;
   readonly cells: ReadonlyMap<number, Stored>;
   readonly links: readonly KeyLink[];

@@ -91,7 +91,7 @@ export function isUnfinished({ state, newId, links, files }: PutbackRecord): boo
   return isThere && (links.some(({ later }) => later === true) || files.some(({ sent }) => sent !== true));
 }
 
-/** Whether the origin refused a row or one of its references, or nobody knows whether it arrived. */
+/** Whether the origin refused a row or one of its references, or it is in doubt. */
 export function needsPerson({ state }: PutbackRecord): boolean {
   return state === 'refused' || state === 'inDoubt';
 }
