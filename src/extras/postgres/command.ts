@@ -144,9 +144,10 @@ async function send(
     ...report.left.map(
       (name) => `${name} is no longer sent, and stays there as it was: rowsync sink drop ${shellWord(name)}`,
     ),
-    ...held.map(
-      ({ tableName, problem }) => `${tableName}: ${problem?.message ?? ''}\n  what to do: ${problem?.hint ?? ''}`,
-    ),
+    ...held.flatMap(({ tableName, problem }) => [
+      `${tableName}: ${problem?.message ?? ''}`,
+      `  what to do: ${problem?.hint ?? ''}`,
+    ]),
   ];
   await printResult(invocation, report, lines);
   return held.length === 0 ? EXIT.done : EXIT.needsPerson;

@@ -78,6 +78,15 @@ describe.skipIf(noPostgres !== null)('rowsync sink', () => {
     expect(await run('sink', 'load', 'Note')).toMatchObject({ exitCode: 0 });
     expect(await run('sink', 'verify')).toMatchObject({ exitCode: 0 });
 
+    await server.rows(
+      address,
+      `ALTER TABLE crm."Note" ADD CONSTRAINT theirs CHECK (_id <> 3) NOT VALID; UPDATE crm."Note" SET "Title" = 'x' WHERE _id = 2`,
+    );
+    const held = await run('sink', 'load');
+    expect(held.exitCode).toBe(3);
+    expect(held.stdout).toMatch(/^Note: PostgreSQL: .*theirs.*\n {2}what to do: Drop the constraint/m);
+    await server.rows(address, `ALTER TABLE crm."Note" DROP CONSTRAINT theirs`);
+
     const grants = await run('sink', 'grants', 'analyst');
     await server.rows(address, `CREATE ROLE analyst; ${grants.stdout}`);
     expect(
