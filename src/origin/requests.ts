@@ -36,7 +36,7 @@ import {
   type Failure,
 } from './request-errors.ts';
 import type { OriginLimits } from './limits.ts';
-import type { Receiver, Transport, WireAnswer, TransportFault, WireHeaders, WireRequest } from './transport.ts';
+import type { Receiver, Transport, WireAnswer, TransportFault, WireRequest } from './transport.ts';
 
 export interface ReadOptions<E extends Etag = Etag> {
   /** Sent as If-None-Match; without one the answer is never `notModified`. */
@@ -134,41 +134,6 @@ const NO_STORE = ['cache-control', 'no-store'] as const;
 /** The headers of a request for a file: its bytes as they are. */
 const FILE_HEADERS = ['accept', '*/*', 'accept-encoding', 'identity'] as const;
 
-/** Takes the content of a file, across retries: the bytes of a failed attempt are discarded before the first byte of the next. */
-class RestartableReceiver implements Receiver {
-  readonly #to: FileTarget;
-  readonly bytesMax: number;
-  #isBegun = false;
-  #comesAgain = false;
-
-  constructor(to: FileTarget, bytesMax: number) {
-    this.#to = to;
-    this.bytesMax = bytesMax;
-  }
-
-  /** Whether the content may be requested again. */
-  get mayRepeat(): boolean {
-    return !this.#isBegun || this.#to.restart !== undefined;
-  }
-
-  accepts(status: number, headers: WireHeaders): boolean {
-    this.#comesAgain = this.#isBegun;
-    return status === 200 && isFile(headers);
-  }
-
-  async write(chunk: Uint8Array): Promise<void> {
-    await this.restart();
-    this.#isBegun = true;
-    await this.#to.receive(chunk);
-  }
-
-  /** Discards the bytes of an earlier attempt, once. */
-  async restart(): Promise<void> {
-    if (this.#comesAgain) await this.#to.restart?.();
-    this.#comesAgain = false;
-  }
-}
-
 export class Requests {
   readonly #parts: RequestParts;
   readonly #queue: PQueue;
@@ -208,13 +173,31 @@ export class Requests {
     const reading = { ...this.#reading(target, { etag, isChange: false }), isHead: to === null };
     const headers = [...FILE_HEADERS, ...(etag === null ? [] : ['if-none-match', etag])];
     const method = to === null ? 'HEAD' : 'GET';
-    const receiver = to === null ? undefined : new RestartableReceiver(to, this.#parts.limits.fileBytesMax);
+    let isBegun = false;
+    let comesAgain = false;
+    const receiver: Receiver | undefined =
+      to === null
+        ? undefined
+        : {
+            bytesMax: this.#parts.limits.fileBytesMax,
+            accepts: (status, fields) => {
+              comesAgain = isBegun;
+              return status === 200 && isFile(fields);
+            },
+            write: async (chunk) => {
+              if (comesAgain) await to.restart?.();
+              comesAgain = false;
+              isBegun = true;
+              await to.receive(chunk);
+            },
+          };
     const found = await this.#repeat(target, { method, headers, receiver, signal: options.signal }, (result) => {
       if (result.kind === 'fault' && result.reason === 'receiver' && result.cause !== null) throw result.cause;
       const outcome = this.#judgeRead<FileHeaders, E>(result, reading, (answer) => readFile(answer, reading));
-      return outcome.kind === 'failed' && receiver?.mayRepeat === false ? { ...outcome, isTransient: false } : outcome;
+      const mayRepeat = !isBegun || to?.restart !== undefined;
+      return outcome.kind === 'failed' && !mayRepeat ? { ...outcome, isTransient: false } : outcome;
     });
-    await receiver?.restart(); // the repeated content is empty
+    if (comesAgain) await to?.restart?.(); // the repeated content is empty
     return found;
   }
 
