@@ -1,10 +1,9 @@
 /**
- * Decides when to try again what failed. One circuit breaker stops all tables when the origin is down, refuses the
- * credentials, or the replica cannot be written. A table that fails alone has its own backoff. Times are monotonic
- * milliseconds.
+ * Decides when to try again what failed. One circuit breaker stops all tables when the origin is down, refuses the credentials, or the replica cannot be
+ * written. A table that fails alone has its own backoff. Times are monotonic milliseconds.
  *
- * Nothing is ever given up: the longest wait is bounded, and a success forgets all failures. Deletes need no rule: a
- * cycle that does not reach the origin, or is refused by it, deletes nothing.
+ * Nothing is ever given up: the longest wait is bounded, and a success forgets all failures. Deletes need no rule: a cycle that does not reach the origin,
+ * or is refused by it, deletes nothing.
  */
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import type { ErrorKind, RowsyncError } from '../base/errors.ts';
@@ -52,14 +51,6 @@ function causeOf({ kind }: RowsyncError): FailureCause {
 export function afterFailure(circuit: Circuit | null, error: RowsyncError, at: Instant): Circuit {
   const cause = causeOf(error);
   return { ...oneMore(circuit?.cause === cause ? circuit : undefined, BACKOFFS[cause], at), cause };
-}
-
-/**
- * A circuit that lets work through at once, because the cause may be repaired. The failure is kept until work has succeeded, so that a person who was
- * notified of it is also notified of its end.
- */
-export function halfOpen<T extends Circuit>(circuit: T | null): T | null {
-  return circuit === null ? null : { ...circuit, failureCount: 1, retryAtMs: 0 };
 }
 
 export function oneMore(trouble: Trouble | undefined, backoff: Backoff, { nowMs, random }: Instant): Trouble {
@@ -181,9 +172,9 @@ export class Retries {
     this.#tables.forgetExcluded(included, turnMs);
   }
 
-  /** Lets work through at once: a person asks for it. */
+  /** Lets work through at once: a person asks for it. The failure is kept until work has succeeded, as whoever heard of it also hears of its end. */
   letThrough(): void {
-    this.#failure = halfOpen(this.#failure);
+    if (this.#failure !== null) this.#failure = { ...this.#failure, failureCount: 1, retryAtMs: 0 };
   }
 
   /** Lets everything be tried at once, since a changed configuration may repair it, and forgets tables that are no longer configured. */

@@ -7,7 +7,7 @@ import { BACKOFFS } from '../../src/base/retries.ts';
 import { scheduleOf } from '../../src/config/cron-times.ts';
 import { tableRules } from '../../src/config/table-patterns.ts';
 import { armed, ticked, jobsOf, type ConfiguredJobs, type Job, type WorkKind } from '../../src/daemon/jobs.ts';
-import { halfOpen, afterFailure, oneMore, type Circuit, type FailureCause } from '../../src/daemon/circuit-breaker.ts';
+import { afterFailure, oneMore, type Circuit, type FailureCause } from '../../src/daemon/circuit-breaker.ts';
 import { nextStep, takesPart, WAIT_MS_MAX, type Situation } from '../../src/daemon/next-step.ts';
 
 const every5 = scheduleOf('*/5 * * * *', 'UTC');
@@ -178,7 +178,7 @@ describe('the next step', () => {
     ],
     [
       'is what a person asks for, circuit or not',
-      situation([], { circuit: halfOpen(broken), requested: new Set(['pull']) }),
+      situation([], { circuit: { ...broken, failureCount: 1, retryAtMs: 0 }, requested: new Set(['pull']) }),
       run('pull', ['pull', 'pull Order'], { probeFirst: true, isAsked: true }),
     ],
     [
