@@ -121,11 +121,11 @@ export class ChildPool<Request> {
       if (ended.aborted) return resolve(null);
       const child = this.#idle?.child ?? this.#start();
       this.#idle = null;
-      const gone = new Promise<void>((end) => void ENDS.map((event) => child.once(event, () => end())));
       const isFree = await new Promise<boolean>((release) => resolve({ child, release }));
       // One process stays for the next question; others end, and so does one in the middle of an answer.
       if (isFree && this.#idle === null && !this.#closing.signal.aborted) return this.#keep(child);
-      if (child.kill('SIGKILL')) await gone;
+      if (child.kill('SIGKILL'))
+        await new Promise<void>((end) => void ENDS.map((event) => child.once(event, () => end())));
     });
     return promise;
   }

@@ -63,6 +63,25 @@ test('more questions than processes are answered one after the other', async () 
   }
 });
 
+test('a process that answers many questions remembers none of them', async () => {
+  await using fixture = await startFixture({ tables: [] });
+  const host = new ChildPool<PageRequest>(1, PAGE_PROCESS);
+  const warnings: string[] = [];
+  const note = ({ name }: Error): void => void warnings.push(name);
+  process.on('warning', note);
+  try {
+    for (let count = 0; count < 15; count += 1) {
+      const { body } = await host.ask(requestOf(fixture.replica.path, '/browse'), { msMax: 60_000, signal: never });
+      expect(await text(body)).toContain('No tables yet');
+    }
+
+    expect(warnings).toEqual([]);
+  } finally {
+    process.off('warning', note);
+    host.close();
+  }
+});
+
 test('a process that cannot be started keeps no place from the next question', async () => {
   await using fixture = await startFixture({ tables: [] });
   const host = new ChildPool<PageRequest>(1, PAGE_PROCESS);
