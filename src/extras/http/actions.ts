@@ -181,7 +181,7 @@ const counted = new Map<string, Promise<Reply>>();
 /** A second click comes soon after the first. */
 const COUNTED_MAX = 1_000;
 
-/** Carries out a form once: the same form sent again gets the reply of the first. */
+/** Carries out a form once; the same form sent again gets the first reply. */
 async function once(text: string, carryOut: () => Promise<Reply>): Promise<Reply> {
   const key = hash('sha256', text);
   // Ends: an attempt that changed nothing is forgotten by those who waited for it.
@@ -226,7 +226,7 @@ async function decideOnce(form: URLSearchParams, actions: Actions): Promise<Repl
     .catch(() => sentence(barOf(actions), status, words));
 }
 
-/** Where a form changed something, the browser goes to another page. */
+/** After a form that changed something, redirects the browser to another page. */
 const DONE = 303;
 
 const STATUS = { done: 200, problem: 409, busy: 503, failed: 503 } as const;
@@ -291,7 +291,7 @@ async function answerProgram(text: string, actions: Actions): Promise<Reply> {
 
 const SIGNED_OUT: Bar = { identity: null, formToken: null };
 
-/** The bar of a page that the daemon makes for who has signed in. */
+/** The bar of a page that the daemon makes for a signed-in browser. */
 export function barOf(actions: Pick<Actions, 'auth' | 'database'>): Bar {
   return { identity: actions.database(), formToken: actions.auth().formToken() };
 }
@@ -355,7 +355,7 @@ const STATES: Readonly<Record<PublicState['state'], readonly [tone: string, sent
   failed: ['bad', 'Syncing is failing'],
 };
 
-/** Asks to sign in; afterwards the browser returns to the same address. Until then it is told one sentence, and why a key did not do. */
+/** The sign-in page; afterwards the browser returns to the same address. Shows only one sentence on the state, and why a key was refused. */
 export function signInReply(
   next: string,
   actions: Pick<Actions, 'problems' | 'nowMs'>,

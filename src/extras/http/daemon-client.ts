@@ -1,5 +1,5 @@
 /**
- * What commands ask of a running daemon, over its server: to say how it is, to carry out a decision, or to do work.
+ * Requests of commands to the server of a running daemon: for its state, to carry out a decision, or to do work.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { durationText, printable } from '../../base/text.ts';
@@ -39,7 +39,7 @@ export function pageAddress({ listen }: Pick<HttpSettings, 'listen'>): string | 
   return `http://${listen.host.includes(':') ? `[${listen.host}]` : listen.host}:${listen.port}/`;
 }
 
-/** What it says of itself, and what it does next. */
+/** Its state, and what it does next. */
 export function daemonLines(
   { status, working, failure, jobs, notes = [] }: DaemonAnswer,
   nowMs: number,
@@ -47,7 +47,7 @@ export function daemonLines(
   const [next] = jobs.toSorted((a, b) => Date.parse(a.nextAt) - Date.parse(b.nextAt));
   const inMs = next === undefined ? 0 : Math.max(0, Date.parse(next.nextAt) - nowMs);
   const planned = next === undefined ? 'nothing is scheduled' : `next ${next.job} in ${durationText(inMs)}`;
-  // A failure holds back what is due before.
+  // A failure delays work that is due earlier.
   const retryInMs = failure?.retryInMs ?? 0;
   const then = retryInMs > 0 ? `tries again in ${durationText(retryInMs)}` : planned;
   const now = working === null ? then : `${working} under way`;

@@ -1,6 +1,6 @@
 /**
- * Decisions of people while the daemon runs, from its page or from the command line. They wait here until no work runs. The daemon itself carries
- * them out, so that the replica keeps one writer. The person gets an answer within seconds: what was done, or that nothing was.
+ * Decisions of people while the daemon runs, from its page or the command line. They wait here until no work runs. The daemon itself carries
+ * them out, so that the replica has only one writer. The person gets an answer within seconds: what was done, or that nothing was.
  */
 import { stampFromMs, type Clock } from '../../base/clock.ts';
 import { asRowsyncError } from '../../base/errors.ts';
@@ -47,7 +47,7 @@ export class DecisionQueue {
     answered.abort();
     if (first !== null) return first;
     given.abort();
-    // Either it still waits, and will never be carried out, or a transaction is carrying it out now.
+    // Either it is still waiting, and is dropped, or a transaction is carrying it out now.
     const isLeft = this.#waiting.some(({ signal }) => signal === given.signal);
     this.#waiting = this.#waiting.filter(({ signal }) => signal !== given.signal);
     return isLeft ? { kind: 'busy', words: BUSY } : answer;

@@ -19,14 +19,14 @@ import { openReader } from '../../replica/reader.ts';
 import { askDaemonForWork, type DaemonWork, failureOf, hearDaemon, hearDaemonWork } from '../shared/daemon-client.ts';
 import { httpOf } from '../shared/http-settings.ts';
 
-/** For a daemon of an earlier version, which tells no exit code. */
+/** For a daemon of an earlier version, which reports no exit code. */
 const BY_OUTCOME: ReadonlyMap<string, number> = new Map([
   ['done', EXIT.done],
   ['held', EXIT.needsPerson],
 ]);
 
 const POLL_MS = 300;
-/** A daemon that does not answer so often in a row has ended. */
+/** Failed requests in a row after which the daemon is considered ended. */
 const SILENT_MAX = 20;
 
 /** Has the daemon do the work, one kind after the other. @throws RowsyncError `replica.inUse` where it cannot be asked. */
@@ -43,7 +43,7 @@ export async function handOver(
   if (httpOf(config).listen === null) {
     throw inUse(ask, confirmations.length > 0 ? null : 'set http.listen in the configuration, so that it can be asked');
   }
-  // To read more than was asked for does no harm; to push more would.
+  // Reading more tables than requested is harmless; pushing more is not.
   const isReading = works.every((work) => work === 'pull' || work === 'verify');
   const asks = [...(isReading ? [] : tables), ...flags, ...(isInVain ? ['--confirm'] : [])];
   if (asks.length > 0) {
@@ -96,7 +96,7 @@ export async function handOver(
   return exitCode;
 }
 
-/** Asked before anything is read: a misspelt name is no wish to read all tables. @throws RowsyncError `usage.invalid`. */
+/** Checked before anything is read: a misspelt name must not cause all tables to be read. @throws RowsyncError `usage.invalid`. */
 function requireTables({ replica }: Config, names: readonly string[]): void {
   if (names.length === 0) return;
   using reader = openReader(replica.path);
@@ -128,7 +128,7 @@ function inUse({ config, cause, news }: Asking, what: string | null): RowsyncErr
   if (what === null) return cause;
   const pid = holderOf(config.replica.path);
   const [stop, cycle] = pid === null ? ['', ''] : [` (kill ${pid})`, `; kill -USR1 ${pid} starts a cycle`];
-  // A daemon does not end by itself, so to wait for it would not help.
+  // A daemon does not end by itself, so waiting for it would not help.
   const asDaemon = `If it is a daemon, ${what}, or stop it first${stop}${cycle}. A command ends by itself.`;
   return new RowsyncError('replica', 'replica.inUse', {
     message: (cause.code === 'replica.inUse' ? cause.message : inUseText(config.replica.path)) + news,
@@ -184,7 +184,7 @@ async function awaitWork(ask: Asking, work: WorkKind): Promise<NonNullable<Daemo
   }
 }
 
-/** Says why a daemon has waited so far, since its next try may take a minute. */
+/** Prints why the daemon has been waiting, since its next attempt may be a minute away. */
 async function sayFailure({ session, isJson }: Invocation, { failure }: DaemonWork): Promise<void> {
   if (failure === null || isJson) return;
   await session.stderr.write(`the daemon waits after a failure, and tries now: ${printable(failure.message)}\n`);

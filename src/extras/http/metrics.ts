@@ -66,7 +66,7 @@ function daemonMetrics({ state, loopDelaySeconds }: Measures): readonly Metric[]
   ];
 }
 
-/** What is said of every table: the name, the help, and the value, which is absent where it is null. */
+/** Metrics of each table: the name, the help, and the value; no sample if it is null. */
 const OF_TABLE: readonly (readonly [string, string, (table: TableStatus) => number | null])[] = [
   [
     'last_success_timestamp_seconds',

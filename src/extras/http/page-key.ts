@@ -51,8 +51,8 @@ export function makeKeyFile(
 }
 
 /**
- * An existing key, which is then closed to others than its readers; null if there is none. A key that some readers may not read is replaced, and
- * never opened up. A person who may write to the folder can put another file of this user there, or a link to one.
+ * An existing key, after restricting it to its readers; null if there is none. A key that some readers may not read is replaced. Its permissions are
+ * never widened: a person who may write to the folder can put another file of this user there, or a link to one.
  */
 function keepKey(path: string, mode: number): string | null {
   const found = lstatSync(path, { throwIfNoEntry: false });

@@ -1,9 +1,9 @@
 /**
- * The account for those who may not read it: whether syncing works, and nothing of tables and rows. Pure.
+ * The account for callers who may not read it: whether syncing works, without anything about tables and rows. Pure.
  */
 import { stopOf, type Problem } from '../../reconcile/account/account.ts';
 
-/** What everyone may know: whether it works, and for how long it has not. */
+/** Public: whether it works, and since when it does not. */
 export interface PublicState {
   readonly state: 'works' | 'late' | 'failed';
   /** Null while it works, and where the beginning is not known. */

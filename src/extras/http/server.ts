@@ -71,7 +71,7 @@ export async function listenOn(
     if (address.kind === 'tcp') server.listen(address.port, address.host, resolve);
     else server.listen(address.path, resolve);
   });
-  server.on('error', () => undefined); // of one connection; the next one is not concerned
+  server.on('error', () => undefined); // concerns one connection only
   if (address.kind === 'socket') chmodSync(address.path, SOCKET_MODE);
   return {
     address: address.kind === 'socket' ? address.path : (namesOf(server, address)?.[0] ?? ''),
@@ -149,7 +149,7 @@ function answer(request: IncomingMessage, response: ServerResponse, served: Serv
       response.end();
       return;
     }
-    // If the answer breaks off, the connection is closed, so that half of it is not taken for the whole.
+    // If the answer breaks off, the connection is closed, so that the client does not take half of it for all.
     await pipeline(body, response).catch(() => response.destroy());
   };
   // The replica cannot be read; the details go to the log only.

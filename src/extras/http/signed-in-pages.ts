@@ -60,7 +60,7 @@ export async function answerSignedIn(
   }
 }
 
-/** Reads the tables first that are older than a question in SQL allows; the page itself refuses those that still are. */
+/** First refreshes tables that are older than an SQL query allows; the page itself refuses tables that still are. */
 async function readStale(
   { path, query }: { readonly path: string; readonly query: string },
   ask: (path: string) => Promise<Reply>,
