@@ -115,7 +115,7 @@ export async function beginSeries(
         ON CONFLICT (lock) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, replica = excluded.replica, at = now()`,
     [epoch, seq, replica],
   );
-  // Numbers of history entries belong to the file that they come from.
+  // Numbers of history entries are only meaningful for the file that they come from.
   const history = target.of('sync_history');
   if (await isThere(session, history)) await session.query(sql`DELETE FROM ${history}`);
   await session.query(sql`UPDATE ${target.tables} SET seq = NULL, whole = NULL`);

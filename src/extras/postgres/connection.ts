@@ -21,7 +21,7 @@ const CONNECT_MS_MAX = 10_000;
 const STATEMENT_MS_MAX = 15 * 60_000;
 /** After this, the server ends a transaction whose client has vanished. */
 const IDLE_MS_MAX = 5 * 60_000;
-/** A reader may hold a row or a table. rowsync must not wait long for it, because others then wait for rowsync. */
+/** A reader may lock a row or a table. rowsync must not wait long for it, because others would then wait for rowsync. */
 const LOCK_MS_MAX = 5_000;
 
 /** PostgreSQL 14 has all that is used here, and is the oldest that its makers maintain. */
@@ -164,7 +164,7 @@ async function open(address: PgAddress, ssl: ConnectionOptions | false): Promise
     keepAlive: true,
     keepAliveInitialDelayMillis: CONNECT_MS_MAX,
   });
-  client.on('error', () => undefined); // told by whatever is under way
+  client.on('error', () => undefined); // the current statement reports it
   try {
     await client.connect();
     const { rows } = await client.query<{ version: number; words: string }>(SETTINGS);

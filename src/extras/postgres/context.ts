@@ -15,7 +15,7 @@ export interface PgAddress {
   readonly port: number;
   readonly database: string;
   readonly user: string;
-  /** Null where the server asks for none, or a client certificate answers. */
+  /** Null if the server requires none, or a client certificate replaces it. */
   readonly password: string | null;
   readonly sslMode: SslMode;
   /** Paths of certificates; `system` as the root is what the system trusts. Null for none. */

@@ -62,7 +62,7 @@ export interface TableComparison {
   /** Ids of rows that differ, at most SHOWN_MAX. */
   readonly differing: readonly number[];
   readonly differingCount: number;
-  /** Why it was not compared; null where it was. */
+  /** Why it was not compared; null if it was. */
   readonly skipped: string | null;
 }
 

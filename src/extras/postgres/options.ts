@@ -87,7 +87,7 @@ const SSL_MODES: readonly SslMode[] = ['disable', 'allow', 'prefer', 'require', 
 /** Hosts whose traffic does not leave the machine. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?|\/.*)$/;
 
-/** Modes that prove nothing of the server. */
+/** Modes that do not authenticate the server. */
 const UNVERIFIED: ReadonlySet<SslMode> = new Set(['disable', 'allow', 'prefer', 'require']);
 
 /** Reads the sinks; `needsSecrets` is false for commands that never talk to one. */
@@ -125,7 +125,7 @@ export function readSinks(
   });
 }
 
-/** Of a command that never connects. */
+/** For a command that never connects. */
 const NOWHERE: PgAddress = {
   host: '',
   port: 0,

@@ -8,7 +8,7 @@ interface PgExplanation {
   readonly kind: ErrorKind;
   readonly code: ErrorCode;
   readonly hint: string;
-  /** In place of the server's own words, which may repeat values. */
+  /** Replaces the server's own message, which may repeat values. */
   readonly words?: string;
 }
 

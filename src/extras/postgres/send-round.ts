@@ -37,7 +37,7 @@ import type { SentMoment } from './system-tables.ts';
 
 /** Lines of one snapshot: some ten milliseconds in which nothing else runs. */
 const LINES_MAX = 2_000;
-/** Snapshots of one round; a writer that is faster than the target must not keep it from ever committing. */
+/** Snapshots of one round: otherwise a writer that is faster than the target could keep it from ever committing. */
 const SNAPSHOTS_MAX = 500;
 
 export interface RoundTable {
@@ -47,7 +47,7 @@ export interface RoundTable {
   readonly isStanding: boolean;
 }
 
-/** One table failed; the round has to be repeated without it. */
+/** One table failed, so the round must be repeated without it. */
 export class TableFailure extends Error {
   readonly tableId: number;
   readonly error: RowsyncError;
@@ -149,7 +149,7 @@ async function storePlaces(
   { session, target }: CopyTarget,
   { ids, from, seq }: { readonly ids: readonly number[]; readonly from: number; readonly seq: number },
 ): Promise<void> {
-  // A table that took no part falls behind the cursor, and catches up later.
+  // A table that was left out falls behind the cursor, and catches up later.
   await session.query(
     sql`UPDATE ${target.tables} SET seq = $1 WHERE seq = ${LEVEL} AND NOT table_id = ANY ($2::bigint[])`,
     [from, ids],

@@ -302,7 +302,7 @@ export class SinkWriter {
     return hasNew || [...readTableChanges(reader)].some(([id, seq]) => known.has(id) && tableChanges.get(id) !== seq);
   }
 
-  /** Checks shapes only if a shape, or the set of omitted tables, changed since the last check. */
+  /** Checks shapes only if one of them, or the set of omitted tables, changed since the last check. */
   async #follow(
     { session, target, deletes }: CopyTarget,
     tables: readonly SentTable[],
@@ -399,7 +399,7 @@ export class SinkWriter {
     this.#seq = made.to;
     this.#sentRows += made.sentRows;
     if (hasHistory) this.#lastEntry = made.lastEntry;
-    this.#hasReplaced ||= load !== null; // it may have; looking costs a round little
+    this.#hasReplaced ||= load !== null; // possibly; checking it costs little
     this.#momentAt = made.moment?.at ?? null;
     this.#public.settle(changed);
     this.#publicAtMs = clock.monotonicMs();

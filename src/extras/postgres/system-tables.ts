@@ -16,7 +16,7 @@ import { copyLine } from '../shared/pg-copy-text.ts';
 interface PublicTable {
   readonly name: string;
   readonly columns: Readonly<Record<string, PgType>>;
-  /** Tell one line from another. */
+  /** The columns that identify a line. */
   readonly key: readonly string[];
 }
 
@@ -101,7 +101,7 @@ export class PublicTables {
     for (const one of changed) await writeTable(sending, one);
   }
 
-  /** What was written is stored. */
+  /** Called once the written lines are committed. */
   settle(changed: readonly ChangedTable[]): void {
     for (const { table, digest } of changed) this.#digests.set(table.name, digest);
   }
@@ -129,7 +129,7 @@ export interface SentMoment {
   readonly tables: readonly string[];
 }
 
-/** Says of which moment each table is; null for none. */
+/** Writes the moment of each table; null for none. */
 export async function writeMoment(session: PgConnection, target: PgSchema, moment: SentMoment | null): Promise<void> {
   const now = sql`CASE WHEN "table" = ANY ($1::text[]) THEN $2::timestamptz END`;
   const text = sql`UPDATE ${target.of(STATUS)} SET ${ident(MOMENT)} = ${now} WHERE ${ident(MOMENT)} IS DISTINCT FROM ${now}`;
@@ -234,7 +234,7 @@ async function copyEntries(
   }
 }
 
-/** jsonb has no NUL, in any spelling. */
+/** jsonb cannot hold NUL, however it is escaped. */
 function withoutNul(stored: Stored): Stored {
   return typeof stored === 'string' && stored.includes('\\u0000') ? stored.replaceAll('\\u0000', '\\ufffd') : stored;
 }

@@ -1,6 +1,6 @@
 /**
- * Which tables a sink gets. A name that keeps a table out, but that no table has, stops the sink. It is misspelt, or the table was renamed at the
- * origin, and a table that was to stay here must not be sent.
+ * Which tables a sink gets. An excluding name that no table has stops the sink: it is misspelt, or the table was renamed at the
+ * origin, and a table meant to stay here must not be sent.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { someOf } from '../../base/text.ts';
