@@ -62,14 +62,14 @@ export async function runPipeline<T, Lane extends string>(
     underWayCount += 1;
     aheadCount += 1;
     let isAhead = true;
-    const isAheadNoMore = (): void => {
+    const leaveAhead = (): void => {
       if (isAhead) aheadCount -= 1;
       isAhead = false;
       change.resolve();
     };
     const enter: Turn<Lane>['enter'] = async (lane, work) => {
       await passages.get(lane)?.before;
-      if (lane === ahead.lane) isAheadNoMore();
+      if (lane === ahead.lane) leaveAhead();
       try {
         return await work();
       } catch (thrown) {
@@ -84,7 +84,7 @@ export async function runPipeline<T, Lane extends string>(
     const end = (): void => {
       for (const { leave } of passages.values()) leave();
       underWayCount -= 1;
-      isAheadNoMore();
+      leaveAhead();
     };
     run(item, turn).catch(fail).finally(end);
   };

@@ -49,8 +49,8 @@ test('no other file starts Node', () => {
     (name) => name.endsWith('.ts') && /\bprocess\.execPath\b|\bfork\(/.test(text(`src/${name}`)),
   );
 
-  // The first says in an error which Node it is; the other two take the flags from the list.
-  expect(starting.toSorted()).toEqual(['cli/runtime/installation.ts', 'cli/start.ts', 'extras/shared/child-pool.ts']);
+  // The first says in an error which Node it is; the other takes the flags from the list.
+  expect(starting.toSorted()).toEqual(['cli/start.ts', 'extras/shared/child-pool.ts']);
 });
 
 test.each([

@@ -1,10 +1,8 @@
 /**
- * What this rowsync was started from: a checkout, the package of npm, or one executable, whose files are assets of it.
- * Gives its version, the files that come with it, and the command that starts it again.
+ * The version of this rowsync and the files that come with it, in a checkout, in the package of npm, or as assets of an executable.
  */
 import { readFileSync } from 'node:fs';
 import { getAsset, isSea } from 'node:sea';
-import { fileURLToPath } from 'node:url';
 
 export const isCheckout = import.meta.url.endsWith('.ts');
 
@@ -22,11 +20,4 @@ export function readShipped(path: string): string {
 export function versionOf(): string {
   const parsed: unknown = JSON.parse(readShipped('package.json'));
   return typeof parsed === 'object' && parsed !== null && 'version' in parsed ? String(parsed.version) : 'unknown';
-}
-
-/** The words that start this rowsync, with flags for Node; an executable brings its own flags. */
-export function ownCommand(nodeFlags: readonly string[]): readonly string[] {
-  if (isSea()) return [process.execPath];
-  const main = fileURLToPath(new URL(isCheckout ? 'src/cli/main.ts' : 'dist/cli/main.cjs', TOP));
-  return [process.execPath, ...nodeFlags, main];
 }

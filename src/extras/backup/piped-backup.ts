@@ -16,7 +16,7 @@ import { backUpAll, restoreAll } from './backup.ts';
 import { filesBeside, listContent, type CarryReport } from '../shared/stored-content.ts';
 import { mayOthersWrite, type Owner } from '../../reconcile/process-owner.ts';
 import { requireFree, type CopyReport } from './replica-copy.ts';
-import { ownCommand } from '../../cli/runtime/installation.ts';
+import { ownCommand } from '../shared/child-pool.ts';
 import type { Invocation } from '../../extra.ts';
 import { become, ownerOf } from '../../cli/runtime/process-owner.ts';
 import { mayRead } from './owner-access.ts';

@@ -3,7 +3,6 @@
  * and all are asked once more. It sends only requests that pulls send, too.
  */
 import { stampFromMs } from '../../base/clock.ts';
-import { sql } from '../../base/sql.ts';
 import { RowsyncError } from '../../base/errors.ts';
 import type { ExtraWork } from '../../daemon/work-kinds.ts';
 import { finishPushes } from '../../push/push.ts';
@@ -15,9 +14,8 @@ import { judgeMoment, type AskingAgain } from '../shared/freshness.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
 import { readTableDescriptor } from '../../replica/bookkeeping/descriptors.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
-import type { Tx } from '../../replica/connection.ts';
 import { readRefiltered } from '../shared/fresh-tables.ts';
-import { endMoment, type ProvenMoment } from '../../replica/bookkeeping/changed-rows.ts';
+import { type ProvenMoment, storeMoment } from '../../replica/bookkeeping/changed-rows.ts';
 
 /** Asks after a pull until nothing moved, and stores the moment. @throws RowsyncError `fresh.moved` for tables that are too busy. */
 export async function proveMoment(around: PullContext, before: PullReport): Promise<ProvenMoment> {
@@ -42,15 +40,6 @@ export async function proveMoment(around: PullContext, before: PullReport): Prom
     await replica.write('Storing a moment', (tx) => storeMoment(tx, moment));
     return moment;
   }
-}
-
-function storeMoment(tx: Tx, { at, tables, notCovered }: ProvenMoment): void {
-  endMoment(tx);
-  tx.prepare(sql`INSERT INTO _rowsync_moments (at, tables, not_covered, holds) VALUES (?, ?, ?, 1)`).run(
-    at,
-    JSON.stringify(tables),
-    JSON.stringify(notCovered),
-  );
 }
 
 /** Both directions, of a daemon or a command. */

@@ -16,7 +16,8 @@ import { systemCode } from '../../config/secrets.ts';
 import { problemsAt } from '../../daemon/account-facts.ts';
 import { accountText } from '../../cli/runtime/account-text.ts';
 import { hearDaemon } from '../shared/daemon-client.ts';
-import { ownCommand, readShipped } from '../../cli/runtime/installation.ts';
+import { readShipped } from '../../cli/runtime/installation.ts';
+import { ownCommand } from '../shared/child-pool.ts';
 import { loadSections } from '../../cli/runtime/invocation.ts';
 import type { Extra, Flags, Invocation, Runner } from '../../extra.ts';
 import {

@@ -156,12 +156,17 @@ export class ChildPool<Request> {
   }
 }
 
-/** The command that starts this program once more: its sources, its bundle, or its executable. All parts of a bundle are in one folder. */
-export function ownWords(word: string): readonly string[] {
-  if (isSea()) return [word];
+/** The words that start this rowsync, with flags for Node: its sources or its bundle, all of which is in one folder. An executable brings its own flags. */
+export function ownCommand(nodeFlags: readonly string[]): readonly string[] {
+  if (isSea()) return [process.execPath];
   const own = import.meta.url;
   const main = new URL(own.endsWith('.ts') ? '../../cli/main.ts' : 'main.cjs', own);
-  return [...childFlags(HEAP_MIB_MAX), fileURLToPath(main), word];
+  return [process.execPath, ...nodeFlags, fileURLToPath(main)];
+}
+
+/** The words behind the program that start a child of this pool. */
+export function ownWords(word: string): readonly string[] {
+  return [...ownCommand(childFlags(HEAP_MIB_MAX)).slice(1), word];
 }
 
 /** Where this process keeps its compiled code, so that a child is not compiled anew each time. Node appends a folder of its version itself. */

@@ -48,6 +48,15 @@ export function endMoment(tx: Tx): void {
   tx.prepare(sql`UPDATE _rowsync_moments SET holds = 0 WHERE holds = 1`).run();
 }
 
+export function storeMoment(tx: Tx, { at, tables, notCovered }: ProvenMoment): void {
+  endMoment(tx);
+  tx.prepare(sql`INSERT INTO _rowsync_moments (at, tables, not_covered, holds) VALUES (?, ?, ?, 1)`).run(
+    at,
+    JSON.stringify(tables),
+    JSON.stringify(notCovered),
+  );
+}
+
 /** The row id of the line that means every row. */
 export const ALL_ROWS = 0;
 
