@@ -115,18 +115,28 @@ export class ChildPool<Request> {
 
   /** A process for one question, once there is room for it; null if the question ended before. */
   #take(ended: AbortSignal): Promise<TakenChild | null> {
-    const { promise, resolve } = Promise.withResolvers<TakenChild | null>();
+    const { promise, resolve, reject } = Promise.withResolvers<TakenChild | null>();
     ended.addEventListener('abort', () => resolve(null), { once: true });
-    void this.#queue.add(async () => {
+    const work = this.#queue.add(async () => {
       if (ended.aborted) return resolve(null);
       const child = this.#idle?.child ?? this.#start();
       this.#idle = null;
-      const isFree = await new Promise<boolean>((release) => resolve({ child, release }));
+      const isFree = await new Promise<boolean>((settle) => {
+        // A process that ended makes room, whatever becomes of the answer.
+        const end = (): void => settle(false);
+        const release = (isWell: boolean): void => {
+          for (const event of ENDS) child.off(event, end);
+          settle(isWell);
+        };
+        for (const event of ENDS) child.once(event, end);
+        resolve({ child, release });
+      });
       // One process stays for the next question; others end, and so does one in the middle of an answer.
       if (isFree && this.#idle === null && !this.#closing.signal.aborted) return this.#keep(child);
       if (child.kill('SIGKILL'))
         await new Promise<void>((end) => void ENDS.map((event) => child.once(event, () => end())));
     });
+    work.catch(reject); // where the system refuses to start a process
     return promise;
   }
 

@@ -103,6 +103,36 @@ test('a process that cannot be started keeps no place from the next question', a
   }
 });
 
+test('where the system refuses to start a process at all, the question fails at once', async () => {
+  const host = new ChildPool<PageRequest>(1, PAGE_PROCESS);
+  const { execPath } = process;
+  try {
+    process.execPath = '/nowhere\0node';
+
+    await expect(host.ask(requestOf('/r.db', '/browse'), { msMax: 60_000, signal: never })).rejects.toThrow(
+      /null bytes/,
+    );
+  } finally {
+    process.execPath = execPath;
+    host.close();
+  }
+});
+
+test('an answer that nobody reads makes room for the next question at its time limit', async () => {
+  await using fixture = await startFixture({ tables: [] });
+  const host = new ChildPool<PageRequest>(1, PAGE_PROCESS);
+  const question = requestOf(fixture.replica.path, '/browse');
+  try {
+    const unread = await host.ask(question, { msMax: 4_000, signal: never });
+    const { status, body } = await host.ask(question, { msMax: 60_000, signal: never });
+    await text(body);
+
+    expect([unread.status, status]).toEqual([200, 200]);
+  } finally {
+    host.close();
+  }
+});
+
 test('a question that is taken back while it waits ends as unwanted, and the one behind it is answered', async () => {
   await using fixture = await startFixture({ tables: [] });
   const host = new ChildPool<PageRequest>(1, PAGE_PROCESS);
