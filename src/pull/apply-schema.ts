@@ -51,7 +51,7 @@ import {
 import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import { isWritable, type TableDescriptor } from '../wire/schema.ts';
 import { applySelection } from './column-selection.ts';
-import type { LocalShape, Permission, PreparedTable, PullContext, TableSettings } from './context.ts';
+import type { Permission, PreparedTable, PullContext, TableSettings } from './context.ts';
 import { movingError } from './table-description.ts';
 import { keepPlace } from './place-tables.ts';
 import { changeOf, columnChanges } from './schema-changes.ts';
@@ -257,16 +257,6 @@ interface ShapeOrder {
   readonly columnNaming: Naming;
 }
 
-/** A table once its columns are those of the origin. */
-interface ShapedTable {
-  readonly target: WrittenTable & { readonly columns: readonly LocalShape[] };
-  /** Its columns that the origin shows. */
-  readonly live: readonly ColumnRecord[];
-  /** Whether its triggers are made again. */
-  readonly changed: boolean;
-  readonly isNew: boolean;
-}
-
 /**
  * Gives a table the columns of the origin, in this order:
  *
@@ -279,11 +269,7 @@ interface ShapedTable {
  *    7  retryRefused             if a column came back, or the rules are others
  *    8  forgetEtags              so that the next sweep fills the columns
  */
-function shapeTable(
-  tx: Tx,
-  descriptor: TableDescriptor,
-  { at, leftOut, confirmed, twoWay, columnNaming }: ShapeOrder,
-): ShapedTable {
+function shapeTable(tx: Tx, descriptor: TableDescriptor, { at, leftOut, confirmed, twoWay, columnNaming }: ShapeOrder) {
   const table = readTable(tx, descriptor.id);
   const wasTampered = noteTampering(tx, table, at, twoWay);
   const known = readColumns(tx, descriptor.id);

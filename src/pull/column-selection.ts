@@ -3,6 +3,7 @@
  * or masked in another way, is removed with all its values here. A masked one is then read anew. Removal waits for a person, since it cannot be
  * undone here.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { stampFromMs } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
 import { sql } from '../base/sql.ts';
@@ -59,7 +60,12 @@ export async function applySelection(
     throw otherKeyError(record);
   if (overtaken.length > 0 && !permission.schema)
     throw heldError(record, overtaken, countEdits(replica, record, overtaken));
-  if (overtaken.length > 0) await removeColumns(context, record, { chosen, overtaken });
+  // What is left out now, so that a rename lets none of it in, and what was, until the table has its new shape.
+  const outIds = new Set(chosen.leftOut.map(({ id }) => id));
+  const leftOut = [...chosen.leftOut, ...record.leftOut.filter(({ id }) => !outIds.has(id))];
+  if (overtaken.length > 0) await removeColumns(context, record, { chosen, overtaken, leftOut });
+  else if (!isDeepStrictEqual(leftOut, record.leftOut))
+    await replica.write('Noting which columns are left out', (tx) => storeFacts(tx, record.id, { left_out: leftOut }));
   return chosen;
 }
 
@@ -100,7 +106,7 @@ function otherKeyError({ localName }: TableRecord): RowsyncError {
 async function removeColumns(
   { replica, clock, removeContents }: PullContext,
   record: TableRecord,
-  { chosen, overtaken }: { readonly chosen: Chosen; readonly overtaken: readonly ColumnRecord[] },
+  { chosen, overtaken, leftOut }: Pick<Chosen, 'leftOut'> & { chosen: Chosen; overtaken: readonly ColumnRecord[] },
 ): Promise<void> {
   const at = stampFromMs(clock.nowMs());
   // Values that are removed now are overwritten, and the log is emptied. Values that were deleted earlier may stay in unused parts of the file.
@@ -115,12 +121,14 @@ async function removeColumns(
       return hashes;
     });
     onChanged?.();
-    const gone = overtaken.filter((column) => chosen.leftOut.some((one) => one.id === column.id));
-    const changes = gone.map(({ name }) => changeOf('columnLeftOut', record.name, name));
+    const maskById = new Map(chosen.descriptor.columns.map((column) => [column.id, column.mask?.kind ?? 'none']));
+    const changes = overtaken.map((column) => ({
+      ...changeOf('columnLeftOut', record.name, column.name),
+      now: maskById.get(column.id) ?? null,
+    }));
     storeSchemaChanges(tx, changes, at);
-    // What comes now, or in another form, is left out until the table has its new shape.
-    const anew = overtaken.map((column) => ({ id: column.id, pattern: null }));
-    storeFacts(tx, id, { left_out: [...chosen.leftOut, ...record.leftOut, ...anew] });
+    const anew = overtaken.filter((column) => leftOut.every((one) => one.id !== column.id));
+    storeFacts(tx, id, { left_out: [...leftOut, ...anew.map((column) => ({ id: column.id, pattern: null }))] });
     forgetEtags(tx, id);
     touchTable(tx, id);
     retryRefused(tx, id, at);

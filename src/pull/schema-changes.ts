@@ -38,8 +38,8 @@ export function columnChanges(
   const ids = new Set(described.map(({ id }) => id));
   const changed = described.flatMap(({ id, name, type, mask }): readonly SchemaChange[] => {
     const before = knownById.get(id);
-    const came = leftOutIds.has(id) ? 'columnIncluded' : 'columnNew';
-    if (before === undefined) return [{ ...changeOf(came, table, name), now: mask?.kind ?? null }];
+    const included = { ...changeOf('columnIncluded', table, name), now: mask?.kind ?? null };
+    if (before === undefined) return [leftOutIds.has(id) ? included : changeOf('columnNew', table, name)];
     const of = (kind: SchemaChange['kind'], former: string, now: string): SchemaChange => {
       return { kind, table, column: name, former, now };
     };
@@ -57,6 +57,8 @@ export function changeOf(kind: SchemaChange['kind'], table: string, column: stri
   return { kind, table, column, former: null, now: null };
 }
 
+const LEFT_OUT_WORDS: Readonly<Record<string, string>> = { '': 'leaves the column out', none: 'masks it no more' };
+
 const WORDS: Readonly<Record<SchemaChange['kind'], (now: string, former: string) => string>> = {
   tableNew: () => 'a new table of the origin',
   tableRenamed: (_, former) => `the origin renamed the table, which was called ${former}`,
@@ -67,7 +69,8 @@ const WORDS: Readonly<Record<SchemaChange['kind'], (now: string, former: string)
   columnGone: () => 'the origin no longer shows the column',
   columnBack: () => 'the origin shows the column again',
   columnType: (now, former) => `the origin changed the type of the column from ${former} to ${now}`,
-  columnLeftOut: () => 'the configuration now leaves the column out; its values here were removed',
+  columnLeftOut: (mask) =>
+    `the configuration now ${LEFT_OUT_WORDS[mask] ?? `masks it as ${mask}`}; its values here were removed`,
   columnIncluded: (mask) => `the configuration now includes ${mask === '' ? 'its values' : `it, masked (${mask})`}`,
   tableRemade: (now) => `the table was dropped or renamed here, and made again; edits that went with it: ${now}`,
   guardsRemade: () => 'the guards of the table were removed in this file, and made again',

@@ -162,6 +162,21 @@ test('a column that is renamed at the origin stays left out, and stays masked', 
   expect(filesWith(fixture, 'SECRET-NOTES').concat(filesWith(fixture, 'example.net'))).toEqual([]);
 });
 
+test('a column that is renamed while its table is held stays left out', async () => {
+  await using fixture = await startFixture({ tables: [CUSTOMER] });
+  await pullAs(fixture, { exclude: ['Notes'] });
+  const { tableOptions } = settingsOf({ exclude: ['No*'] });
+  const held = await fixture.pull({ settings: { tableOptions: () => ({ ...tableOptions(), sort: ['Nonsense'] }) } });
+  fixture.sandbox.store.renameColumn('Customer', 'Notes', 'Remarks');
+
+  const report = await pullAs(fixture, { exclude: ['No*'] });
+
+  expect(held.tables[0]?.error).toMatchObject({ code: 'config.invalid' });
+  expect(report.tables[0]).toMatchObject({ error: null, held: null });
+  expect(columnsOf(fixture)).not.toContain('Remarks');
+  expect(filesWith(fixture, 'SECRET-NOTES')).toEqual([]);
+});
+
 test.each(['json', 'xml'] as const)(
   'masks are put in the place of values before anything is stored (%s)',
   async (format) => {
@@ -361,11 +376,13 @@ test('what the configuration lets in, or unmasks, is not told as a change of the
 
   expect(told.schemaChanges.toSorted()).toEqual([
     'Customer.E-Mail: the configuration now includes it, masked (domain)',
+    'Customer.E-Mail: the configuration now masks it as domain; its values here were removed',
     'Customer.Fresh: a new column of the origin',
     'Customer.Notes: the configuration now includes its values',
   ]);
   expect(unmasked.schemaChanges.toSorted()).toEqual([
     'Customer.E-Mail: the configuration now includes its values',
+    'Customer.E-Mail: the configuration now masks it no more; its values here were removed',
     'Customer.Phone: the configuration now includes its values',
   ]);
   expect(quiet.schemaChanges).toEqual([]);
