@@ -327,7 +327,9 @@ export function answerEdit(page: PageInput, fields: NonNullable<PageInput['reque
   const cells = id === null ? null : readRowCells(page.reader, table, id);
   const valueOf = (column: string): string | null =>
     fieldText(cells?.[table.columns.findIndex(({ name: own }) => own === column)]?.value ?? null) || null;
-  const mistakes = outcome.kind === 'refused' ? mistakesIn(page, table, edit) : new Map<string, string>();
+  // A row that may not be deleted has no cell at fault.
+  const isJudged = outcome.kind === 'refused' && edit.kind !== 'delete';
+  const mistakes = isJudged ? mistakesIn(page, table, edit) : new Map<string, string>();
   const words = {
     refused: outcome.kind === 'refused' ? refusedWords(outcome.words, [...mistakes.keys()]) : '',
     moved: outcome.kind === 'moved' ? movedWords(outcome.columns, edit.kind, valueOf) : '',

@@ -117,13 +117,13 @@ function editRow(
   { kind, table, id, cells }: RowEdit,
   isSame: (stored: Stored, was: string) => boolean,
 ): EditOutcome {
-  if (id === null) {
+  if (kind === 'insert') {
     const given = cells.filter(({ value }) => value !== null);
     return { kind: 'done', id: writeCells(db, table, null, given), changedCount: 1 };
   }
   const names = joinSql([sql`_id`, ...cells.map(({ column }) => ident(column))]);
-  const [row] = queryRows(db, sql`SELECT ${names} FROM ${ident(table)} WHERE _id = ?`, [id]);
-  if (row === undefined) return { kind: 'gone' };
+  const [row] = id === null ? [] : queryRows(db, sql`SELECT ${names} FROM ${ident(table)} WHERE _id = ?`, [id]);
+  if (id === null || row === undefined) return { kind: 'gone' };
   const seen = cells.map((cell, index) => ({ ...cell, here: row[index + 1] ?? null }));
   // A value that a person left unchanged is no edit, even if the cell changed since.
   const edited = kind === 'delete' ? seen : seen.filter(({ value, was }) => !isSame(value, was));

@@ -1,7 +1,9 @@
 /**
  * The fields of the form of a row: what they offer, and what they take beside the stored form of a value.
  */
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { executeAsClient } from '../../../src/extras/shared/sql-client.ts';
 import { startDaemon } from '../../support/daemon.ts';
 import { ask } from '../../support/http.ts';
 import { PAGE_YAML, postOf, signIn } from '../../support/page.ts';
@@ -79,4 +81,27 @@ test('that a field must have a value is said beside an empty one only', async ()
   expect(empty.body).toContain('<small>must have a value</small>');
   expect(refused.body).toContain('value="filled"');
   expect(refused.body).not.toContain('<small>must have a value</small>');
+});
+
+test('a row that may not be deleted says so, and not that a cell is at fault', async () => {
+  await using sandbox = await startTestSandbox({ tables: [TASK] });
+  await using daemon = startDaemon(sandbox, PAGE_YAML);
+  await daemon.idle();
+  const { port, cookie, token } = await signIn(daemon);
+  // As the origin may say it of a row.
+  const asOrigin = `INSERT INTO _rowsync_writer VALUES (1); UPDATE Task SET _allow = 'Edit' WHERE _id = 3; DELETE FROM _rowsync_writer`;
+  executeAsClient(join(daemon.folder, 'replica.db'), asOrigin);
+  const { body } = await ask({ port }, '/edit/Task/3', { headers: { Cookie: cookie } });
+  const seen = Object.fromEntries(
+    [...body.matchAll(/name="(w:[^"]+)" value="([^"]*)"/g)].map(([, name = '', value = '']) => [name, value]),
+  );
+
+  const refused = await ask(
+    { port },
+    '/edit',
+    postOf({ token, kind: 'delete', table: 'Task', row: '3', ...seen }, port, { Cookie: cookie }),
+  );
+
+  expect(refused.body).toContain('this row of Task may not be deleted by you');
+  expect(refused.body).not.toContain('cannot be saved like this');
 });
