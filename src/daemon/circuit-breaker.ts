@@ -172,7 +172,7 @@ export class Retries {
     this.#tables.forgetExcluded(included, turnMs);
   }
 
-  /** Lets work through at once: a person asks for it. The failure is kept until work has succeeded, as whoever heard of it also hears of its end. */
+  /** Lets work through at once: a person asks for it, or changed the configuration. The failure is kept until work has succeeded, as whoever heard of it also hears of its end. */
   letThrough(): void {
     if (this.#failure !== null) this.#failure = { ...this.#failure, failureCount: 1, retryAtMs: 0 };
   }

@@ -82,8 +82,8 @@ export async function finishPushes(around: PushContext): Promise<void> {
   const errorOf = (thrown: unknown): RowsyncError => errorFromReading(thrown, context.replica.path);
   try {
     const unsettled = new Set(readBatchTables(context.replica));
-    if (unsettled.size === 0) return;
     const tables = readTwoWayTables(context.replica).filter(({ id }) => unsettled.has(id));
+    if (tables.length === 0) return;
     const caller = once(() => identify(context));
     await caller().catch((thrown: unknown) => {
       if (!isSettledUnasked(errorOf(thrown))) throw thrown;

@@ -128,7 +128,7 @@ export function planJoins(
   return joined;
 }
 
-/** times that shifted pages are read again within one sweep; a table that still moves then is left to the next sweep. */
+/** How often shifted pages are read again within one sweep; a table that still moves then is left to the next sweep. */
 export const REPAIR_ROUNDS_MAX = 5;
 
 /**

@@ -113,7 +113,7 @@ function readOutputDate(text: string): string | undefined {
   return (rest === 'T00:00:00+00:00' || rest === 'T00:00:00Z' || rest === '') && isDate(date) ? date : undefined;
 }
 
-/** Always on the date 0001-01-01 in UTC; with any other date it is not a time of day. */
+/** A time of day, which the origin puts on the date 0001-01-01 in UTC. */
 function readOutputTime(text: string): string | undefined {
   const begin = text.indexOf('T') + 1;
   return OUTPUT_TIME.test(text) ? text.slice(begin, begin + 8) : undefined;

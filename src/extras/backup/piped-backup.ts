@@ -260,8 +260,9 @@ class BackupParts {
 
   async json(bytes: number): Promise<unknown> {
     if (bytes > REPORT_BYTES_MAX) throw damaged();
+    const said = await text(this.pieces(bytes));
     try {
-      return JSON.parse(await text(this.pieces(bytes)));
+      return JSON.parse(said);
     } catch {
       throw damaged();
     }

@@ -167,7 +167,6 @@ export class SinkWriter {
     this.#sentRows = 0;
     // Ends when nothing is left to load; each turn loads a table or is the last.
     for (;;) {
-      if (this.#context.signal?.aborted === true) throw stoppedError();
       const turn = await this.#turn(sending, reader);
       loadedRows += turn.loadedRows;
       if (turn.isLoading) continue;
@@ -247,6 +246,7 @@ export class SinkWriter {
   ): Promise<{ readonly loadedRows: number; readonly isLoading: boolean; readonly states: readonly SinkTableState[] }> {
     const { settings, clock } = this.#context;
     for (;;) {
+      if (this.#context.signal?.aborted === true) throw stoppedError();
       const tableChanges = readTableChanges(reader);
       const sources = chosenSources(reader, settings);
       const tables = sources.filter(({ table }) => table.state !== 'loading').map(sentTable);

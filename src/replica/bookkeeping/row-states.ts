@@ -160,7 +160,7 @@ export function readRowStates(
   return states;
 }
 
-/** Counts rows whose edit has not been sent. */
+/** Counts rows whose edit is not on its way. */
 export function countUnsent(from: Connection, tableId: number): number {
   const text = sql`SELECT count(*) FROM _rowsync_rows WHERE table_id = ? AND state NOT IN ('sending', 'inDoubt')`;
   return queryNumber(from, text, [tableId]);

@@ -51,7 +51,9 @@ test('a page that is not there, and a form that cannot be taken, keep the naviga
   const form = postOf({ token, kind: 'discard' }, port, { Cookie: cookie });
   const refused = await ask({ port }, '/decide', form);
   expect([refused.status, refused.body.includes(NAVIGATION)]).toEqual([400, true]);
-  expect((await ask({ port }, '/nonsense', { headers: { Accept: 'text/html' } })).body).toMatch(/^here are/);
+  expect((await ask({ port }, '/nonsense', { headers: { Accept: 'text/html' } })).body).toMatch(
+    /^not found; this server has/,
+  );
 });
 
 test('a question that takes too long comes back as it was typed, with the names of tables, and is not asked again', async () => {
