@@ -125,7 +125,7 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
     'at - 1',
     'a row that is passed over is found at its next place',
   ],
-  ['src/wire/exact-json.ts', 'at = to; // a long row is looked at once', 'at = to;', '', 'this way is only faster'],
+  ['src/wire/exact-json.ts', 'at = to; // a long run is checked once', 'at = to;', '', 'this way is only faster'],
   [
     'src/wire/exact-json.ts',
     "while (before >= 0 && ' \\n\\r\\t'.includes(text.charAt(before))) before -= 1;",
@@ -328,7 +328,7 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   ],
   [
     'src/wire/time-zones.ts',
-    "if (zone === 'UTC') return 0; // Intl reads eight megabytes before its first answer",
+    "if (zone === 'UTC') return 0; // avoids Intl, which loads eight megabytes on first use",
     "zone === 'UTC'",
     'false',
     'this way is only faster',
