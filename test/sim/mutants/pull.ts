@@ -449,9 +449,9 @@ export const PULL_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'push/push.ts',
-        find: `    if (unsettled.size === 0) return;
+        find: `    if (tables.length === 0) return;
 `,
-        replace: `    if (unsettled.size >= 0) return;
+        replace: `    if (tables.length >= 0) return;
 `,
       },
     ],
