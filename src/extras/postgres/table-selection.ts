@@ -1,6 +1,6 @@
 /**
- * Which tables a sink gets. An excluding name that no table has stops the sink: it is misspelt, or the table was renamed at the
- * origin, and a table meant to stay here must not be sent.
+ * Which tables a sink gets. An excluding name that no table has stops the sink, because a table that is meant to stay here must not be sent. Either
+ * the name is misspelt, or the table was renamed at the origin.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { someOf } from '../../base/text.ts';

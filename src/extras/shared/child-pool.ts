@@ -113,9 +113,9 @@ export class ChildPool<Request> {
     this.#idle?.child.kill('SIGKILL');
   }
 
-  /** A process for one question, once there is room for it; null if the question ended before. */
+  /** A process for one question, once there is room for it; null if the question ended before, or none can be started. */
   #take(ended: AbortSignal): Promise<TakenChild | null> {
-    const { promise, resolve, reject } = Promise.withResolvers<TakenChild | null>();
+    const { promise, resolve } = Promise.withResolvers<TakenChild | null>();
     ended.addEventListener('abort', () => resolve(null), { once: true });
     const work = this.#queue.add(async () => {
       if (ended.aborted) return resolve(null);
@@ -136,7 +136,7 @@ export class ChildPool<Request> {
       if (child.kill('SIGKILL'))
         await new Promise<void>((end) => void ENDS.map((event) => child.once(event, () => end())));
     });
-    work.catch(reject); // where the system refuses to start a process
+    work.catch(() => resolve(null)); // the system refuses to start a process
     return promise;
   }
 

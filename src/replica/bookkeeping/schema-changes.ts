@@ -12,7 +12,8 @@ import { queryAll } from '../query.ts';
  *
  *    kind           tableNew · tableRenamed · tableGone · tableBack · columnNew · columnRenamed · columnGone · columnBack · columnType ·
  *                   columnLeftOut, columnIncluded (by the configuration) · tableRemade, columnRemade, guardsRemade (after another program dropped it)
- *    former, now    names before and after a rename, or types; null for other kinds. now of tableRemade: how many edits it had; of columnIncluded and columnLeftOut: its mask, if it comes
+ *    former, now    names before and after a rename, or types. now of tableRemade: how many edits it had; of columnIncluded: the mask that it has now; of
+ *                   columnLeftOut: the same, 'none' if it comes unmasked. Null otherwise
  */
 export const SCHEMA_CHANGES = sql`
   CREATE TABLE _rowsync_schema_changes (
