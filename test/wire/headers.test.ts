@@ -1,5 +1,4 @@
 import { describe, expect, test, vi } from 'vitest';
-
 import {
   basicHeader,
   bearerHeader,
@@ -11,7 +10,6 @@ import {
   readEtag,
   readRetryAfterMs,
 } from '../../src/wire/headers.ts';
-import { matchesEtag } from '../../src/sandbox/wire/query.ts';
 
 describe('readEtag', () => {
   test.each([
@@ -37,23 +35,6 @@ describe('readEtag', () => {
     ['a weak mark in a small letter', 'w/"abc"', null],
   ])('reads %s', (_title, header, etag) => {
     expect(readEtag(header)).toBe(etag);
-  });
-});
-
-describe('matchesEtag', () => {
-  test.each([
-    ['the same tag', '"a"', '"a"', true],
-    ['one of several', '"x", "a" ,"b"', '"a"', true],
-    ['anything', '*', '"a"', true],
-    ['a weak tag, weakly', 'W/"a"', '"a"', true],
-    ['a strong tag against a weak one', '"a"', 'W/"a"', true],
-    ['a tag with a comma', '"a,b"', '"a,b"', true],
-    ['another tag', '"b"', '"a"', false],
-    ['a tag without quotes', 'a', '"a"', false],
-    ['a part of a tag', '"ab"', '"a"', false],
-    ['nothing', '', '"a"', false],
-  ])('%s', (_title, ifNoneMatch, etag, matches) => {
-    expect(matchesEtag(ifNoneMatch, etag)).toBe(matches);
   });
 });
 

@@ -173,7 +173,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'describe-in-json-alone': { test: 'test/sandbox/methods/golden-methods.test.ts' },
   'retrieve-in-json-alone': { test: 'test/sandbox/methods/golden-methods.test.ts' },
   'key-before-id': { test: 'test/contract/write.test.ts' },
-  'boundaries-behind-lf-are-content': { test: 'test/sandbox/server/bad-bodies.test.ts' },
+  'boundaries-behind-lf-are-content': { test: 'test/sandbox/server/body.test.ts' },
   'seconds-have-fractions': { test: 'test/sandbox/golden.test.ts' },
   'colons-are-escaped': { test: 'test/sandbox/golden.test.ts' },
   'rights-beside-a-description': { kept: 'hidden-as-rights-are-asked.json' },

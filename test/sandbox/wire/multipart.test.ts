@@ -2,10 +2,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { WireFault } from '../../src/wire/fault.ts';
-import { writeMultipart, type OutgoingBytes, type StreamedBytes } from '../../src/wire/write-body.ts';
-import { fuzzRuns } from '../support/fuzz.ts';
-import { boundaryFrom, MULTIPART_LIMITS, MultipartReader, type Part } from '../../src/sandbox/wire/multipart.ts';
+import { WireFault } from '../../../src/wire/fault.ts';
+import { writeMultipart, type OutgoingBytes, type StreamedBytes } from '../../../src/wire/write-body.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
+import { boundaryFrom, MULTIPART_LIMITS, MultipartReader, type Part } from '../../../src/sandbox/wire/multipart.ts';
 
 const BOUNDARY = 'part-5f2a.12345678';
 

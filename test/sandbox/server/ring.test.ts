@@ -4,7 +4,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { startTestSandbox } from '../support/sandbox.ts';
+import { startTestSandbox } from '../../support/sandbox.ts';
 
 /** A listener that notes what was called. */
 async function startListener() {

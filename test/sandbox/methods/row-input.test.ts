@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import type { TestSandbox } from '../../support/sandbox.ts';
+import { post } from '../client.ts';
+import { people, startPeople, statuses } from '../people.ts';
 
-import { startPeople, statuses } from '../people.ts';
+function person(sandbox: TestSandbox, id: number): Readonly<Record<string, unknown>> | undefined {
+  return sandbox.store.rows('Person').find((row) => row.id === id)?.values;
+}
 
 describe('the rules of rows', () => {
   const ok = (status: number, id: number, key = String(id)): object => ({ status, id, key });
@@ -199,4 +204,88 @@ describe('the rules of rows', () => {
     const isSame = JSON.stringify(sandbox.store.rows('Person')) === JSON.stringify(before);
     expect(isSame).toBe(status.status >= 300);
   });
+});
+
+test('says everything that is wrong with a row', async () => {
+  await using sandbox = await startPeople();
+
+  const result = await statuses(sandbox, 'Person/create.json', [{ Nope: 1, Score: 'x', Label: 'y' }]);
+
+  expect(result).toMatchObject([
+    { status: 400, errors: [{ source: 'Nope' }, { source: 'Score' }, { source: 'Label' }] },
+  ]);
+});
+
+test('keeps six decimals of a number, in both formats', async () => {
+  await using sandbox = await startPeople();
+
+  await post(sandbox, 'Person/update.json', { '@row.id': 1, Score: 12.1234567 });
+
+  expect(person(sandbox, 1)).toMatchObject({ Score: 12.123457 });
+});
+
+test('takes no number for a row that fails', async () => {
+  await using sandbox = await startPeople([
+    { ...people, rules: [{ when: 'create', set: 'Name', to: '"much too long for it"', where: '[Name] = "Bad"' }] },
+  ]);
+
+  const result = await statuses(sandbox, 'Person/create.json', [{ Name: 'Bad' }, { Name: 'Good' }]);
+
+  expect(result).toMatchObject([
+    { status: 400, errors: [{ code: 4102, source: 'Name' }] },
+    { status: 201, id: 3, key: '3' },
+  ]);
+});
+
+// Specification, sandbox: 2.4-1, 4.6-19
+test('gives omitted columns their defaults and explicit nulls none', async () => {
+  await using sandbox = await startPeople();
+
+  await post(sandbox, 'Person/create.json', [{ Name: 'A' }, { Name: 'B', Score: null, Active: null }]);
+
+  expect(person(sandbox, 3)).toMatchObject({ Score: 7, Active: true, Frozen: 'ice', Notes: null });
+  expect(person(sandbox, 4)).toMatchObject({ Score: null, Active: null });
+});
+
+// Specification, sandbox: 2.4-9, 2.4-17, 2.4-19, 2.4-21, 2.4-37
+test('stores every type of value, timestamps in the zone of the user', async () => {
+  await using sandbox = await startPeople();
+  sandbox.store.changeUser({ timezone: 'America/New_York' });
+  const row = {
+    Notes: 'a\r\nb',
+    Score: 12.5,
+    Born: '2001-02-03T10:11:12+05:00',
+    Alarm: '06:30',
+    Seen: '2026-07-01T12:00:00',
+    Took: 90,
+    Boss: 'jonas.weber@example.com',
+    'Record Owner': 'Nobody <ZOE.OBRIEN@example.com>',
+  };
+
+  await post(sandbox, 'Person/update.json', [
+    { Id: '1', ...row },
+    { Id: '2', Seen: '2026-07-01T12:00:00+02:00' },
+  ]);
+
+  expect(person(sandbox, 1)).toMatchObject({
+    Notes: 'a\nb',
+    Score: 12.5,
+    Born: '2001-02-03',
+    Alarm: '06:30:00',
+    Seen: '2026-07-01T16:00:00Z',
+    Took: 90,
+    Boss: 'Jonas Weber <jonas.weber@example.com>',
+    'Record Owner': "Zoë O'Brien <zoe.obrien@example.com>",
+  });
+  expect(person(sandbox, 2)).toMatchObject({ Seen: '2026-07-01T10:00:00Z' });
+});
+
+test('finds no change in values that only look different', async () => {
+  await using sandbox = await startPeople();
+  const row = { Id: '1', Notes: 'a\nb', Boss: 'jonas.weber@example.com', Seen: '2026-07-01T12:00:00Z', Score: 2 };
+  await post(sandbox, 'Person/update.json', row);
+
+  const again = { ...row, Notes: 'a\r\nb', Boss: 'X <jonas.weber@example.com>', Seen: '2026-07-01T14:00:00+02:00' };
+
+  expect(await statuses(sandbox, 'Person/update.json', again)).toEqual([{ status: 304, id: 1, key: '1' }]);
 });
