@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { readTwoWayTables } from '../../src/capture/two-way-table.ts';
 import { changesView } from '../../src/capture/changes-view.ts';
-import { startTwoWay } from '../support/two-way.ts';
+import { capture, startTwoWay } from '../support/two-way.ts';
 
 test.each([1, 801])('the changes of %d tables are shown together', async (count) => {
   await using fixture = await startTwoWay({ tables: [{ name: 'Note', columns: [{ name: 'Title', type: 'Text' }] }] });
@@ -48,3 +48,28 @@ test.each(['', 'CREATE VIEW sync_changes AS SELECT 1 AS mine'])(
     expect(view()).toEqual(before);
   },
 );
+
+test('the public view shows every pending cell without a capture', async () => {
+  await using fixture = await startTwoWay();
+
+  fixture.execute(
+    `UPDATE "Note" SET "Title" = 'x', "Count" = 9 WHERE _id = 1; DELETE FROM "Note" WHERE _id = 2;
+     INSERT INTO "Note" ("Title") VALUES ('new'); UPDATE "Note" SET "Title" = "Title" WHERE _id = 3`,
+  );
+
+  expect(
+    fixture.rows(
+      `SELECT "table", row_id, kind, "column", base, local, state FROM sync_changes ORDER BY row_id, "column"`,
+    ),
+  ).toEqual([
+    { table: 'Note', row_id: -2, kind: 'insert', column: null, base: null, local: null, state: 'edited' },
+    { table: 'Note', row_id: -2, kind: 'insert', column: 'Title', base: null, local: 'new', state: 'edited' },
+    { table: 'Note', row_id: 1, kind: 'update', column: 'Count', base: 1, local: 9, state: 'edited' },
+    { table: 'Note', row_id: 1, kind: 'update', column: 'Title', base: 'title 1', local: 'x', state: 'edited' },
+    { table: 'Note', row_id: 2, kind: 'delete', column: null, base: null, local: null, state: 'edited' },
+  ]);
+  await capture(fixture);
+  expect(fixture.rows(`SELECT mode, rows, pending, parked, conflicts FROM sync_status`)).toEqual([
+    { mode: 'two-way', rows: 6, pending: 3, parked: 0, conflicts: 0 },
+  ]);
+});

@@ -23,9 +23,9 @@ const SUITES = [
   'test/wire/exact-json.test.ts',
   'test/wire/json.test.ts',
   'test/wire/json-values.test.ts',
-  'test/replica/links.test.ts',
+  'test/replica/lock.test.ts',
   'test/replica/schema-objects.test.ts',
-  'test/capture/merge.test.ts',
+  'test/capture/writer/store-origin-rows.test.ts',
   'test/capture/changes-view.test.ts',
   'test/push/aliases.test.ts',
 ];

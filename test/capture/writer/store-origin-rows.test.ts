@@ -2,11 +2,11 @@
  * Storing what the origin says of rows into a two-way table, where rows of another client's stand in the way.
  */
 import { describe, expect, test } from 'vitest';
-import { storeRemoteRows } from '../../src/capture/writer/store-origin-rows.ts';
-import type { TableSpec } from '../../src/sandbox/store/spec.ts';
-import { pushNow } from '../support/push.ts';
-import type { Fixture } from '../support/replica.ts';
-import { AT, captured, rowOf, startTwoWay, twoWayTable } from '../support/two-way.ts';
+import { storeRemoteRows } from '../../../src/capture/writer/store-origin-rows.ts';
+import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
+import { pushNow } from '../../support/push.ts';
+import type { Fixture } from '../../support/replica.ts';
+import { AT, captured, rowOf, startTwoWay, twoWayTable } from '../../support/two-way.ts';
 
 const PLAIN: TableSpec = {
   name: 'Plain',

@@ -1,6 +1,6 @@
 /**
- * Opening the replica where it cannot be, or where something else is; the lock; what other processes and SQL clients do
- * meanwhile. Root may write anywhere, so where a mode must count the test gives its rights away for that moment.
+ * Opening the replica where it cannot be, or where something else is; writing while other SQL clients do; what a transaction lets its code do.
+ * Root may write anywhere, so where a mode must count the test gives its rights away for that moment.
  */
 import { readPrunable } from '../../src/extras/shared/drift.ts';
 import {
@@ -22,6 +22,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { asRowsyncError, type RowsyncError } from '../../src/base/errors.ts';
 import { SCHEMA_VERSION } from '../../src/replica/bookkeeping/schema.ts';
+import type { Tx } from '../../src/replica/connection.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
 import { APPLICATION_ID } from '../../src/replica/lock.ts';
 import { openReader } from '../../src/replica/reader.ts';
@@ -515,5 +516,46 @@ describe('a write that fails', () => {
     expect(constraint?.message).toContain('NOT NULL');
     expect(bug).toBeInstanceOf(TypeError);
     expect(left).toBe(0);
+  });
+});
+
+describe('a transaction as an object', () => {
+  const ONE = sql`SELECT 1`;
+
+  test('refuses to prepare a statement, and to write history, after its end', async () => {
+    await using fixture = await startFixture();
+    const ended = await fixture.replica.write('Keeping a transaction', (tx) => tx);
+
+    expect(() => ended.prepare(ONE)).toThrow('a transaction is not used after its end');
+    expect(() => ended.history).toThrow('a transaction is not used after its end');
+    expect(() => ended.because('filter').prepare(ONE)).toThrow('a transaction is not used after its end');
+  });
+
+  test('is over for code that kept it when the transaction failed or was rehearsed', async () => {
+    await using fixture = await startFixture();
+    const kept: Tx[] = [];
+    const keep = (tx: Tx): void => void kept.push(tx.because('decision'));
+    await fixture.replica.rehearse('Rehearsing', keep);
+    await fixture.replica
+      .write('Failing', (tx) => {
+        keep(tx);
+        throw new Error('refused');
+      })
+      .catch(() => null);
+
+    expect(kept).toHaveLength(2);
+    for (const tx of kept) expect(() => tx.prepare(ONE)).toThrow('a transaction is not used after its end');
+  });
+
+  test('has the cause of the work that writes, and keeps its run where another cause is given', async () => {
+    await using fixture = await startFixture();
+    const working = fixture.replica.because({ cause: 'push', runId: 7 });
+
+    const causes = await working.write('Looking', (tx) => [tx.because('filter').cause, tx.cause]);
+
+    expect(causes).toEqual([
+      { cause: 'filter', runId: 7 },
+      { cause: 'push', runId: 7 },
+    ]);
   });
 });

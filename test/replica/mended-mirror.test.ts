@@ -1,16 +1,15 @@
 /**
- * A mirror refuses edits, whoever makes them, and mends what other clients broke: triggers, columns, tables, rows. Reading
- * is possible at any time.
+ * A mirror that another client broke is mended by the next pull: triggers, columns, tables, rows. Reading is possible at any time.
  */
-import { spawnSync } from 'node:child_process';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { quoted, readOrigin, readReplica, wrongCounts } from '../support/compare.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 
-/** Names that must be quoted in SQL and in the sentence alike. */
-const NAMES = ['Note', `It's a "table"; -- ]`, 'Größe\nzwei'] as const;
+/** A name that must be quoted in SQL. */
+const QUOTED = `It's a "table"; -- ]`;
+const REFUSAL = 'Note is a read-only mirror';
 
 function table(name: string): TableSpec {
   const columns = [
@@ -21,97 +20,10 @@ function table(name: string): TableSpec {
   return { name, columns, rows, createdFromMs: Date.UTC(2026, 0, 1) };
 }
 
-/** Every way to write, with `T` for the table and row 1 in it. */
-const EDITS = [
-  `INSERT INTO T (_id, "Title") VALUES (99, 'new')`,
-  `INSERT INTO T DEFAULT VALUES`,
-  `INSERT INTO T (_id, "Title") SELECT _id + 100, "Title" FROM T`,
-  `INSERT OR REPLACE INTO T (_id, "Title") VALUES (1, 'x')`,
-  `INSERT OR IGNORE INTO T (_id, "Title") VALUES (99, 'x')`,
-  `INSERT OR FAIL INTO T (_id, "Title") VALUES (99, 'x')`,
-  `INSERT OR ROLLBACK INTO T (_id, "Title") VALUES (99, 'x')`,
-  `REPLACE INTO T (_id, "Title") VALUES (1, 'x')`,
-  `INSERT INTO T (_id, "Title") VALUES (1, 'x') ON CONFLICT (_id) DO UPDATE SET "Title" = excluded."Title"`,
-  `INSERT INTO T (_id, "Title") VALUES (99, 'x') ON CONFLICT DO NOTHING`,
-  `UPDATE T SET "Title" = 'x' WHERE _id = 1`,
-  `UPDATE T SET "Title" = "Title"`,
-  `UPDATE OR REPLACE T SET _id = 2 WHERE _id = 1`,
-  `UPDATE OR IGNORE T SET "Count" = 5`,
-  `UPDATE T SET "Title" = o."Title" FROM T o WHERE o._id = 2`,
-  `WITH one (id) AS (VALUES (1)) UPDATE T SET "Title" = 'x' WHERE _id IN (SELECT id FROM one)`,
-  `DELETE FROM T WHERE _id = 1`,
-  `DELETE FROM T`,
-] as const;
-
-/** Ways to write that meet a row which is there already and would leave it alone anyway. */
-const HARMLESS = [
-  `INSERT OR IGNORE INTO T (_id, "Title") VALUES (1, 'x')`,
-  `INSERT INTO T (_id, "Title") VALUES (1, 'x') ON CONFLICT DO NOTHING`,
-  `UPDATE T SET "Title" = 'x' WHERE 0`,
-  `DELETE FROM T WHERE 0`,
-] as const;
-
-function sentence(name: string): string {
-  return `${name} is a read-only mirror: change it at the origin, and the next sync brings it here`;
-}
-
 async function startMirror(names: readonly string[]): Promise<Fixture> {
   const fixture = await startFixture({ tables: names.map(table) }, { settings: { pageRows: 5 } });
   await fixture.pull();
   return fixture;
-}
-
-test.each(NAMES)('refuses every statement that would change the table %j, and says the way out', async (name) => {
-  await using fixture = await startMirror([name]);
-  const before = readReplica(fixture.path);
-  const here = quoted(
-    fixture.rows('SELECT "table" FROM sync_status').map((row) => (row as { table: string }).table)[0] ?? '',
-  );
-  const refusals = EDITS.map((edit) => refusalOf(fixture, edit.replaceAll(/\bT\b/g, here)));
-
-  expect(refusals).toEqual(EDITS.map(() => sentence(name)));
-  for (const edit of HARMLESS) refusalOf(fixture, edit.replaceAll(/\bT\b/g, here));
-  expect(readReplica(fixture.path)).toEqual(before);
-});
-
-test('refuses them where the client turned recursive triggers on, or foreign keys, or defensive mode', async () => {
-  await using fixture = await startMirror(['Note']);
-  const before = readReplica(fixture.path);
-  const pragmas = [
-    'recursive_triggers = ON',
-    'foreign_keys = ON',
-    'ignore_check_constraints = ON',
-    'trusted_schema = OFF',
-  ];
-
-  const refusals = pragmas.map((pragma) => refusalOf(fixture, 'REPLACE INTO "Note" (_id) VALUES (1)', pragma));
-
-  expect(refusals).toEqual(pragmas.map(() => sentence('Note')));
-  expect(readReplica(fixture.path)).toEqual(before);
-});
-
-const PYTHON = 'import sqlite3, sys\ndb = sqlite3.connect(sys.argv[1])\ndb.execute(sys.argv[2])\ndb.commit()';
-
-/** Runs a statement in a client of another program's; its words and exit code. */
-const CLIENTS = [
-  { what: 'the sqlite3 shell', run: (path: string, sql: string) => runProgram('sqlite3', path, sql) },
-  { what: 'Python', run: (path: string, sql: string) => runProgram('python3', '-c', PYTHON, path, sql) },
-] as const;
-
-for (const { what, run } of CLIENTS) {
-  // STRICT tables need SQLite 3.37.
-  const isUsable = run(':memory:', 'CREATE TABLE t (a ANY) STRICT').status === 0;
-  test.skipIf(!isUsable)(`refuses edits from ${what}${isUsable ? '' : ' (skipped: missing or too old)'}`, async () => {
-    await using fixture = await startMirror([NAMES[1]]);
-    const before = readReplica(fixture.path);
-    const edits = [EDITS[0], EDITS[3], EDITS[8], EDITS[10], EDITS[17]];
-
-    const answers = edits.map((edit) => run(fixture.path, edit.replaceAll(/\bT\b/g, quoted(NAMES[1]))));
-
-    expect(answers.map(({ stderr }) => stderr.includes(sentence(NAMES[1])))).toEqual(edits.map(() => true));
-    expect(answers.filter(({ status }) => status === 0)).toEqual([]);
-    expect(readReplica(fixture.path)).toEqual(before);
-  });
 }
 
 test('takes back what was edited while a trigger was missing, and puts the trigger back', async () => {
@@ -135,7 +47,7 @@ test('takes back what was edited while a trigger was missing, and puts the trigg
     { row_id: -7, title: 'impossible' },
     { row_id: 500, title: 'never heard of' },
   ]);
-  expect(refusalOf(fixture, EDITS[10].replaceAll(/\bT\b/g, '"Note"'))).toBe(sentence('Note'));
+  expect(() => fixture.execute(`UPDATE "Note" SET "Title" = 'x'`)).toThrow(REFUSAL);
 });
 
 test('takes back what a client did that made the table anew, as graphical tools do', async () => {
@@ -165,8 +77,8 @@ test('does not read a table again whose triggers stand as they should', async ()
 });
 
 test('makes a dropped table again, with all of its rows', async () => {
-  await using fixture = await startMirror(['Note', NAMES[1]]);
-  fixture.execute(`DROP TABLE ${quoted(NAMES[1])}`);
+  await using fixture = await startMirror(['Note', QUOTED]);
+  fixture.execute(`DROP TABLE ${quoted(QUOTED)}`);
 
   const report = await fixture.pull();
 
@@ -242,7 +154,7 @@ test('goes on although somebody left the flag of its transactions behind, and ta
   const report = await fixture.pull();
 
   expect(report).toMatchObject({ error: null, tables: [{ error: null }] });
-  expect(refusalOf(fixture, 'DELETE FROM "Note"')).toBe(sentence('Note'));
+  expect(() => fixture.execute('DELETE FROM "Note"')).toThrow(REFUSAL);
 });
 
 test('answers readers at any moment of a pull, with whole pages', async () => {
@@ -266,22 +178,3 @@ test('answers readers at any moment of a pull, with whole pages', async () => {
   expect(seen).toHaveLength(4);
   for (const row of seen) expect([0, 5, 9, 12]).toContain((row as { n: number }).n);
 });
-
-/** What SQLite answers to another client that writes; null where it does not refuse. */
-function refusalOf(fixture: Fixture, edit: string, pragma?: string): string | null {
-  const db = new Database(fixture.path);
-  try {
-    if (pragma !== undefined) db.pragma(pragma);
-    db.exec(edit);
-    return null;
-  } catch (thrown) {
-    return thrown instanceof Error ? thrown.message : String(thrown);
-  } finally {
-    db.close();
-  }
-}
-
-function runProgram(program: string, ...args: readonly string[]): { status: number | null; stderr: string } {
-  const { status, stderr } = spawnSync(program, args, { encoding: 'utf8' });
-  return { status, stderr };
-}
