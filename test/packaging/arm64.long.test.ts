@@ -22,12 +22,12 @@ const isHere = spawnSync(EMULATOR, ['-version']).status === 0 && existsSync(LIBR
 const SUITES = [
   'test/wire/exact-json.test.ts',
   'test/wire/json.test.ts',
-  'test/wire/json-values.test.ts',
+  'test/wire/values.test.ts',
   'test/replica/lock.test.ts',
   'test/replica/schema-objects.test.ts',
   'test/capture/writer/store-origin-rows.test.ts',
   'test/capture/changes-view.test.ts',
-  'test/push/aliases.test.ts',
+  'test/push/send.test.ts',
 ];
 
 const folder = mkdtempSync(join(tmpdir(), 'rowsync-arm64-'));

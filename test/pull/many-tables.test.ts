@@ -4,9 +4,6 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { createLogger } from '../../src/base/log.ts';
-import { placeTables } from '../../src/pull/place-tables.ts';
-import { pull } from '../../src/pull/pull.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { twoWaySettings } from '../support/two-way.ts';
@@ -76,22 +73,6 @@ test('the view of changes is made once for all tables that a pull makes two-way'
     { table: 'Note 0', local: 'ours' },
     { table: 'Note 4', local: 'ours' },
   ]);
-});
-
-test('a table that a pull noted and could not describe is none that another program dropped', async () => {
-  await using fixture = await startFixture({ tables: tablesOf(1) });
-  const answer = await fixture.origin.describeDatabase();
-  await placeTables(fixture.context(), answer.kind === 'ok' ? answer.value.tables : []);
-  const logged: string[] = [];
-  const destination = { write: (line: string) => void logged.push(line) };
-  const log = createLogger({ level: 'warn', destination, secrets: [] });
-
-  expect(fixture.rows('SELECT "table", state FROM sync_status')).toEqual([{ table: 'Note 0', state: 'loading' }]);
-  const { tables } = await pull({ ...fixture.context(), log }, { tables: [], confirm: false });
-
-  expect(tables.map(({ error, rowCount }) => [error, rowCount])).toEqual([[null, 1]]);
-  expect(logged).toEqual([]);
-  expect(fixture.rows('SELECT state FROM sync_status')).toEqual([{ state: 'steady' }]);
 });
 
 test('a first pull of two-way tables makes each table, its base and four triggers once', async () => {

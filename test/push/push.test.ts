@@ -1,11 +1,11 @@
-/**
- * A push of one table, against a sandbox: what leaves, what is settled, what is kept.
- */
+/** A push against a sandbox: what leaves, what is settled, and what is kept. What an earlier push left behind is settled before a pull. */
 import { describe, expect, test } from 'vitest';
 import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
-import { atOrigin, changesSent, codesOf, countsOf, here, pushNow } from '../support/push.ts';
-import { captured, NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
+import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, finishAndPull } from '../support/push.ts';
+import { captured, NOTE, startTwoWay } from '../support/two-way.ts';
+import { RowsyncError } from '../../src/base/errors.ts';
+import type { Fixture } from '../support/replica.ts';
 
 describe.each([
   ['with a match column', 'Code'],
@@ -129,23 +129,6 @@ test('what a push deleted is no row that the next pull misses', async () => {
   expect(report.tables).toMatchObject([{ held: null, rowCount: 2, deletedCount: 0 }]);
 });
 
-test('a match value that is made up fits into a narrow column', async () => {
-  const columns = [
-    { name: 'Title', type: 'Text' },
-    { name: 'Code', type: 'Text', width: 20, options: ['Unique', 'Required'] },
-  ] as const;
-  await using fixture = await startTwoWay({ tables: [{ name: 'Note', columns }], editing: { match: 'Code' } });
-  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('one'), ('two')`);
-
-  const report = await pushNow(fixture);
-
-  expect(countsOf(report)).toEqual({ inserted: 2 });
-  expect(atOrigin(fixture, ['Title', 'Code'])).toEqual([
-    [1, 'one', expect.stringMatching(/^[\da-z]{20}$/)],
-    [2, 'two', expect.stringMatching(/^[\da-z]{20}$/)],
-  ]);
-});
-
 test.each([
   ['no key', (text: string) => text.replace(' PRIMARY KEY', '')],
   ['no types', (text: string) => text.replace(/ STRICT$/, '')],
@@ -165,93 +148,6 @@ test.each([
   expect(codesOf(pushed)).toEqual(['replica.schema']);
   expect(pulled.tables.map(({ error }) => error?.code)).toEqual(['replica.schema']);
   expect(changesSent(fixture)).toEqual([]);
-  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
-});
-
-const ONE_ROW_EACH = { batchLimits: { rowsMax: 1, bytesMax: 100_000 } };
-
-test.each([
-  ['updates', `UPDATE "Note" SET "Body" = 'sent' WHERE _id <= 3`],
-  ['deletes', `DELETE FROM "Note" WHERE _id <= 3`],
-  ['new rows with match values', `INSERT INTO "Note" ("Title", "Code") VALUES ('a', 'n1'), ('b', 'n2'), ('c', 'n3')`],
-])('of %s, a batch is settled and one recorded while the one between is in flight', async (_what, statement) => {
-  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
-  fixture.execute(statement);
-  const steps: PushStep[] = [];
-  const count = (wanted: PushStep): number => steps.filter((step) => step === wanted).length;
-  const both = Promise.withResolvers<void>();
-  const before = async (step: PushStep): Promise<void> => {
-    steps.push(step);
-    if (count('settle') >= 1 && count('record') === 3) both.resolve();
-    if (step === 'send' && count('send') === 2) await both.promise;
-  };
-
-  const report = await pushNow(fixture, { confirm: true, settings: ONE_ROW_EACH, before });
-
-  expect([codesOf(report), count('send')]).toEqual([[], 3]);
-  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
-});
-
-test('new rows that nothing identifies are recorded once those before have ended: none is in doubt that never left', async () => {
-  await using fixture = await startTwoWay();
-  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('a'), ('b'), ('c')`);
-  const steps: PushStep[] = [];
-
-  await pushNow(fixture, { settings: ONE_ROW_EACH, before: (step) => void steps.push(step) });
-
-  const ends = steps.filter((step) => step === 'record' || step === 'settle');
-  expect(ends).toEqual(['record', 'settle', 'record', 'settle', 'record', 'settle']);
-});
-
-test('of two new rows whose match values may be one at the origin, the second is not recorded before the first has arrived', async () => {
-  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
-  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('a', 'Müller'), ('b', 'MULLER')`);
-
-  const steps: PushStep[] = [];
-
-  const report = await pushNow(fixture, { settings: ONE_ROW_EACH, before: (step) => void steps.push(step) });
-
-  expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 2 }]);
-  const rounds = steps.filter((step) => step === 'plan' || step === 'send');
-  expect(rounds).toEqual(['plan', 'send', 'plan', 'send', 'plan']);
-  expect(atOrigin(fixture, ['Title']).slice(6)).toEqual([
-    [7, 'a'],
-    [8, 'b'],
-  ]);
-});
-
-test('a batch that was recorded ahead is edited again where the one before stops the push', async () => {
-  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
-  fixture.execute(`UPDATE "Note" SET "Body" = 'sent' WHERE _id <= 4`);
-  fixture.sandbox.answerInstead(1, { status: 401, body: '{"status":401,"error":"no"}' }, { method: 'update' });
-  const states: unknown[] = [];
-  const before = (step: PushStep): void => {
-    if (step === 'store') states.push(fixture.rows(`SELECT row_id FROM _rowsync_rows WHERE state = 'sending'`).length);
-  };
-
-  const report = await pushNow(fixture, { settings: ONE_ROW_EACH, before });
-
-  expect(states[0]).toBeGreaterThan(1);
-  expect([codesOf(report).length > 0, changesSent(fixture).length]).toEqual([true, 1]);
-  expect(fixture.rows('SELECT DISTINCT state FROM _rowsync_rows')).toEqual([{ state: 'edited' }]);
-  expect(fixture.rows('SELECT * FROM _rowsync_batches')).toEqual([]);
-});
-
-test('looks again for the match value of an insert that was edited while the origin was asked for the one before', async () => {
-  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
-  fixture.sandbox.store.insert('Note', { Title: 'theirs', Code: 'x9' });
-  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'n1')`);
-  let isChanged = false;
-  const before = (step: PushStep): void => {
-    if (step !== 'record' || isChanged) return;
-    isChanged = true;
-    fixture.execute(`UPDATE "Note" SET "Code" = 'x9' WHERE _id < 0`);
-  };
-
-  await pushNow(fixture, { before });
-
-  expect(atOrigin(fixture, ['Title', 'Code']).slice(6)).toEqual([[7, 'theirs', 'x9']]);
-  expect(fixture.rows(`SELECT * FROM sync_conflicts`)).toMatchObject([{ local: 'mine', remote: 'theirs' }]);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
 
@@ -283,23 +179,6 @@ test('a row that takes over the unique value of a deleted one is refused before 
   expect(countsOf(report)).toEqual({ inserted: 1, deleted: 1 });
   expect(changesSent(fixture)).toEqual(['create', 'delete', 'create']);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
-});
-
-test('a table in which rows are only changed refuses new rows at once, and those that waited are kept', async () => {
-  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
-  const settings = twoWaySettings({ match: 'Code', inserts: false });
-  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('before', 'n1')`);
-  expect(countsOf(await pushNow(fixture, { options: { inserts: false } }))).toEqual({ refused: 1, parked: 1 });
-
-  await fixture.pull({ settings });
-  fixture.execute(`UPDATE "Note" SET "Title" = 'changed' WHERE _id = 1`);
-  expect(() => fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('after', 'n2')`)).toThrow(
-    'Note: rows may not be added',
-  );
-  expect(countsOf(await pushNow(fixture, { options: { inserts: false } }))).toEqual({ updated: 1, parked: 1 });
-
-  await fixture.pull({ settings: twoWaySettings({ match: 'Code' }) });
-  expect(countsOf(await pushNow(fixture))).toEqual({ inserted: 1 });
 });
 
 test('who is calling and the columns of the first table are asked at once', async () => {
@@ -341,4 +220,60 @@ test('a table that the credentials may not read keeps no other from being pushed
     { table: 'One', updatedCount: 0 },
     { table: 'Two', updatedCount: 1, error: null },
   ]);
+});
+
+/** A push that ends before its rows are read back, as with its process. */
+async function pushUntilReadBack(fixture: Fixture): Promise<void> {
+  const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
+  await pushNow(fixture, {
+    before: (step) => {
+      if (step === 'readBack') throw end;
+    },
+  });
+}
+
+test('a table with rows on their way is not pulled before they are settled', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+  await pushUntilReadBack(fixture);
+  fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
+
+  const early = await fixture.pull();
+  const former = here(fixture, ['Title'])[1];
+  const later = await finishAndPull(fixture);
+
+  expect(early.tables).toMatchObject([{ error: { code: 'pull.unsettled' } }]);
+  expect(former).toEqual([1, 'title 1']);
+  expect(later.tables).toMatchObject([{ error: null, held: null }]);
+  expect(here(fixture, ['Title']).at(-1)).toEqual([7, 'new']);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
+test('a table with rows on their way does not keep the others from being pulled', async () => {
+  const names = Array.from({ length: 9 }, (_, index) => `Other ${index + 1}`); // more than are read at once
+  const others = names.map((name) => ({ ...NOTE, name, rows: [{ Title: 'one' }] }));
+  await using fixture = await startTwoWay({ tables: [NOTE, ...others], editing: { match: 'Code' } });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+  await pushUntilReadBack(fixture);
+  for (const name of names) fixture.sandbox.store.update(name, 1, { Title: 'theirs' });
+
+  const early = await fixture.pull();
+
+  expect(early.tables.flatMap(({ error }) => error?.code ?? [])).toEqual(['pull.unsettled']);
+  for (const name of names) expect(fixture.rows(`SELECT Title FROM "${name}"`)).toEqual([{ Title: 'theirs' }]);
+});
+
+test('a description that is refused once puts nothing in doubt: the row is looked up the next time', async () => {
+  await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'n1')`);
+  await pushUntilReadBack(fixture);
+  fixture.sandbox.answerInstead(1, { status: 404, body: '' }, { method: 'describe' });
+
+  const early = await finishAndPull(fixture);
+  const later = await finishAndPull(fixture);
+
+  expect(early.tables).toMatchObject([{ error: { code: 'pull.unsettled' } }]);
+  expect(later.tables).toMatchObject([{ error: null, held: null }]);
+  expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
+  expect(here(fixture, ['Title']).at(-1)).toEqual([7, 'new']);
 });

@@ -1,7 +1,4 @@
-/**
- * Sweeps that meet their own past: pages read before the rows in front of them went, rows that hid between pages, pages that
- * an interrupted pull has left.
- */
+/** Reading every page of a table: ETags, rows that move between two pages, and pages that an interrupted pull left. */
 import { expect, test } from 'vitest';
 import { must } from '../../src/base/assert.ts';
 import { pull } from '../../src/pull/pull.ts';
@@ -9,18 +6,12 @@ import type { PullProgress } from '../../src/pull/report.ts';
 import { resync } from '../../src/cli/commands/resync.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { brokenPages, readOrigin, readReplica, wrongCounts } from '../support/compare.ts';
-import { pushNow } from '../support/push.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
-import { startTwoWay } from '../support/two-way.ts';
 import { REPAIR_ROUNDS_MAX } from '../../src/reconcile/windows.ts';
+import { notes, sides } from '../support/small-tables.ts';
 
 /** Pages of five rows that share one, read one after the other. */
 const SETTINGS = { pageRows: 5, concurrency: 1 };
-
-function notes(rowCount: number, name = 'Note'): TableSpec {
-  const rows = Array.from({ length: rowCount }, (_, index) => ({ Title: `note ${String(index).padStart(3, '0')}` }));
-  return { name, columns: [{ name: 'Title', type: 'Text' }], rows, createdFromMs: Date.UTC(2026, 0, 1) };
-}
 
 test('finds where the rows began to shift, however far back that is', async () => {
   await using fixture = await startFixture({ tables: [notes(200)] }, { settings: { ...SETTINGS, windowPages: 100 } });
@@ -30,34 +21,6 @@ test('finds where the rows began to shift, however far back that is', async () =
   const report = await fixture.pull();
 
   expect(report.tables).toMatchObject([{ error: null, held: null, rowCount: 199 }]);
-  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
-});
-
-test('deletes a row that was on no page when it was last seen', async () => {
-  const settings = { ...SETTINGS, tableOptions: () => ({ sort: ['Title'] }) };
-  await using fixture = await startFixture({ tables: [notes(13)] }, { settings });
-  await fixture.pull();
-  const { store } = fixture.sandbox;
-  const ids = store.ids('Note');
-  const [second, last] = [ids[1] ?? 0, ids.at(-1) ?? 0];
-  // Between two pages the last row goes to the front and one of the front to the end: no page seems to shift.
-  fixture.sandbox.before(
-    2,
-    () => {
-      store.update('Note', last, { Title: 'a' });
-      store.update('Note', second, { Title: 'z' });
-    },
-    { method: 'select' },
-  );
-  const hidden = await fixture.pull();
-  const here = readReplica(fixture.path);
-  store.delete('Note', last);
-
-  const report = await fixture.pull();
-
-  expect(hidden.tables).toMatchObject([{ error: null, rowCount: 13, deletedCount: 0 }]);
-  expect(here['Note']?.find(({ _id }) => _id === BigInt(last))).toMatchObject({ Title: 'a' });
-  expect(report.tables).toMatchObject([{ error: null, rowCount: 12, deletedCount: 1 }]);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
 
@@ -104,25 +67,6 @@ test('comes to an end when a table shrinks to less than an interrupted pull has 
 
   expect(report.tables).toMatchObject([{ error: null, rowCount: 2 }]);
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
-});
-
-test('reads the tables first that were never read whole', async () => {
-  await using fixture = await startFixture({ tables: [notes(43), notes(9, 'Last')] }, { settings: SETTINGS });
-  const stop = new AbortController();
-  fixture.sandbox.before(1, () => stop.abort(), {
-    method: 'select',
-    table: fixture.sandbox.store.table('Last').alias,
-  });
-  const cut = await fixture.pull({ signal: stop.signal });
-  fixture.sandbox.requests.clear();
-
-  const report = await fixture.pull();
-
-  expect(cut.tables.map(({ table, error }) => ({ table, code: error?.code }))).toEqual([
-    { table: 'Note', code: undefined },
-    { table: 'Last', code: 'origin.stopped' },
-  ]);
-  expect(report.tables.map(({ table }) => table)).toEqual(['Last', 'Note']);
 });
 
 /** The pages of a table that was pulled, with their ETags, as the origin answers them now; forgotten here. */
@@ -194,6 +138,7 @@ function titles(count: number): { tables: TableSpec[] } {
   const rows = Array.from({ length: count }, (_, index) => ({ Title: `note ${String(index).padStart(3, '0')}` }));
   return { tables: [{ name: 'Note', columns: [{ name: 'Title', type: 'Text' }], rows, systemColumns: false }] };
 }
+
 const BY_TITLE = { ...SETTINGS, tableOptions: () => ({ sort: ['Title'] }) };
 
 test('does not keep what a row was for a moment, while its page says that nothing changed', async () => {
@@ -246,21 +191,202 @@ test('does not let an old answer that comes late win over a new one', async () =
   expect(still.tables).toMatchObject([{ pagesReadCount: 0, updatedCount: 0 }]);
 });
 
-test('stops for nobody because of rows that a push made between an interrupted pull and the next', async () => {
-  await using fixture = await startTwoWay();
-  const stop = new AbortController();
-  fixture.sandbox.store.delete('Note', 6);
-  fixture.sandbox.before(1, () => stop.abort(), { method: 'retrieve' });
-  await fixture.pull({ signal: stop.signal });
-  for (let code = 0; code < 9; code += 1) fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new ${code}')`);
-  await pushNow(fixture);
-  const states: unknown[] = [];
-  fixture.sandbox.before(1, () => states.push(...fixture.rows('SELECT state, problem FROM sync_status')), {
-    method: 'select',
-  });
+const SMALL_PAGES = { settings: { pageRows: 5 } };
+
+function selects(fixture: Fixture, status?: number): number {
+  return fixture.sandbox.requests.count({ method: 'select', ...(status === undefined ? {} : { status }) });
+}
+
+test.each([4, 5, 6, 9, 10, 13, 14, 500])('reads a table of %i rows in pages of 5 to its end', async (count) => {
+  await using fixture = await startFixture({ tables: [notes(count)] }, SMALL_PAGES);
 
   const report = await fixture.pull();
 
-  expect(states).toEqual([{ state: 'steady', problem: null }]);
-  expect(report.tables).toMatchObject([{ held: null, deletedCount: 1, rowCount: 14 }]);
+  expect(report.tables[0]).toMatchObject({ rowCount: count, error: null });
+  expect(sides(fixture).here).toEqual(sides(fixture).there);
 });
+
+test('skips every page of an unchanged table by ETag and writes no row', async () => {
+  await using fixture = await startFixture({ tables: [notes(23)] }, SMALL_PAGES);
+  await fixture.pull();
+  fixture.execute(`
+    CREATE TABLE witness (what TEXT);
+    CREATE TRIGGER witness_insert AFTER INSERT ON "Note" BEGIN INSERT INTO witness VALUES ('insert'); END;
+    CREATE TRIGGER witness_update AFTER UPDATE ON "Note" BEGIN INSERT INTO witness VALUES ('update'); END;`);
+  fixture.sandbox.requests.clear();
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]).toMatchObject({
+    pagesReadCount: 0,
+    pagesNotModifiedCount: 6,
+    updatedCount: 0,
+    insertedCount: 0,
+  });
+  expect({ all: selects(fixture), unchanged: selects(fixture, 304) }).toEqual({ all: 6, unchanged: 6 });
+  expect(fixture.rows('SELECT * FROM witness')).toEqual([]);
+});
+
+test('writes only the rows that changed on a page that changed', async () => {
+  await using fixture = await startFixture({ tables: [notes(23)] }, SMALL_PAGES);
+  await fixture.pull();
+  fixture.execute(`
+    CREATE TABLE witness (id INTEGER);
+    CREATE TRIGGER witness_update AFTER UPDATE ON "Note" BEGIN INSERT INTO witness VALUES (new._id); END;`);
+  const [, second] = fixture.sandbox.store.ids('Note');
+  fixture.sandbox.store.update('Note', second ?? 0, { Title: 'changed' });
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]).toMatchObject({ pagesReadCount: 1, updatedCount: 1, insertedCount: 0 });
+  expect(fixture.rows('SELECT id FROM witness')).toEqual([{ id: second }]);
+  expect(sides(fixture).here).toEqual(sides(fixture).there);
+});
+
+test('keeps a row that moves to another page', async () => {
+  await using fixture = await startFixture(
+    { tables: [notes(12)] },
+    { settings: { pageRows: 5, tableOptions: () => ({ sort: ['Title'] }) } },
+  );
+  await fixture.pull();
+  const id = fixture.sandbox.store.ids('Note')[0] ?? 0;
+  fixture.sandbox.store.update('Note', id, { Title: 'zzz' });
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]).toMatchObject({ deletedCount: 0, updatedCount: 1, rowCount: 12 });
+  expect(fixture.sandbox.requests.count({ method: 'retrieve' })).toBe(0);
+});
+
+test.each([2, 3, 4, 5, 6])('loses no row when rows are deleted before request %i of a first sweep', async (nth) => {
+  await using fixture = await startFixture({ tables: [notes(23)] }, SMALL_PAGES);
+  fixture.sandbox.before(
+    nth,
+    () => {
+      for (const id of fixture.sandbox.store.ids('Note').slice(0, 3)) fixture.sandbox.store.delete('Note', id);
+    },
+    { method: 'select' },
+  );
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]).toMatchObject({ error: null, held: null, rowCount: 20 });
+  expect(sides(fixture).here).toEqual(sides(fixture).there);
+});
+
+test.each([1, 2, 4, 6])('loses no row when rows come and go before request %i of a later sweep', async (nth) => {
+  await using fixture = await startFixture({ tables: [notes(23)] }, SMALL_PAGES);
+  await fixture.pull();
+  fixture.sandbox.before(
+    nth,
+    () => {
+      fixture.sandbox.store.delete('Note', fixture.sandbox.store.ids('Note')[7] ?? 0);
+      for (let turn = 0; turn < 9; turn += 1) fixture.sandbox.store.insert('Note', { Title: `late ${turn}` });
+    },
+    { method: 'select' },
+  );
+
+  const during = await fixture.pull();
+  const after = await fixture.pull();
+
+  expect([during.tables[0]?.error, after.tables[0]?.error]).toEqual([null, null]);
+  expect(sides(fixture).here).toEqual(sides(fixture).there);
+});
+
+test('keeps the old value, stores no ETag and says so when a value cannot be read', async () => {
+  await using fixture = await startFixture({
+    tables: [
+      {
+        name: 'Note',
+        columns: [{ name: 'Done', type: 'Checkbox' }],
+        rows: [{ Done: true }, { Done: false }],
+        systemColumns: false,
+      },
+    ],
+  });
+  await fixture.pull();
+  const [first, second] = fixture.sandbox.store.ids('Note');
+  fixture.sandbox.store.update('Note', second ?? 0, { Done: true });
+  const allow = '"@row.allow":"Edit, Delete"';
+  const body = `[{"@row.id":${first},${allow},"Id":"1","Done":"maybe"},{"@row.id":${second},${allow},"Id":"2","Done":true}]`;
+  fixture.sandbox.answerInstead(
+    1,
+    { status: 200, headers: { 'Content-Type': 'application/json', ETag: '"x"' }, body },
+    { method: 'select' },
+  );
+
+  const unreadable = await fixture.pull();
+  const failures = fixture.rows('SELECT "table", row_id, "column" FROM sync_failures');
+  const etags = fixture.rows('SELECT has_etag FROM sync_freshness');
+  const values = fixture.rows('SELECT "Done" FROM "Note" ORDER BY _id');
+  const readable = await fixture.pull();
+
+  expect(unreadable.tables[0]).toMatchObject({ unreadableCount: 1, updatedCount: 1, error: null });
+  expect(failures).toEqual([{ table: 'Note', row_id: first, column: 'Done' }]);
+  expect(etags).toEqual([{ has_etag: 0 }]);
+  expect(values).toEqual([{ Done: 1 }, { Done: 1 }]);
+  expect(readable.tables[0]).toMatchObject({ unreadableCount: 0, pagesReadCount: 1 });
+});
+
+test('finds out when the origin returns fewer rows than it has', async () => {
+  await using fixture = await startFixture({ tables: [notes(4)] }, SMALL_PAGES);
+  const rows = fixture.sandbox.store.rows('Note').slice(0, 3);
+  const texts = rows.map(({ id, values }) =>
+    JSON.stringify({ '@row.id': id, ...values, 'Date Created': null, 'Date Modified': null }),
+  );
+  const capped = { status: 200, headers: { 'Content-Type': 'application/json' }, body: `[${texts.join(',')}]` };
+  for (const nth of [1, 3, 5, 7, 9, 11]) fixture.sandbox.answerInstead(nth, capped, { method: 'select' });
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]?.error).toMatchObject({ code: 'origin.shortPage' });
+  expect(report.tables[0]?.error?.hint).toContain('limits.pageRows');
+});
+
+/** As from a cache that goes by the path: one page, whatever is asked for. */
+function onePageForAll(fixture: Fixture, rowCount: number, etag: string | null, times: number): void {
+  const texts = fixture.sandbox.store
+    .rows('Note')
+    .slice(0, rowCount)
+    .map(({ id, values }) => JSON.stringify({ '@row.id': id, ...values, 'Date Created': null, 'Date Modified': null }));
+  const headers = { 'Content-Type': 'application/json', ...(etag === null ? {} : { ETag: etag }) };
+  const body = `[${texts.join(',')}]`;
+  for (let nth = 1; nth <= times; nth += 1)
+    fixture.sandbox.answerInstead(nth, { status: 200, headers, body }, { method: 'select' });
+}
+
+test.each([
+  ['full pages', 5],
+  ['a page that is not full', 3],
+])('ends where a cache answers every select with %s of the same rows', async (_what, rowCount) => {
+  await using fixture = await startFixture({ tables: [notes(12)] }, SMALL_PAGES);
+  onePageForAll(fixture, rowCount, null, 100);
+
+  const first = await fixture.pull();
+  const second = await fixture.pull();
+
+  expect(first.tables[0]?.error).toMatchObject({ kind: 'wireFormat', code: 'origin.samePage' });
+  expect(second.tables[0]?.error).toMatchObject({ code: 'origin.samePage' });
+  expect(first.requestCount).toBeLessThan(40);
+});
+
+test.each([
+  ['full pages', 5, null],
+  ['full pages with a tag', 5, '"t"'],
+  ['a page that is not full', 3, null],
+])(
+  'reads on once a cache is gone that answered every select with %s of the same rows',
+  async (_what, rowCount, etag) => {
+    await using fixture = await startFixture({ tables: [notes(12)] }, SMALL_PAGES);
+    onePageForAll(fixture, rowCount, etag, 50);
+    const codes: unknown[] = [];
+    for (let round = 1; round <= 12 && codes.at(-1) !== null; round += 1)
+      codes.push((await fixture.pull()).tables[0]?.error?.code ?? null);
+
+    const { here, there } = sides(fixture);
+
+    expect(codes).toContain('origin.samePage');
+    expect(codes.at(-1)).toBeNull();
+    expect(here).toEqual(there);
+  },
+);

@@ -1,7 +1,4 @@
-/**
- * Requests that end without an answer about their rows, because of one row in them: a firewall's page, a cut connection, an answer that cannot be
- * read. The other rows arrive, nothing is made twice, and the row at fault is parked with what came in place of an answer.
- */
+/** What comes of a request: rows or whole batches that are refused, no answer, or one that proves nothing. No row holds up another one. */
 import { describe, expect, test } from 'vitest';
 import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
 import { UNANSWERED_MAX } from '../../src/reconcile/push-answer.ts';
@@ -9,11 +6,15 @@ import { startBehindProxy } from '../support/fault-proxy.ts';
 import { http, json, type FaultAnswer, type FaultRequest } from '../support/fault-server.ts';
 import { atOrigin, changesSent, codesOf, countsOf, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
-import { AT, NOTE } from '../support/two-way.ts';
+import { AT, captured, NOTE, startTwoWay } from '../support/two-way.ts';
 import { retryRows } from '../../src/capture/writer/apply-outcome.ts';
+import { RowsyncError } from '../../src/base/errors.ts';
+import type { Origin } from '../../src/origin/client.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
+
 const HTML = { 'Content-Type': 'text/html' } as const;
+
 const BLOCKED =
   '<html><head><title>Access\n denied</title><style>b{}</style></head><body><b>Incident 7</b></body></html>';
 
@@ -190,4 +191,176 @@ test('many rows at fault cost a bounded number of requests in one push, and the 
   const { parked = 0 } = countsOf(report);
   expect(parked).toBeGreaterThan(10);
   expect(countsOf(await pushNow(fixture))).toMatchObject({ parked: 38, updated: expect.any(Number) as unknown });
+});
+
+/** From now on the origin refuses every update as a whole that has a row with this title; null for every one. */
+function refuseWhole(
+  fixture: Fixture,
+  status: number,
+  title: string | null,
+): { readonly update: Origin['update']; length: number } {
+  const { origin } = fixture;
+  const update: Origin['update'] = (request, options) => origin.update(request, options);
+  const attempts = { update, length: 0 };
+  const refusing: Origin['update'] = async (request, options) => {
+    attempts.length += 1;
+    const isBad = request.rows.some(({ cells }) => cells.some(({ value }) => title === null || value === title));
+    if (!isBad) return update(request, options);
+    const refusal = { status, code: 7, words: 'no', source: 'Title' };
+    throw new RowsyncError('originRefused', 'origin.refused', { message: 'refused', hint: 'none', refusal });
+  };
+  fixture.origin = { ...fixture.origin, update: refusing };
+  return attempts;
+}
+
+describe('a batch that is refused whole', () => {
+  test.each([400, 403, 409, 413])('with %i is cut until the row at fault stands alone', async (status) => {
+    await using fixture = await startTwoWay(MATCHED);
+    refuseWhole(fixture, status, 'bad');
+    fixture.execute(`UPDATE "Note" SET "Title" = CASE _id WHEN 4 THEN 'bad' ELSE 'good' END`);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(countsOf(report)).toEqual({ updated: 5, refused: 1, parked: 1 });
+    expect(failures(fixture)).toMatchObject([{ row_id: 4, status }]);
+    expect(atOrigin(fixture, ['Title']).map((row) => (row as unknown[])[1])).toEqual([
+      'good',
+      'good',
+      'good',
+      'title 4',
+      'good',
+      'good',
+    ]);
+  });
+
+  test('with 413 for each of many large rows holds no smaller one up', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    refuseWhole(fixture, 413, 'large');
+    fixture.execute(`UPDATE "Note" SET "Title" = iif(_id < 5, 'large', 'good')`);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual([]);
+    expect(countsOf(report)).toEqual({ updated: 2, refused: 4, parked: 4 });
+  });
+
+  test('for every row stops the table after a few requests, and parks none', async () => {
+    await using fixture = await startTwoWay(MATCHED);
+    const attempts = refuseWhole(fixture, 403, null);
+    fixture.execute(`UPDATE "Note" SET "Title" = 'x'`);
+
+    const report = await pushNow(fixture);
+
+    expect(codesOf(report)).toEqual(['push.forbidden']);
+    expect(countsOf(report)).toEqual({ waiting: 6 });
+    expect(attempts.length).toBeLessThan(12);
+    expect(fixture.rows('SELECT problem FROM sync_status')).toMatchObject([
+      { problem: expect.stringContaining('refuses') as unknown },
+    ]);
+    fixture.origin = { ...fixture.origin, update: attempts.update };
+    expect(countsOf(await pushNow(fixture))).toEqual({ updated: 6 });
+    expect(fixture.rows('SELECT problem FROM sync_status')).toEqual([{ problem: null }]);
+  });
+});
+
+test('a token that loses its right to write in the middle stops the table; the rest waits', async () => {
+  await using fixture = await startTwoWay(MATCHED);
+  fixture.execute(`UPDATE "Note" SET "Title" = 'x'`);
+  const { role } = fixture.sandbox.store.user;
+  fixture.sandbox.before(
+    2,
+    () => fixture.sandbox.store.setRole({ name: role, canWrite: false, hiddenTables: [], hiddenColumns: [] }),
+    {
+      method: 'update',
+    },
+  );
+
+  const report = await pushNow(fixture, { settings: { batchLimits: { rowsMax: 2, bytesMax: 100_000 } } });
+
+  expect(codesOf(report)).toEqual(['push.forbidden']);
+  expect(countsOf(report)).toEqual({ updated: 2, waiting: 4 });
+  expect(failures(fixture)).toEqual([]);
+});
+
+describe('an answer that proves nothing', () => {
+  const answers: readonly (readonly [string, unknown])[] = [
+    ['too few statuses', [{ status: 200, id: 1 }]],
+    ['too many statuses', [1, 2, 3].map((id) => ({ status: 200, id }))],
+    [
+      'statuses in another order',
+      [
+        { status: 200, id: 2 },
+        { status: 200, id: 1 },
+      ],
+    ],
+    ['no list of statuses', { status: 200 }],
+  ];
+
+  test.each(answers)('(%s) settles no row that was not taken', async (_what, body) => {
+    await using fixture = await startTwoWay({ editing: { match: null } });
+    fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id < 3`);
+    fixture.sandbox.answerInstead(
+      1,
+      { status: 200, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) },
+      { method: 'update' },
+    );
+
+    await pushNow(fixture);
+    const second = await pushNow(fixture);
+
+    expect(codesOf(second)).toEqual([]);
+    expect(atOrigin(fixture, ['Title']).slice(0, 2)).toEqual([
+      [1, 'x'],
+      [2, 'x'],
+    ]);
+    expect(await captured(fixture)).toEqual([]);
+  });
+});
+
+// Specification, client: 4.6-5, 4.6-12, 4.6-15
+test.each([
+  ['json', '[{"@row.id":1,"title_alias":"mine"}]', '[{"title_alias":"new","code_alias":"c9"}]'],
+  [
+    'xml',
+    '<?xml version="1.0" encoding="utf-8"?><rows><row id="1"><title_alias>mine</title_alias></row></rows>',
+    '<?xml version="1.0" encoding="utf-8"?><rows><row><title_alias>new</title_alias><code_alias>c9</code_alias></row></rows>',
+  ],
+] as const)(
+  'an update and an upsert name columns by aliases, the one to match too (%s)',
+  async (format, update, upsert) => {
+    await using fixture = await startBehindProxy({ editing: { match: 'Code' }, format });
+    const { proxy, sandbox } = fixture;
+    for (const name of ['Title', 'Code'])
+      sandbox.store.changeColumn('Note', name, { alias: `${name.toLowerCase()}_alias` });
+    await fixture.pull();
+    fixture.execute(`
+    UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1;
+    INSERT INTO "Note" ("Title", "Code") VALUES ('new', 'c9')`);
+
+    const report = await pushNow(fixture);
+
+    const sent = proxy.requests.filter(({ method }) => method === 'POST');
+    const named = sent.map(({ path, body }) => `${path.split('/').at(-1)} ${body.toString()}`);
+    expect(named.toSorted()).toEqual([`update.${format} ${update}`, `upsert.${format}?match=code_alias ${upsert}`]);
+    expect(codesOf(report)).toEqual([]);
+    expect(atOrigin(fixture, ['Title'])).toContainEqual([1, 'mine']);
+  },
+);
+
+test('a value reaches its column where that is renamed before the request, and another one gets its name', async () => {
+  await using fixture = await startBehindProxy();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  fixture.sandbox.before(
+    1,
+    () => {
+      fixture.sandbox.store.renameColumn('Note', 'Title', 'Heading');
+      fixture.sandbox.store.renameColumn('Note', 'Body', 'Title');
+    },
+    { method: 'update' },
+  );
+
+  await pushNow(fixture);
+
+  expect(atOrigin(fixture, ['Heading', 'Title'])).toContainEqual([1, 'mine', null]);
 });

@@ -1,7 +1,4 @@
-/**
- * Looking for rows by what stands in them, where the origin does not let itself be asked. The rows concerned wait, or are found
- * in another way, and no other row is kept from being pushed.
- */
+/** What a push asks the origin: rows by match value that it may not return, and who is calling. A row that cannot be found holds up no other. */
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { readTwoWayTables } from '../../src/capture/two-way-table.ts';
@@ -143,4 +140,17 @@ test('a new row waits with a reason where the origin takes its match value and t
 
   const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 61_000 };
   expect(countsOf(await pushNow(fixture, { clock }))).toEqual({ inserted: 1 });
+});
+
+const MATCHED = { editing: { match: 'Code' } } as const;
+
+test('another user is noticed', async () => {
+  await using fixture = await startTwoWay(MATCHED);
+  fixture.sandbox.store.changeUser({ id: 4711 });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'x'`);
+
+  const report = await pushNow(fixture);
+
+  expect(codesOf(report)).toEqual(['push.identity']);
+  expect(changesSent(fixture)).toEqual([]);
 });

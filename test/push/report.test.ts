@@ -1,6 +1,4 @@
-/**
- * The account of a push: each edit that was there when it began is in exactly one column, with the reason where it was not sent.
- */
+/** The account of a push: each edit at its beginning is in exactly one column, with the reason if it was not sent. */
 import { expect, test } from 'vitest';
 import { startBehindProxy } from '../support/fault-proxy.ts';
 import { codesOf, pushNow } from '../support/push.ts';

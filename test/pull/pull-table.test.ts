@@ -1,17 +1,22 @@
-/** At the end of a pull, the rows that the origin listed are accounted for. */
+/** One table of a pull: its errors, and the account of its rows at the end. */
 import { expect, test } from 'vitest';
 import { resync } from '../../src/cli/commands/resync.ts';
 import type { SandboxOptions } from '../../src/sandbox/main.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture } from '../support/replica.ts';
-import { startTwoWay } from '../support/two-way.ts';
+import { startTwoWay, twoWaySettings } from '../support/two-way.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { pull } from '../../src/pull/pull.ts';
+import { notes } from '../support/small-tables.ts';
 
 const ROW_COUNT = 12;
+
 const NOTE: TableSpec = {
   name: 'Note',
   columns: [{ name: 'Title', type: 'Text' }],
   rows: Array.from({ length: ROW_COUNT }, (_, index) => ({ Title: `note ${index}` })),
 };
+
 const ALL_HERE = { listed: ROW_COUNT, here: ROW_COUNT, unreadable: 0, missing: 0, kept: 0, strange: 0 };
 
 test.each(['a mirror', 'a two-way table'] as const)('every row of %s is here', async (kind) => {
@@ -68,4 +73,45 @@ test.each([
 
   expect(fixture.sandbox.store.ids('Note')).not.toContain(7);
   expect(report.tables).toMatchObject([{ error: null, deletedCount: 1, account: { missing: 0, strange: 0 } }]);
+});
+
+test('goes on with other tables when one fails, and says why in sync_status', async () => {
+  await using fixture = await startFixture({ tables: [notes(8), notes(3, 'Other')] });
+  const body = '{"error":400,"code":3100,"message":"Column does not exist","source":"Title"}';
+  fixture.sandbox.answerInstead(
+    1,
+    { status: 400, headers: { 'Content-Type': 'application/json' }, body },
+    { method: 'select', table: fixture.sandbox.store.table('Note').alias },
+  );
+
+  const report = await fixture.pull();
+
+  expect(report.tables.find(({ table }) => table === 'Note')?.error?.code).toBe('origin.refused');
+  expect(report.tables.find(({ table }) => table === 'Other')).toMatchObject({ error: null, rowCount: 3 });
+  expect(fixture.rows(`SELECT "table", state, problem IS NOT NULL AS told FROM sync_status ORDER BY 1`)).toEqual([
+    { table: 'Note', state: 'failed', told: 1 },
+    { table: 'Other', state: 'steady', told: 0 },
+  ]);
+});
+
+test('a pull that is stopped logs no failure of the table', async () => {
+  await using fixture = await startFixture({ tables: [notes(3)] });
+  const stop = new AbortController();
+  fixture.sandbox.before(1, () => stop.abort(), { method: 'select' });
+  const errors: unknown[] = [];
+  const log = { ...silentLogger, error: (event: string) => void errors.push(event) };
+
+  const report = await pull({ ...fixture.context(), log, signal: stop.signal }, { tables: [], confirm: false });
+
+  expect(report.tables[0]?.error?.code).toBe('origin.stopped');
+  expect(errors).toEqual([]);
+});
+
+test('deleted rows count, though their table fails after that', async () => {
+  await using fixture = await startTwoWay();
+  fixture.sandbox.store.delete('Note', 3);
+
+  const report = await fixture.pull({ settings: twoWaySettings({ match: 'Title' }) });
+
+  expect(report.tables).toMatchObject([{ error: { code: 'config.invalid' }, rowCount: 5, deletedCount: 1 }]);
 });

@@ -6,6 +6,8 @@ import { pull } from '../../src/pull/pull.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { twoWaySettings } from '../support/two-way.ts';
+import { placeTables } from '../../src/pull/place-tables.ts';
+import { goods, notes } from '../support/small-tables.ts';
 
 function table(name: string): TableSpec {
   return {
@@ -17,12 +19,15 @@ function table(name: string): TableSpec {
 }
 
 const SETTINGS = { settings: twoWaySettings() };
+
 const titles = (fixture: Fixture, name: string): unknown[] =>
   fixture.rows(`SELECT "Title" FROM "${name}" ORDER BY _id`).map((row) => (row as { Title: string }).Title);
+
 const tables = (fixture: Fixture): unknown[] =>
   fixture
     .rows('SELECT "table", state FROM sync_status ORDER BY 1')
     .map((row) => Object.values(row as object).join(' '));
+
 const today = new Date().toISOString().slice(0, 10);
 
 function rename({ sandbox: { store } }: Fixture, ...names: readonly string[]): void {
@@ -319,3 +324,80 @@ test.each([
     ]);
   },
 );
+
+function tablesOf(count: number) {
+  return Array.from({ length: count }, (_, index) => ({
+    name: `Note ${index}`,
+    columns: ['Text', 'Numeric', 'Checkbox'].map((type) => ({ name: `A ${type}`, type })),
+    rows: [{ 'A Text': 'theirs' }],
+  }));
+}
+
+test('a table that a pull noted and could not describe is none that another program dropped', async () => {
+  await using fixture = await startFixture({ tables: tablesOf(1) });
+  const answer = await fixture.origin.describeDatabase();
+  await placeTables(fixture.context(), answer.kind === 'ok' ? answer.value.tables : []);
+  const logged: string[] = [];
+  const destination = { write: (line: string) => void logged.push(line) };
+  const log = createLogger({ level: 'warn', destination, secrets: [] });
+
+  expect(fixture.rows('SELECT "table", state FROM sync_status')).toEqual([{ table: 'Note 0', state: 'loading' }]);
+  const report = await pull({ ...fixture.context(), log }, { tables: [], confirm: false });
+
+  expect(report.tables).toMatchObject([{ error: null, rowCount: 1 }]);
+  expect(logged).toEqual([]);
+  expect(fixture.rows('SELECT state FROM sync_status')).toEqual([{ state: 'steady' }]);
+});
+
+test('follows a table whose name changes only in case', async () => {
+  await using fixture = await startFixture({ tables: [goods()] });
+  await fixture.pull();
+  fixture.sandbox.store.renameTable('Good', 'GOOD');
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]).toMatchObject({ table: 'GOOD', error: null });
+  expect(fixture.rows(`SELECT name FROM sqlite_schema WHERE name = 'Good' COLLATE NOCASE`)).toEqual([{ name: 'GOOD' }]);
+});
+
+test('follows the rename of a table, with its refusals under the new name', async () => {
+  await using fixture = await startFixture({ tables: [goods()] });
+  await fixture.pull();
+  fixture.sandbox.store.renameTable('Good', 'Ware');
+
+  const report = await fixture.pull();
+
+  expect(report.tables).toMatchObject([{ table: 'Ware', rowCount: 3, insertedCount: 0, error: null }]);
+  expect(() => fixture.execute('DELETE FROM "Ware"')).toThrow(/Ware is a read-only mirror/);
+  expect(() => fixture.rows('SELECT * FROM "Good"')).toThrow(/no such table/);
+});
+
+test('replicates a table that was dropped and made again under its name as another table, which has the name', async () => {
+  await using fixture = await startFixture({ tables: [goods(), goods('Other')] });
+  await fixture.pull();
+  fixture.sandbox.store.dropTable('Good');
+  fixture.sandbox.store.addTable(goods());
+
+  const report = await fixture.pull();
+
+  expect(report.tables.find((one) => one.table === 'Good')).toMatchObject({ insertedCount: 3, error: null });
+  expect(fixture.rows('SELECT count(*) AS n FROM "Good"')).toEqual([{ n: 3 }]);
+  const gone = fixture.rows(`SELECT rows FROM sync_status WHERE "table" GLOB 'Good (gone *)'`);
+  expect(gone).toEqual([{ rows: 3 }]);
+});
+
+test('a mirror that another program renamed is made again, and the renamed table stays as it is', async () => {
+  await using fixture = await startFixture({ tables: [notes(2)] });
+  await fixture.pull();
+  fixture.execute(`INSERT INTO _rowsync_moments (at, tables, not_covered, holds) VALUES ('2026-11-27T08:00:00Z', '["Note"]', '[]', 1);
+    ALTER TABLE "Note" RENAME TO own_name`);
+
+  const report = await fixture.pull();
+
+  expect(report.tables).toMatchObject([{ table: 'Note', rowCount: 2, error: null }]);
+  expect(fixture.rows('SELECT count(*) AS kept FROM own_name')).toEqual([{ kept: 2 }]);
+  expect(() => fixture.execute('DELETE FROM "Note"')).toThrow('read-only mirror');
+  fixture.execute('DELETE FROM own_name');
+  // The table had no rows for a while.
+  expect(fixture.rows('SELECT holds FROM sync_moments')).toEqual([{ holds: 0 }]);
+});

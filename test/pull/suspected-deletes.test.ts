@@ -1,0 +1,167 @@
+/** Rows that left their page: they are deleted only on the word of the origin, and many only on that of a person. */
+import { expect, test } from 'vitest';
+import { startFixture, type Fixture } from '../support/replica.ts';
+import { readOrigin, readReplica } from '../support/compare.ts';
+import { pushNow } from '../support/push.ts';
+import { startTwoWay } from '../support/two-way.ts';
+import { notes, sides } from '../support/small-tables.ts';
+
+const SMALL_PAGES = { settings: { pageRows: 5 } };
+
+function selects(fixture: Fixture, status?: number): number {
+  return fixture.sandbox.requests.count({ method: 'select', ...(status === undefined ? {} : { status }) });
+}
+
+test('follows inserts and deletes, and keeps the last values of what was deleted', async () => {
+  await using fixture = await startFixture({ tables: [notes(23)] }, SMALL_PAGES);
+  await fixture.pull();
+  const [first, second] = fixture.sandbox.store.ids('Note');
+  fixture.sandbox.store.delete('Note', first ?? 0);
+  fixture.sandbox.store.delete('Note', second ?? 0);
+  fixture.sandbox.store.insert('Note', { Title: 'late' });
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]).toMatchObject({ insertedCount: 1, deletedCount: 2, rowCount: 22, error: null });
+  expect(sides(fixture).here).toEqual(sides(fixture).there);
+  expect(fixture.rows(`SELECT "table", row_id, last_values ->> 'Title' AS title FROM sync_deleted`)).toEqual([
+    { table: 'Note', row_id: first, title: 'note 1' },
+    { table: 'Note', row_id: second, title: 'note 2' },
+  ]);
+});
+
+test('asks for a missing row by id before it deletes it', async () => {
+  await using fixture = await startFixture({ tables: [notes(8)] }, SMALL_PAGES);
+  await fixture.pull();
+  const gone = fixture.sandbox.store.ids('Note')[2] ?? 0;
+  fixture.sandbox.store.delete('Note', gone);
+  fixture.sandbox.answerInstead(
+    1,
+    { status: 403, headers: { 'Content-Type': 'application/json' }, body: '{"error":403,"code":4000,"message":"no"}' },
+    { method: 'retrieve' },
+  );
+
+  const refused = await fixture.pull();
+  const kept = fixture.rows('SELECT count(*) AS n FROM "Note"');
+  const answered = await fixture.pull();
+
+  expect(refused.tables[0]?.error).not.toBeNull();
+  expect(kept).toEqual([{ n: 8 }]);
+  expect(answered.tables[0]).toMatchObject({ deletedCount: 1, error: null });
+});
+
+test('stops for a person, once, when a table turns up empty, and goes on with the others', async () => {
+  await using fixture = await startFixture({ tables: [notes(8), notes(3, 'Other')] }, SMALL_PAGES);
+  await fixture.pull();
+  for (const id of fixture.sandbox.store.ids('Note')) fixture.sandbox.store.delete('Note', id);
+  fixture.sandbox.store.insert('Other', { Title: 'new' });
+
+  const first = await fixture.pull();
+  const again = await fixture.pull();
+
+  const held = first.tables.find(({ table }) => table === 'Note');
+  expect(held).toMatchObject({
+    rowCount: 8,
+    deletedCount: 0,
+    error: null,
+    held: { code: 'guard.deletes', exitCode: 3 },
+  });
+  expect(first.tables.find(({ table }) => table === 'Other')).toMatchObject({ rowCount: 4, held: null });
+  expect(again.tables.find(({ table }) => table === 'Note')?.held?.code).toBe('guard.deletes');
+  expect(fixture.rows(`SELECT state, rows FROM sync_status WHERE "table" = 'Note'`)).toEqual([
+    { state: 'held', rows: 8 },
+  ]);
+  expect(fixture.sandbox.requests.count({ method: 'retrieve' })).toBe(0);
+});
+
+test('applies held deletes once a person confirmed them', async () => {
+  await using fixture = await startFixture({ tables: [notes(8)] }, SMALL_PAGES);
+  await fixture.pull();
+  for (const id of fixture.sandbox.store.ids('Note').slice(0, 6)) fixture.sandbox.store.delete('Note', id);
+  const held = await fixture.pull();
+
+  const confirmed = await fixture.pull({ tables: ['note'], confirm: true });
+
+  expect(held.tables[0]?.held?.code).toBe('guard.deletes');
+  expect(confirmed.tables[0]).toMatchObject({ held: null, deletedCount: 6, rowCount: 2 });
+  expect(sides(fixture).here).toEqual(sides(fixture).there);
+  expect(fixture.rows('SELECT state FROM sync_status')).toEqual([{ state: 'steady' }]);
+});
+
+test('forgets a held delete when the rows come back', async () => {
+  await using fixture = await startFixture({ tables: [notes(8)] }, SMALL_PAGES);
+  await fixture.pull();
+  const empty = { status: 200, headers: { 'Content-Type': 'application/json' }, body: '[]' };
+  for (const nth of [1, 2]) fixture.sandbox.answerInstead(nth, empty, { method: 'select' });
+  const held = await fixture.pull();
+
+  const back = await fixture.pull();
+
+  expect(held.tables[0]).toMatchObject({ rowCount: 8, held: { code: 'guard.deletes' } });
+  expect(back.tables[0]).toMatchObject({ rowCount: 8, held: null, deletedCount: 0 });
+  expect(fixture.rows('SELECT state, problem FROM sync_status')).toEqual([{ state: 'steady', problem: null }]);
+});
+
+test('trusts no ETag after the role changed, and lets its deletes wait for a person', async () => {
+  await using fixture = await startFixture({ tables: [notes(23)] }, SMALL_PAGES);
+  await fixture.pull();
+  fixture.sandbox.store.setRole({ name: 'Reader', canWrite: false, hiddenTables: [], hiddenColumns: [] });
+  fixture.sandbox.store.changeUser({ role: 'Reader' });
+  fixture.sandbox.store.delete('Note', fixture.sandbox.store.ids('Note')[0] ?? 0);
+  fixture.sandbox.requests.clear();
+
+  const changed = await fixture.pull();
+  const unchangedCount = selects(fixture, 304);
+  const confirmed = await fixture.pull({ confirm: true });
+
+  expect(unchangedCount).toBe(0);
+  expect(changed.tables[0]).toMatchObject({ deletedCount: 0, rowCount: 23, held: { code: 'guard.deletes' } });
+  expect(confirmed.tables[0]).toMatchObject({ deletedCount: 1, rowCount: 22, held: null });
+});
+
+test('deletes a row that was on no page when it was last seen', async () => {
+  const settings = { pageRows: 5, concurrency: 1, tableOptions: () => ({ sort: ['Title'] }) };
+  await using fixture = await startFixture({ tables: [notes(13)] }, { settings });
+  await fixture.pull();
+  const { store } = fixture.sandbox;
+  const ids = store.ids('Note');
+  const [second, last] = [ids[1] ?? 0, ids.at(-1) ?? 0];
+  // Between two pages the last row goes to the front and one of the front to the end: no page seems to shift.
+  fixture.sandbox.before(
+    2,
+    () => {
+      store.update('Note', last, { Title: 'a' });
+      store.update('Note', second, { Title: 'z' });
+    },
+    { method: 'select' },
+  );
+  const hidden = await fixture.pull();
+  const here = readReplica(fixture.path);
+  store.delete('Note', last);
+
+  const report = await fixture.pull();
+
+  expect(hidden.tables).toMatchObject([{ error: null, rowCount: 13, deletedCount: 0 }]);
+  expect(here['Note']?.find(({ _id }) => _id === BigInt(last))).toMatchObject({ Title: 'a' });
+  expect(report.tables).toMatchObject([{ error: null, rowCount: 12, deletedCount: 1 }]);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
+test('stops for nobody because of rows that a push made between an interrupted pull and the next', async () => {
+  await using fixture = await startTwoWay();
+  const stop = new AbortController();
+  fixture.sandbox.store.delete('Note', 6);
+  fixture.sandbox.before(1, () => stop.abort(), { method: 'retrieve' });
+  await fixture.pull({ signal: stop.signal });
+  for (let code = 0; code < 9; code += 1) fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new ${code}')`);
+  await pushNow(fixture);
+  const states: unknown[] = [];
+  fixture.sandbox.before(1, () => states.push(...fixture.rows('SELECT state, problem FROM sync_status')), {
+    method: 'select',
+  });
+
+  const report = await fixture.pull();
+
+  expect(states).toEqual([{ state: 'steady', problem: null }]);
+  expect(report.tables).toMatchObject([{ held: null, deletedCount: 1, rowCount: 14 }]);
+});
