@@ -1,8 +1,6 @@
 /** Every document of the specification in both formats, against bytes written by hand from it. */
 import { describe, expect, test } from 'vitest';
-
 import { FORMATS } from '../support/formats.ts';
-import { unreadableRow } from '../../src/wire/unreadable.ts';
 import * as golden from '../fixtures/wire/documents.ts';
 
 const { json, xml } = FORMATS;
@@ -232,18 +230,6 @@ test('a revision that is refused is named by its number', () => {
   const first = '{"name":"a","revision":1,"size":1,"guid":"g","created":"2024-01-01T00:00:00Z"}';
 
   expect(() => json.readAttachments(`[${first},{}]`, 'attachments')).toThrow(/attachments, revision 2/);
-});
-
-test('a row of which several values cannot be read names all of their columns', () => {
-  const row = { id: 7, allow: null, values: [null, null] };
-
-  expect(unreadableRow(row, [{ column: 'A', reason: 'so' }])).toEqual({ id: 7, column: 'A', reason: 'so', rest: row });
-  expect(
-    unreadableRow(row, [
-      { column: 'A', reason: 'so' },
-      { column: 'B', reason: 'else' },
-    ]),
-  ).toEqual({ id: 7, column: 'A', reason: 'so; nor can "B" be read' });
 });
 
 test.each([
