@@ -6,7 +6,7 @@ import { MEMORY_FOLDER } from './test/support/memory-folder.ts';
 /** Files with a process of their own: they take long, measure their process, or change what Node sends or all objects share. */
 const ALONE = [
   'test/**/*.long.test.ts',
-  'test/daemon/memory.test.ts',
+  'test/daemon/{memory,process-health}.test.ts',
   'test/extras/library/library.test.ts',
   'test/origin/{answers,client,faults}.test.ts',
   'test/security/prototypes.test.ts',

@@ -1,12 +1,11 @@
 /**
- * Memory at rest: memory no longer in use is returned to the system.
+ * The memory that the daemon and its page processes take together, against what the systemd unit allows.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { memoryKeeper } from '../../src/daemon/process-health.ts';
 import { SQLITE_BYTES_MAX } from '../../src/extras/page/ask.ts';
 import { HEAP_MIB_MAX } from '../../src/extras/shared/child-pool.ts';
 import { PROCESSES_MAX } from '../../src/extras/http/endpoints.ts';
@@ -14,23 +13,6 @@ import { PROCESS_MIB_MAX } from '../../src/extras/shared/child-process.ts';
 import { temporaryFolder } from '../support/replica.ts';
 
 const MIB = 1024 * 1024;
-
-/** Fills the heap with what nobody keeps. */
-function litter(): void {
-  const kept: unknown[] = [];
-  for (let index = 0; index < 400_000; index += 1) kept.push({ index, text: `row ${index}` });
-}
-
-test('a heap that work has filled is given back before a wait', () => {
-  const rest = memoryKeeper();
-  rest();
-  litter();
-  const filled = process.memoryUsage().heapTotal;
-
-  rest();
-
-  expect(process.memoryUsage().heapTotal).toBeLessThan(filled - 8 * MIB);
-});
 
 test('all page processes at their bounds and the daemon at work fit into the unit', () => {
   const unit = readFileSync('systemd/rowsync@.service', 'utf8');

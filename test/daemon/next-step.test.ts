@@ -1,112 +1,11 @@
-/**
- * The daemon's decisions, as tables: when jobs are due, how long it waits after failures, what it does next.
- */
+/** What the daemon does next, as tables. */
 import { describe, expect, test } from 'vitest';
-import { RowsyncError, type ErrorKind } from '../../src/base/errors.ts';
-import { BACKOFFS } from '../../src/base/retries.ts';
 import { scheduleOf } from '../../src/config/cron-times.ts';
-import { tableRules } from '../../src/config/table-patterns.ts';
-import { armed, ticked, jobsOf, type ConfiguredJobs, type Job, type WorkKind } from '../../src/daemon/jobs.ts';
-import { afterFailure, oneMore, type Circuit, type FailureCause } from '../../src/daemon/circuit-breaker.ts';
+import type { Job, WorkKind } from '../../src/daemon/jobs.ts';
 import { nextStep, takesPart, WAIT_MS_MAX, type Situation } from '../../src/daemon/next-step.ts';
 
 const every5 = scheduleOf('*/5 * * * *', 'UTC');
 const noon = Date.UTC(2026, 5, 1, 12);
-const MINUTE = 60_000;
-
-describe('a job', () => {
-  const job: Job = { id: 'pull', kind: 'pull', schedule: every5, waitsForRings: false };
-
-  test.each([
-    ['before its tick is not due', 4.9, { nextAtMs: noon + 5 * MINUTE, isDue: false }],
-    ['at its tick is due', 5, { nextAtMs: noon + 10 * MINUTE, isDue: true }],
-    [
-      'after hours of sleep is due once, for the next tick from now',
-      183,
-      { nextAtMs: noon + 185 * MINUTE, isDue: true },
-    ],
-    [
-      'on a clock that was set back ten years waits for the next tick there',
-      -5_259_487,
-      { nextAtMs: noon - 5_259_485 * MINUTE, isDue: false },
-    ],
-  ])('%s', (_fact, minutes, expected) => {
-    const before = armed(job, noon, false);
-
-    expect(ticked(before, noon + minutes * MINUTE)).toEqual({ ...job, ...expected });
-  });
-
-  test('that is due stays so, whatever ticks come', () => {
-    const due = { ...job, nextAtMs: noon + 5 * MINUTE, isDue: true };
-
-    expect(ticked(due, noon + MINUTE).isDue).toBe(true);
-    expect(ticked(due, noon + 11 * MINUTE).isDue).toBe(true);
-  });
-
-  test('that was served has also served the ticks that came meanwhile', () => {
-    expect(armed(job, noon + 12 * MINUTE, false)).toEqual({ ...job, nextAtMs: noon + 15 * MINUTE, isDue: false });
-  });
-});
-
-describe('a circuit', () => {
-  const failed = (kind: ErrorKind): RowsyncError => new RowsyncError(kind, 'bug.assertion', { message: '', hint: '' });
-  /** The waits of the first failures in a row, in seconds, without jitter. */
-  const waits = (kind: ErrorKind, count: number): readonly number[] => {
-    let circuit: Circuit | null = null;
-    return Array.from({ length: count }, () => {
-      circuit = afterFailure(circuit, failed(kind), { nowMs: 1000, random: 1 });
-      return (circuit.retryAtMs - 1000) / 1000;
-    });
-  };
-
-  test.each<[ErrorKind, readonly number[]]>([
-    ['originDown', [30, 60, 120, 240, 480, 900, 900]],
-    ['auth', [900, 900, 900]],
-    ['replica', [30, 60, 120, 240, 300, 300]],
-    ['bug', [60, 120, 240, 480, 900, 900]],
-  ])('after failures of the kind %s waits %j seconds', (kind, expected) => {
-    expect(waits(kind, expected.length)).toEqual(expected);
-  });
-
-  test('never stops trying, however long it fails', () => {
-    expect(waits('originDown', 5000).at(-1)).toBe(900);
-  });
-
-  test('counts anew for another cause', () => {
-    const at = { nowMs: 0, random: 1 };
-    const down = afterFailure(afterFailure(null, failed('originDown'), at), failed('originDown'), at);
-
-    expect(down.failureCount).toBe(2);
-    expect(afterFailure(down, failed('replica'), at)).toEqual({
-      failureCount: 1,
-      cause: 'replica',
-      retryAtMs: 30_000,
-    });
-  });
-
-  test('lets chance take up to a quarter off a wait', () => {
-    expect(afterFailure(null, failed('originDown'), { nowMs: 0, random: 0 }).retryAtMs).toBe(22_500);
-  });
-
-  test.each<[ErrorKind, FailureCause]>([
-    ['originDown', 'originDown'],
-    ['auth', 'auth'],
-    ['replica', 'replica'],
-    ['wireFormat', 'other'],
-    ['bug', 'other'],
-  ])('takes an error of the kind %s for %s', (kind, cause) => {
-    expect(afterFailure(null, failed(kind), { nowMs: 0, random: 0 }).cause).toBe(cause);
-  });
-});
-
-test('a table that fails by itself waits longer each time, up to six hours', () => {
-  const at = { nowMs: 0, random: 1 };
-  const first = oneMore(undefined, BACKOFFS.table, at);
-  const second = oneMore(first, BACKOFFS.table, at);
-
-  expect([first.retryAtMs, second.retryAtMs]).toEqual([MINUTE, 2 * MINUTE]);
-  expect(oneMore({ failureCount: 60, retryAtMs: 0 }, BACKOFFS.table, at).retryAtMs).toBe(360 * MINUTE);
-});
 
 describe('the next step', () => {
   const job = (id: string, kind: WorkKind): Job => ({ id, kind, schedule: every5, waitsForRings: false });
@@ -295,42 +194,5 @@ describe('the next step', () => {
       waitsForRing: 'isRung' in changes,
     };
     expect(takesPart(table, given)).toBe(expected);
-  });
-});
-
-describe('jobs', () => {
-  const config = (tables: Parameters<typeof tableRules>[0]): ConfiguredJobs => ({
-    schedule: { timeZone: 'UTC', pull: '*/5 * * * *', push: '*/5 * * * *', added: { verify: false }, isRung: false },
-    tables: tableRules(tables),
-  });
-
-  test('are one for all tables, and one per pattern with a schedule of its own', () => {
-    // Extras add kinds of work.
-    const ofLogs = { pull: false, verify: '0 3 * * *' } as const;
-    const jobs = jobsOf(
-      config({
-        '*': {},
-        'Log *': { schedule: ofLogs },
-        Order: { schedule: { sync: '* * * * *' } },
-        Old: false,
-      }),
-    );
-
-    expect(jobs.all.map(({ id, schedule }) => [id, schedule.text])).toEqual([
-      ['pull', '*/5 * * * *'],
-      ['pull Order', '* * * * *'],
-      ['verify Log *', '0 3 * * *'],
-    ]);
-    expect(['Customer', 'Order', 'Log 1', 'Old'].map((name) => jobs.find('pull', name)?.id)).toEqual([
-      'pull',
-      'pull Order',
-      undefined,
-      undefined,
-    ]);
-    expect(['Customer', 'Order', 'Log 1'].map((name) => jobs.find('verify', name)?.id)).toEqual([
-      undefined,
-      undefined,
-      'verify Log *',
-    ]);
   });
 });
