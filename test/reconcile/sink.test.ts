@@ -1,9 +1,8 @@
 /**
- * Decisions about sinks: where a target stands, how tables stand there, and what has to be done to one.
+ * Decisions about sinks: where a target stands.
  */
 import { describe, expect, test } from 'vitest';
 import { judgeCursor } from '../../src/extras/postgres/cursor.ts';
-import { pgName, planPgTable, type PgColumn } from '../../src/extras/shared/pg-columns.ts';
 
 describe('a target', () => {
   const own = { epoch: 'b', former: 'a', sent: 5, pending: 8 };
@@ -27,65 +26,5 @@ describe('a target', () => {
 
     expect(judgeCursor(none, { epoch: 'x', seq: 0 }, false)).toBe('taken');
     expect(judgeCursor(none, null, false)).toBe('begin');
-  });
-});
-
-describe('names', () => {
-  test('stay as they are where PostgreSQL takes them', () => {
-    expect(pgName('Größe "x" %', 7, 'column')).toBe('Größe "x" %');
-    expect(pgName('xmin', 7, 'table')).toBe('xmin');
-  });
-
-  test('that are too long, or of PostgreSQL itself, end with a number', () => {
-    expect(pgName('xmin', 7, 'column')).toBe('xmin~7');
-    expect(pgName('😀'.repeat(20), 7, 'column')).toBe(`${'😀'.repeat(15)}~7`);
-    expect(Buffer.byteLength(pgName('a'.repeat(80), 123_456, 'table'))).toBe(63);
-  });
-});
-
-describe('a table', () => {
-  const column = (seq: number, name: string, type: PgColumn['type'] = 'text', originId = seq): PgColumn => ({
-    seq,
-    originId,
-    name,
-    type,
-  });
-
-  test.each([
-    ['as it should be', [column(1, 'A')], [column(1, 'A')], ['A'], [], []],
-    ['with a column that was renamed', [column(1, 'B')], [column(1, 'A')], ['A'], [{ from: 'A', to: 'B' }], []],
-    [
-      'whose columns swapped names',
-      [column(1, 'B'), column(2, 'A')],
-      [column(1, 'A'), column(2, 'B')],
-      ['A', 'B'],
-      [
-        { from: 'A', to: 'B' },
-        { from: 'B', to: 'A' },
-      ],
-      [],
-    ],
-    ['with a new column', [column(1, 'A'), column(2, 'B')], [column(1, 'A')], ['A'], [], [column(2, 'B')]],
-    ['with a column that is gone here', [column(1, 'A')], [column(1, 'A'), column(2, 'B')], ['A', 'B'], [], []],
-    ['of another ledger', [column(9, 'A', 'text', 1)], [column(1, 'A')], ['A'], [], []],
-    [
-      'with an old column under the name of a new one of another type',
-      [column(2, 'A', 'numeric')],
-      [column(1, 'A')],
-      ['A'],
-      [{ from: 'A', to: 'A (old)' }],
-      [column(2, 'A', 'numeric')],
-    ],
-  ])('%s', (_what, wanted, known, standing, renames, added) => {
-    expect(planPgTable(wanted, known, standing)).toEqual({ kind: 'apply', renames, added });
-  });
-
-  test('with a column of someone else under the name of one of ours waits', () => {
-    expect(planPgTable([column(1, 'A')], [], ['A'])).toEqual({ kind: 'hold', name: 'A' });
-    expect(planPgTable([column(1, 'A')], [column(1, 'A')], ['A', 'mine'])).toEqual({
-      kind: 'apply',
-      renames: [],
-      added: [],
-    });
   });
 });

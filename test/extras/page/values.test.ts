@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import type { BrowsedColumn } from '../../../src/extras/shared/rows-page.ts';
 import { cellsHtml } from '../../../src/extras/page/history.ts';
-import { rowHtml, spanHtml, typedHtml } from '../../../src/extras/page/values.ts';
+import { markedHtml, rowHtml, spanHtml, typedHtml, valueHtml } from '../../../src/extras/page/values.ts';
 
 test.each([
   ['72', '1 min 12 s'],
@@ -53,4 +53,41 @@ test('rights and stamps are left out of a change, unless nothing else changed', 
 
   expect(names({ _allow: 'Edit', Seen: '2026-01-01T00:00:00Z', Title: 'x' })).toEqual(['Title']);
   expect(names({ _allow: 'Edit' })).toEqual(['_allow']);
+});
+
+test('moments that differ are shown as any other, each marked whole', () => {
+  const [local, remote] = ['2026-11-21T08:00:00Z', '2026-11-21T09:00:00Z'];
+
+  expect(markedHtml(local, remote).toString()).toBe(`<mark>${valueHtml(local).toString()}</mark>`);
+  expect(markedHtml(local, null).toString()).toBe(valueHtml(local).toString());
+});
+
+test('a long value is folded, opens whole, and its length is said', () => {
+  const text = valueHtml('é'.repeat(10_240)).toString();
+  const endless = valueHtml('é'.repeat(20_001)).toString();
+
+  expect(text).toContain(`<summary><bdi class="value">${'é'.repeat(400)}…</bdi>`);
+  expect(text).toContain('10,240 characters');
+  expect(text).toContain(`<bdi class="value">${'é'.repeat(10_240)}</bdi>`);
+  expect(endless.length).toBeLessThan(700);
+  expect(endless).toContain('more than 20,000 characters');
+  expect(valueHtml(`${'a'.repeat(399)}😀b`).toString()).not.toContain('\\ud83d');
+});
+
+test('of two versions of a row, every column that differs is shown', () => {
+  const row = (value: string): string =>
+    JSON.stringify(
+      Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`c${index}`, index < 35 ? value : '='])),
+    );
+
+  const text = rowHtml(row('a'), row('b')).toString();
+
+  expect(text.match(/<dt>/g)).toHaveLength(35);
+  expect(text).toContain('5 equal columns');
+});
+
+test('nothing, an empty text and a broken row are told apart', () => {
+  expect(valueHtml(null).toString()).toContain('no value');
+  expect(valueHtml('').toString()).toContain('empty text');
+  expect(rowHtml('{"a":', null).toString()).toContain('{&quot;a&quot;:');
 });
