@@ -73,7 +73,7 @@ export function readNeighbours(
   return { before: before ?? null, after: after ?? null };
 }
 
-/** What the next push would send of rows, or what of them waits, the longest texts cut. */
+/** What the next push would send of rows, or what of them waits, the longest texts cut; numbers keep every digit. */
 export function readWaitingCells(
   from: Connection,
   table: BrowsedTable,
@@ -84,7 +84,9 @@ export function readWaitingCells(
   const text = sql`
     SELECT row_id AS rowId, kind, "column", ${cut(sql`base`)} AS base, ${cut(sql`local`)} AS local, state, since FROM sync_changes
     WHERE "table" = ? AND row_id IN (SELECT value FROM json_each(?)) LIMIT ${LINES_MAX * ids.length}`;
-  return queryAll(from, text, [table.name, JSON.stringify(ids)]) as WaitingCell[]; // the columns just listed
+  const lines = from.prepare(text).safeIntegers().all(table.name, JSON.stringify(ids));
+  return (lines as (Omit<WaitingCell, 'rowId'> & { readonly rowId: bigint })[]) // the columns just listed
+    .map((line) => ({ ...line, rowId: Number(line.rowId) }));
 }
 
 /** Who changed a row at the origin last, and when, as far as its columns tell. */
