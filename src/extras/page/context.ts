@@ -91,11 +91,8 @@ export function readReferences(
 
 /** Headers that make a browser save an answer as a file, under a name without a path. */
 export function saveAs(name: string): Readonly<Record<string, string>> {
-  const safe =
-    name
-      .toWellFormed()
-      .replaceAll(/[\p{C}/\\]/gu, '_')
-      .slice(0, 200) || 'file';
+  // A character that is cut in half is replaced, too: it is no character any more.
+  const safe = name.slice(0, 200).replaceAll(/[\p{C}/\\]/gu, '_') || 'file';
   const encoded = encodeURIComponent(safe).replaceAll(
     /['()*]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
