@@ -24,7 +24,9 @@ export interface Bare extends AsyncDisposable {
   readonly path: string;
   readonly replica: Replica;
   write<T>(change: (tx: Tx) => T, cause?: ChangeCause): Promise<T>;
-  rows(query: string, ...values: unknown[]): unknown[];
+  rows(query: string): unknown[];
+  /** The same rows, each as an array of its values. */
+  lines(query: string): unknown[];
   /** Runs SQL with no trigger in the way, since none is made here. */
   execute(statements: string): void;
   /** Makes a table with these columns; their ids count from 1. */
@@ -55,7 +57,8 @@ export async function openBare(
     path,
     replica,
     write: (change, cause = { cause: 'pull', runId: null }) => replica.because(cause).write('Testing', change),
-    rows: (query, ...values) => other.prepare(query).all(...values),
+    rows: (query) => other.prepare(query).all(),
+    lines: (query) => other.prepare(query).raw().all(),
     execute: (statements) => void other.exec(statements),
     makeTable: (id, name, descriptors) => {
       names.set(id, name);

@@ -2,9 +2,9 @@
  * Names of rows as people know them, for lists of conflicts, refusals, edits and files.
  */
 import { ident, joinSql, sql } from '../../base/sql.ts';
-import type { Connection } from '../connection.ts';
-import { queryAll } from '../query.ts';
-import { baseName, hasBase } from '../user-tables.ts';
+import type { Connection, Stored } from '../connection.ts';
+import { queryAll, queryRows } from '../query.ts';
+import { baseName, readStanding } from '../user-tables.ts';
 
 /** The key and the column that the origin uses as the name of a record, then the first other text column. */
 const NAMING_COLUMNS = sql`
@@ -33,24 +33,20 @@ export function rowNamer(from: Connection): (table: string, rowId: number) => st
     columnsByTable.set(table, columns);
     const [first] = columns;
     if (first === undefined) return '';
-    const picked = joinSql(columns.map(({ name }) => ident(name)));
-    const readFrom = (name: string): unknown[] | undefined =>
-      from
-        .prepare(sql`SELECT ${picked} FROM ${ident(name)} WHERE _id = ?`)
-        .raw()
-        .get(rowId) as unknown[] | undefined; // raw() gives arrays
-    const readDeleted = (): unknown[] => {
-      const values = queryAll(from, LAST_VALUES, [first.tableId, rowId]) as { key: string; value: unknown }[]; // as selected
-      const byName = new Map(values.map(({ key, value }) => [key, value]));
-      return columns.map(({ name }) => byName.get(name) ?? null);
+    const names = columns.map(({ name }) => name);
+    const readFrom = (source: string): readonly Stored[] | undefined => {
+      if (readStanding(from, source, names).length < names.length) return undefined; // another client dropped it
+      return queryRows(from, sql`SELECT ${joinSql(names.map(ident))} FROM ${ident(source)} WHERE _id = ?`, [rowId])[0];
     };
-    const row =
-      readFrom(table) ??
-      (hasBase(from, first.tableId) ? readFrom(baseName(first.tableId)) : undefined) ??
-      readDeleted();
+    const readDeleted = (): readonly Stored[] => {
+      const values = queryAll(from, LAST_VALUES, [first.tableId, rowId]) as { key: string; value: Stored }[]; // as selected
+      const byName = new Map(values.map(({ key, value }) => [key, value]));
+      return names.map((name) => byName.get(name) ?? null);
+    };
+    const row = readFrom(table) ?? readFrom(baseName(first.tableId)) ?? readDeleted();
     const nameBy = (isOwn: 0 | 1): string => {
-      const values = row.filter((value, index) => value !== null && columns[index]?.isOwn === isOwn);
-      return [...new Set(values.map(String))].join(' ');
+      const values = row.map((value) => String(value ?? ''));
+      return [...new Set(values.filter((text, index) => text !== '' && columns[index]?.isOwn === isOwn))].join(' ');
     };
     const name = nameBy(1);
     return name === '' || name === String(rowId) ? nameBy(0) : name;
