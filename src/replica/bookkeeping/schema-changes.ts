@@ -50,7 +50,7 @@ export function storeSchemaChanges(tx: Tx, changes: readonly SchemaChange[], at:
 export function readRemade(from: Connection, since: string): readonly RemadePart[] {
   const text = sql`SELECT c.kind, coalesce(t.local_name, c.table_name) AS "table", c.column_name AS "column",
             CAST(coalesce(c.now, 0) AS INTEGER) AS editCount, c.at AS since
-          FROM _rowsync_schema_changes c LEFT JOIN _rowsync_tables t ON t.name = c.table_name
+          FROM _rowsync_schema_changes c LEFT JOIN _rowsync_tables t ON t.name = c.table_name AND t.state <> 'gone'
           WHERE c.kind GLOB '*Remade' AND c.at >= ? ORDER BY c.seq`;
   return queryAll(from, text, [since]) as RemadePart[];
 }
