@@ -52,6 +52,6 @@ export type ConfirmationKind = 'pull' | 'push';
 
 /** Subtracts rows about to be sent from a consent, since the person was not shown later edits. A consent of 0 rows still counts as given. */
 export function spendPushConfirmation(tx: Tx, tableId: number, rowCount: number): void {
-  const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ? AND push_consent > 0`;
+  const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ?`;
   tx.prepare(text).run(BigInt(rowCount), tableId);
 }
