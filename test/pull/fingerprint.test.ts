@@ -3,19 +3,15 @@
  */
 import { expect, test } from 'vitest';
 import { findChangedWindows, noteUselessMeasures, type ChangedWindows } from '../../src/pull/fingerprint.ts';
-import type { PreparedTable, PullContext } from '../../src/pull/context.ts';
-import { applySchema } from '../../src/pull/apply-schema.ts';
-import { NO_PERMISSION } from '../../src/pull/column-selection.ts';
 import { sweepWindows } from '../../src/pull/sweep.ts';
 import { readTables, readTable } from '../../src/replica/bookkeeping/tables.ts';
-import { readTableDescriptor } from '../../src/replica/bookkeeping/descriptors.ts';
 import { readPages } from '../../src/replica/bookkeeping/pages.ts';
 import { must } from '../../src/base/assert.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { testClock } from '../support/clock.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { pushNow } from '../support/push.ts';
-import { startFixture, type Fixture } from '../support/replica.ts';
+import { preparedTable, startFixture, type Fixture } from '../support/replica.ts';
 import { twoWaySettings } from '../support/two-way.ts';
 
 const DAY_MS = 86_400_000;
@@ -63,23 +59,13 @@ async function start(dayCount = 40, format: 'json' | 'xml' = 'json'): Promise<Fi
   return fixture;
 }
 
-async function prepared(fixture: Fixture, context: PullContext): Promise<PreparedTable> {
-  const { id } = must(
-    readTables(fixture.replica).find(({ name }) => name === 'Note'),
-    'it was pulled',
-  );
-  const stored = must(readTableDescriptor(fixture.replica, id), 'it was pulled');
-  const options = must(context.settings.tableOptions('Note'), 'every table is copied');
-  return await applySchema(context, stored.descriptor, { ...options, permission: NO_PERMISSION });
-}
-
 async function find(fixture: Fixture, context = fixture.context()): Promise<ChangedWindows | null> {
-  return await findChangedWindows({ context, table: await prepared(fixture, context) });
+  return await findChangedWindows({ context, table: await preparedTable(fixture, context) });
 }
 
 /** Finds windows, reads them, and compares again; which windows were read, how many rows were deleted, and what is ignored now. */
 async function bringChanges(fixture: Fixture, context = fixture.context()) {
-  const table = await prepared(fixture, context);
+  const table = await preparedTable(fixture, context);
   const found = must(await findChangedWindows({ context, table }), 'the origin aggregates');
   const counts = {
     insertedCount: 0,
@@ -199,7 +185,7 @@ test('more days than one answer holds are read page by page', async () => {
 test('rows without a creation time are a day of their own', async () => {
   await using fixture = await start();
   const context = fixture.context();
-  const table = await prepared(fixture, context);
+  const table = await preparedTable(fixture, context);
   const aggregate: typeof context.origin.aggregate = async (request, options) => {
     const page = await context.origin.aggregate(request, options);
     return page && { ...page, groups: [{ group: null, values: [1, null, 0, 0] }, ...page.groups] };

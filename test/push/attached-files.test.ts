@@ -6,14 +6,13 @@ import { createHash } from 'node:crypto';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { previewPush } from '../../src/push/plan-preview.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { FaultName } from '../../src/sandbox/server/faults.ts';
 import { at, revisionsAt, startAlbum } from '../support/album.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import type { FilesFixture } from '../support/files.ts';
-import { changesSent, codesOf, countsOf, setFaults } from '../support/push.ts';
-import { captured, twoWayTable } from '../support/two-way.ts';
+import { changesSent, codesOf, countsOf, previewNow, setFaults } from '../support/push.ts';
+import { captured } from '../support/two-way.ts';
 
 function failures(fixture: FilesFixture): readonly unknown[] {
   return fixture.rows('SELECT row_id, "column", reason FROM sync_failures ORDER BY row_id');
@@ -449,11 +448,7 @@ test('a plan and sync_changes show the file that is to be attached, and a plan w
     `UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1; UPDATE "Album" SET "Photo" = 'file:b' WHERE _id = 2`,
   );
 
-  const { replica, uploads: uploadDir } = fixture;
-  const [preview] = await previewPush(
-    { replica, clock: systemClock, uploadDir, maxPushRows: 500, maxDeletePercent: 50, tableOptions: () => null },
-    [twoWayTable(fixture, 'Album')],
-  );
+  const [preview] = await previewNow(fixture, { settings: { uploadDir: fixture.uploads } });
 
   expect(preview?.rows).toMatchObject([
     { rowId: 1, fate: 'sent', method: 'update', cells: [{ column: 'Photo', base: null, local: 'file:a.txt' }] },

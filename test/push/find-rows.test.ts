@@ -1,9 +1,7 @@
 /** What a push asks the origin: rows by match value that it may not return, and who is calling. A row that cannot be found holds up no other. */
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { readTwoWayTables } from '../../src/capture/two-way-table.ts';
-import { previewPush } from '../../src/push/plan-preview.ts';
-import { atOrigin, changesSent, codesOf, countsOf, pushNow } from '../support/push.ts';
+import { atOrigin, changesSent, codesOf, countsOf, previewNow, pushNow } from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import type { RawAnswer } from '../support/sandbox.ts';
 import { startTwoWay } from '../support/two-way.ts';
@@ -35,12 +33,9 @@ async function unreadableAnswer(fixture: Fixture, code: string): Promise<RawAnsw
 }
 
 /** What a plan says of the rows of the table, so long from now. */
-async function fatesIn({ replica }: Fixture, ms: number): Promise<readonly string[]> {
+async function fatesIn(fixture: Fixture, ms: number): Promise<readonly string[]> {
   const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + ms };
-  const previews = await previewPush(
-    { replica, clock, uploadDir: null, maxPushRows: 500, maxDeletePercent: 50, tableOptions: () => null },
-    readTwoWayTables(replica),
-  );
+  const previews = await previewNow(fixture, { clock });
   return previews.flatMap(({ rows }) => rows.map(({ fate }) => fate));
 }
 

@@ -4,10 +4,8 @@
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
-import { readTwoWayTables } from '../../src/capture/two-way-table.ts';
-import { previewPush } from '../../src/push/plan-preview.ts';
 import type { Fixture } from '../support/replica.ts';
-import { atOrigin, countsOf, here, pushNow, setFaults } from '../support/push.ts';
+import { atOrigin, countsOf, here, previewNow, pushNow, setFaults } from '../support/push.ts';
 import { captured, startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
@@ -21,17 +19,7 @@ describe('a match value', () => {
     await using fixture = await startTwoWay(MATCHED);
     fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('a', 'n'), ('b', 'n'), ('c', 'other')`);
 
-    const [planned] = await previewPush(
-      {
-        replica: fixture.replica,
-        clock: systemClock,
-        uploadDir: null,
-        maxPushRows: 500,
-        maxDeletePercent: 50,
-        tableOptions: () => null,
-      },
-      readTwoWayTables(fixture.replica),
-    );
+    const [planned] = await previewNow(fixture);
     expect(planned?.rows.map(({ rowId, fate }) => [rowId, fate])).toEqual([
       [-2, 'sent'],
       [-4, 'sent'],

@@ -8,7 +8,6 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { carryOutDecision } from '../../src/capture/person-decision.ts';
-import { previewPush } from '../../src/push/plan-preview.ts';
 import { backUp, restore } from '../../src/extras/backup/replica-copy.ts';
 import { confirmHeld } from '../../src/replica/confirmation.ts';
 import { disownFile } from '../../src/replica/older-copy.ts';
@@ -16,8 +15,8 @@ import { openReplica } from '../../src/replica/database.ts';
 import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
 import { sql } from '../../src/base/sql.ts';
 import { temporaryFolder, type Fixture } from '../support/replica.ts';
-import { atOrigin, changesSent, codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';
-import { AT, startTwoWay, twoWayTable } from '../support/two-way.ts';
+import { atOrigin, changesSent, codesOf, countsOf, previewNow, pushNow, setFaults } from '../support/push.ts';
+import { AT, startTwoWay } from '../support/two-way.ts';
 import { retryRows } from '../../src/capture/writer/apply-outcome.ts';
 
 /** Puts a copy where the replica is, as a person does it. */
@@ -206,17 +205,7 @@ describe('edits of a copy that is put back', () => {
   test('stand in the plan, which says that they are held', async () => {
     await using fixture = await startHeld();
 
-    const plans = await previewPush(
-      {
-        replica: fixture.replica,
-        clock: systemClock,
-        uploadDir: null,
-        maxPushRows: 500,
-        maxDeletePercent: 50,
-        tableOptions: () => null,
-      },
-      [twoWayTable(fixture)],
-    );
+    const plans = await previewNow(fixture);
 
     expect(plans.map(({ rows }) => rows.map(({ kind, fate }) => `${kind} ${fate}`).toSorted())).toEqual([
       ['insert inDoubt', 'insert sent', 'update sent'],

@@ -6,9 +6,13 @@
  *    const report = await pushNow(fixture);
  *    origin(fixture)                                  // rows at the origin, some columns of them
  */
+import { must } from '../../src/base/assert.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import type { KeepUpload, PushContext, PushSettings } from '../../src/push/context.ts';
+import type { KeepUpload, PushContext, PushSettings, TablePush } from '../../src/push/context.ts';
 import type { PushTableOptions } from '../../src/reconcile/push-plan.ts';
+import { readTwoWayTables } from '../../src/capture/two-way-table.ts';
+import { previewPush, type TablePreview } from '../../src/push/plan-preview.ts';
+import { openUnasked } from '../../src/push/push-table.ts';
 import { finishPushes, push, type PushOptions } from '../../src/push/push.ts';
 import type { PullReport } from '../../src/pull/report.ts';
 import type { PushReport } from '../../src/push/report.ts';
@@ -16,6 +20,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import type { FaultRule } from '../../src/sandbox/server/faults.ts';
 import type { Fixture } from './replica.ts';
 import type { RawAnswer } from './sandbox.ts';
+import { twoWayTable } from './two-way.ts';
 
 /** Settings of a push for small tables. */
 export function pushSettings(
@@ -58,6 +63,19 @@ export function pushContext(fixture: Fixture, choice: PushChoice = {}): PushCont
 export function pushNow(fixture: Fixture, choice: PushChoice = {}): Promise<PushReport> {
   const { tables = [], confirm = false } = choice;
   return push(pushContext(fixture, choice), { tables, confirm });
+}
+
+/** The push of a table before anything is asked, for what takes one. */
+export function openPush(fixture: Fixture, choice: PushChoice = {}, table = 'Note'): TablePush {
+  const { settings, ...context } = pushContext(fixture, choice);
+  const options = must(settings.tableOptions(table), 'every table is pushed');
+  return openUnasked({ settings, ...context }, twoWayTable(fixture, table), { options });
+}
+
+/** What a push would do now. */
+export function previewNow(fixture: Fixture, choice: PushChoice = {}): Promise<readonly TablePreview[]> {
+  const { replica, clock, settings } = pushContext(fixture, choice);
+  return previewPush({ replica, clock, ...settings }, readTwoWayTables(replica));
 }
 
 /** Codes of everything that went wrong. */

@@ -17,10 +17,14 @@ import { silentLogger } from '../../src/base/log.ts';
 import { openOrigin, type Origin } from '../../src/origin/client.ts';
 import { ORIGIN_LIMITS, type OriginLimits } from '../../src/origin/limits.ts';
 import { openTransport, type Transport } from '../../src/origin/transport.ts';
-import type { PullContext, PullSettings } from '../../src/pull/context.ts';
-import type { PullOptions } from '../../src/pull/context.ts';
+import { must } from '../../src/base/assert.ts';
+import { applySchema } from '../../src/pull/apply-schema.ts';
+import { NO_PERMISSION } from '../../src/pull/column-selection.ts';
+import type { PreparedTable, PullContext, PullOptions, PullSettings } from '../../src/pull/context.ts';
 import { pull } from '../../src/pull/pull.ts';
 import type { PullProgress, PullReport } from '../../src/pull/report.ts';
+import { readTableDescriptor } from '../../src/replica/bookkeeping/descriptors.ts';
+import { readTables } from '../../src/replica/bookkeeping/tables.ts';
 import { openReplica, type Replica } from '../../src/replica/database.ts';
 import type { SandboxOptions } from '../../src/sandbox/main.ts';
 import type { Extension } from '../../src/wire/format.ts';
@@ -168,6 +172,17 @@ function rewriting(url: string, rewrite: () => Fixture['rewrite'], limits: Origi
       return { ...answer, headers, body: Buffer.from(change(body.toString('utf8'))) };
     },
   };
+}
+
+/** A table that was pulled, ready to be read again as it was described then. */
+export async function preparedTable({ replica }: Fixture, context: PullContext, name = 'Note'): Promise<PreparedTable> {
+  const { id } = must(
+    readTables(replica).find((table) => table.name === name),
+    'it was pulled',
+  );
+  const { descriptor } = must(readTableDescriptor(replica, id), 'it was pulled');
+  const options = must(context.settings.tableOptions(name), 'every table is copied');
+  return await applySchema(context, descriptor, { ...options, permission: NO_PERMISSION });
 }
 
 /** Calls `around` in place of each transaction of a replica, also of those with a cause of their own, with what it is for. */
