@@ -1,7 +1,19 @@
 /** What a push asks the origin: rows by match value that it may not return, and who is calling. A row that cannot be found holds up no other. */
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
-import { atOrigin, changesSent, codesOf, countsOf, previewNow, pushNow } from '../support/push.ts';
+import { stampFromMs, systemClock } from '../../src/base/clock.ts';
+import type { IdBlock } from '../../src/push/context.ts';
+import { findByMatch, readBlock, wasUnknownRowDeleted } from '../../src/push/find-rows.ts';
+import {
+  atOrigin,
+  changesSent,
+  codesOf,
+  countsOf,
+  previewNow,
+  pushNow,
+  openPush,
+  setFaults,
+  unreadableAnswer as unreadableRow,
+} from '../support/push.ts';
 import type { Fixture } from '../support/replica.ts';
 import type { RawAnswer } from '../support/sandbox.ts';
 import { startTwoWay } from '../support/two-way.ts';
@@ -148,4 +160,117 @@ test('another user is noticed', async () => {
 
   expect(codesOf(report)).toEqual(['push.identity']);
   expect(changesSent(fixture)).toEqual([]);
+});
+
+describe('rows by match value', () => {
+  test('are found each under its value, and a value that no row has is not', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+
+    const found = await findByMatch(openPush(fixture), ['c2', 'none', 'c5'], false);
+
+    expect([...found].map(([value, holder]) => [value, typeof holder === 'object' ? holder.id : holder])).toEqual([
+      ['c2', 2],
+      ['c5', 5],
+    ]);
+  });
+
+  test('are not asked for without a match column, or without a value', async () => {
+    await using fixture = await startTwoWay();
+    await using matched = await startTwoWay({ editing: { match: 'Code' } });
+    const before = [fixture, matched].map(({ sandbox }) => sandbox.requests.all.length);
+
+    expect(await findByMatch(openPush(fixture), ['c2'], false)).toEqual(new Map());
+    expect(await findByMatch(openPush(matched), [], false)).toEqual(new Map());
+    expect([fixture, matched].map(({ sandbox }) => sandbox.requests.all.length)).toEqual(before);
+  });
+
+  test('are not taken for free where the origin refuses to be asked about a lost one', async () => {
+    await using fixture = await startTwoWay({ editing: { match: 'Code' } });
+    refuseFilters(fixture, [1]);
+
+    expect(await findByMatch(openPush(fixture), ['c2'], true)).toEqual(new Map([['c2', 'refused']]));
+  });
+});
+
+describe('a deleted row that was never here', () => {
+  /** A row that a colleague makes and deletes between two pulls. */
+  async function startDeleted(): Promise<Fixture> {
+    const fixture = await startTwoWay();
+    const id = fixture.sandbox.store.insert('Note', { Title: 'for a moment' });
+    fixture.sandbox.store.delete('Note', id);
+    return fixture;
+  }
+  const inMinutes = (minutes: number): string => stampFromMs(systemClock.nowMs() + minutes * 60_000);
+
+  test('is noticed, also where the clock of the origin is behind', async () => {
+    await using fixture = await startDeleted();
+
+    expect(await wasUnknownRowDeleted(openPush(fixture), inMinutes(0))).toBe(true);
+    expect(await wasUnknownRowDeleted(openPush(fixture), inMinutes(4))).toBe(true);
+    expect(await wasUnknownRowDeleted(openPush(fixture), inMinutes(10))).toBe(false);
+  });
+
+  test('is told from one that was here', async () => {
+    await using fixture = await startTwoWay();
+    fixture.sandbox.store.delete('Note', 6);
+
+    expect(await wasUnknownRowDeleted(openPush(fixture), inMinutes(0))).toBe(false);
+    await fixture.pull();
+    expect(await wasUnknownRowDeleted(openPush(fixture), inMinutes(0))).toBe(false);
+  });
+
+  test('is not noticed where the origin refuses the list, and an origin that is away is no answer', async () => {
+    await using fixture = await startDeleted();
+    const refusal = {
+      status: 400,
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"error":400,"message":"no"}',
+    };
+    fixture.sandbox.answerInstead(1, refusal, { method: 'deleted' });
+
+    expect(await wasUnknownRowDeleted(openPush(fixture), inMinutes(0))).toBe(false);
+    setFaults(fixture, [{ fault: 'resetBefore' }]);
+    await expect(wasUnknownRowDeleted(openPush(fixture), inMinutes(0))).rejects.toMatchObject({ kind: 'originDown' });
+  });
+});
+
+describe('a block of rows', () => {
+  test.each<[string, string | null, IdBlock, boolean]>([
+    ['updates', null, { kind: 'update', ids: [1, 99] }, true],
+    ['deletes', null, { kind: 'delete', ids: [2] }, true],
+    ['new rows with a free match value', 'Code', { kind: 'insert', ids: [-2] }, true],
+    ['new rows that get a match value', 'Code', { kind: 'insert', ids: [-4] }, true],
+    ['new rows whose match value a row has', 'Code', { kind: 'insert', ids: [-2, -3] }, false],
+    ['new rows without a match column', null, { kind: 'insert', ids: [-2] }, false],
+    ['rows with a file', null, { kind: 'update', ids: [3] }, false],
+  ])('of %s may be recorded before earlier ones have arrived, or not', async (_what, match, block, expected) => {
+    await using fixture = await startTwoWay({ editing: { match } });
+    fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1; UPDATE "Note" SET "Photo" = 'file:a' WHERE _id = 3;
+      INSERT INTO "Note" ("Title", "Code") VALUES ('free', 'n1'), ('taken', 'c4'), ('made', NULL)`);
+
+    const { found, lookUps, mayGoAhead, attaches } = await readBlock(openPush(fixture), block);
+
+    expect(mayGoAhead).toBe(expected);
+    expect(attaches).toBe(block.ids.includes(3));
+    expect([...found.byId.keys()]).toEqual(block.ids.filter((id) => id > 0 && id < 7));
+    const holders = [...lookUps].map(([id, { value, holder }]) => [
+      id,
+      value,
+      typeof holder === 'object' ? holder.id : holder,
+    ]);
+    const known = [
+      [-2, 'n1', undefined],
+      [-3, 'c4', 4],
+    ] as const;
+    expect(new Set(holders)).toEqual(new Set(match === null ? [] : known.filter(([id]) => block.ids.includes(id))));
+  });
+
+  test('tells rows that cannot be read from those that are not there', async () => {
+    await using fixture = await startTwoWay();
+    fixture.sandbox.answerInstead(1, await unreadableRow(fixture, 2), { method: 'retrieve' });
+
+    const { found } = await readBlock(openPush(fixture), { kind: 'update', ids: [2, 99] });
+
+    expect([[...found.byId.keys()], [...found.unreadable.keys()]]).toEqual([[], [2]]);
+  });
 });
