@@ -8,7 +8,7 @@ const ALONE = [
   'test/**/*.long.test.ts',
   'test/daemon/{memory,process-health}.test.ts',
   'test/extras/library/library.test.ts',
-  'test/origin/{answers,client,faults}.test.ts',
+  'test/origin/{answers,client,transport}.test.ts',
   'test/security/prototypes.test.ts',
 ];
 /** They hold machines and containers, which have no room in memory, or play a disk of their own. */
