@@ -105,8 +105,7 @@ function putbackHtml({ table, id, putback }: RowView): Html {
 
 const STATES: Readonly<Record<string, string>> = {
   edited: 'The next push sends this.',
-  sending: 'It is being sent.',
-  unknown: 'It was sent, and no answer came yet; it is looked up before anything is sent again.',
+  sending: 'It was sent. Without an answer, it is looked up before anything is sent again.',
   refused: 'The origin refused it, or it cannot be sent; see below.',
   conflicted: 'It waits for your decision; see below.',
   inDoubt: 'It may have been created, or not; see below.',

@@ -22,7 +22,8 @@ const CELLS_MAX = 12;
 export function answerEdits(page: PageInput, table: BrowsedTable): AnswerChunks {
   const { reader, query } = page;
   const after = integerFromText(query.get('after') ?? '') ?? Number.MIN_SAFE_INTEGER;
-  const { ids, count } = readWaitingIds(reader, table, { after, limit: ROWS_MAX });
+  const { ids: found, count } = readWaitingIds(reader, table, { after, limit: ROWS_MAX + 1 });
+  const ids = found.slice(0, ROWS_MAX);
   const { waitingCount, parkedCount, openConflictCount } = countWaiting(reader, table.id);
   const counted = [
     waitingCount === 0 && count > 0 ? [] : plural(waitingCount, 'edited row'),
@@ -40,7 +41,7 @@ export function answerEdits(page: PageInput, table: BrowsedTable): AnswerChunks 
     </ol>
     ${
       last !== undefined &&
-      ids.length >= ROWS_MAX &&
+      found.length > ROWS_MAX &&
       html`<nav class="turn" aria-label="Pages of rows">
         <a href="/edits/${pathPart(table.name)}?after=${last}">Next ›</a>
       </nav>`
@@ -80,7 +81,7 @@ function allHtml({ reader, request: { formToken } }: PageInput, table: BrowsedTa
       ${
         discardable !== 0 &&
         confirmForm(
-          `Discard ${count === 1 ? 'it' : `all ${plural(discardable, 'edit')}`}…`,
+          `Discard ${count === 1 ? 'it' : `${discardable === count ? 'all ' : ''}${plural(discardable, 'edit')}`}…`,
           'The rows here get the values of the origin. Your values are kept in sync_conflicts, from which each can be taken again on its own.',
           [formToken, { kind: 'discard', ...all, seen }, [`Discard ${plural(discardable, 'edit')}`, 'main']],
         )
@@ -101,7 +102,6 @@ function sentText(reader: PageInput['reader'], { id, name }: BrowsedTable): stri
 
 const STATES: Readonly<Record<string, string>> = {
   sending: 'being sent',
-  unknown: 'sent, without an answer yet',
   conflicted: 'in conflict',
   inDoubt: 'in doubt',
 };

@@ -153,7 +153,7 @@ test('a row in conflict, and one that the origin refused, can be decided on thei
 
 test('a row whose sending had no answer says that nothing is sent twice', async () => {
   await using fixture = await startTwoWay();
-  fixture.execute(`UPDATE "Note" SET "Title" = 'sent' WHERE _id = 1; UPDATE _rowsync_rows SET state = 'unknown'`);
+  fixture.execute(`UPDATE "Note" SET "Title" = 'sent' WHERE _id = 1; UPDATE _rowsync_rows SET state = 'sending'`);
 
   expect(readText(rowPage(fixture, 1).body)).toContain('it is looked up before anything is sent again');
 });
