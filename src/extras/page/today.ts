@@ -109,8 +109,10 @@ const TALL = 24;
 
 /** A bar for each hour, on one scale for all tables; every hour with a change has a visible bar. */
 function sparkHtml(byHour: readonly number[], max: number): Html {
+  const sum = sumOf(byHour);
   const busiest = byHour.indexOf(Math.max(...byHour));
-  const words = `${countText(sumOf(byHour))} in 24 hours, most ${HOURS - busiest} hours ago`;
+  const words =
+    sum === 0 ? 'none in 24 hours' : `${countText(sum)} in 24 hours, most ${plural(HOURS - busiest, 'hour')} ago`;
   return html`<svg
     class="spark"
     viewBox="0 0 ${HOURS * (BAR + GAP)} ${TALL}"
