@@ -34,10 +34,11 @@ async function withTarget<T>(
 export function checkSink(settings: SinkSettings): Promise<SinkCheck> {
   return withTarget(settings, async (session, { schema }) => {
     const [row] = await session.query(
-      sql`SELECT to_regnamespace($1) IS NULL AS absent, has_database_privilege(current_database(), 'CREATE') AS can_make,
+      sql`SELECT oid IS NULL AS absent, has_database_privilege(current_database(), 'CREATE') AS can_make,
             has_database_privilege(current_database(), 'TEMPORARY') AS can_temp,
-            coalesce(has_schema_privilege(to_regnamespace($1)::oid, 'CREATE, USAGE'), false) AS can_use, pg_is_in_recovery() AS is_standby,
-            current_setting('server_encoding') AS encoding`,
+            coalesce(has_schema_privilege(oid, 'CREATE') AND has_schema_privilege(oid, 'USAGE'), false) AS can_use,
+            pg_is_in_recovery() AS is_standby, current_setting('server_encoding') AS encoding
+          FROM (SELECT to_regnamespace($1)::oid AS oid) AS named`,
       [ident(schema)],
     );
     const encoding = String(row?.['encoding']);
@@ -165,12 +166,24 @@ function changedRowsSince(reader: ReplicaReader, tableId: number, start: number)
   return new Set(lines.map(({ rowId }) => rowId));
 }
 
+const BOOKKEEPING = [
+  '_rowsync_cursor',
+  '_rowsync_tables',
+  '_rowsync_columns',
+  'sync_replaced',
+  'sync_status',
+  'sync_columns',
+  'sync_files',
+  'sync_history',
+];
+
 /** Drops tables of a sink, or all that rowsync made there; returns their names. @throws RowsyncError `sink.inTheWay` where views depend on one. */
 export function dropSink(settings: SinkSettings, names: readonly string[]): Promise<readonly string[]> {
   return withTarget(settings, async (session, target) => {
     if (!(await isThere(session, target.cursor))) return [];
     return session.transact(async () => {
-      const ours = (await readRelations(session, target)).filter(({ tableId }) => tableId !== null);
+      const relations = await readRelations(session, target);
+      const ours = relations.filter(({ tableId }) => tableId !== null);
       const chosen = ours.filter(({ name }) => names.length === 0 || names.includes(name));
       const unknown = names.find((name) => !ours.some((relation) => relation.name === name));
       if (unknown !== undefined) {
@@ -184,20 +197,9 @@ export function dropSink(settings: SinkSettings, names: readonly string[]): Prom
         for (const table of [target.tables, target.columns])
           await session.query(sql`DELETE FROM ${table} WHERE table_id = $1`, [tableId]);
       }
-      const bookkeeping =
-        names.length > 0
-          ? []
-          : [
-              '_rowsync_cursor',
-              '_rowsync_tables',
-              '_rowsync_columns',
-              'sync_replaced',
-              'sync_status',
-              'sync_columns',
-              'sync_files',
-              'sync_history',
-            ];
-      for (const name of bookkeeping) await session.query(sql`DROP TABLE IF EXISTS ${target.of(name)}`);
+      const standing = new Set(relations.map(({ name }) => name));
+      const bookkeeping = names.length > 0 ? [] : BOOKKEEPING.filter((name) => standing.has(name));
+      for (const name of bookkeeping) await session.query(sql`DROP TABLE ${target.of(name)}`);
       return [...chosen.map(({ name }) => name), ...bookkeeping].toSorted();
     });
   });
