@@ -112,12 +112,14 @@ async function followNames(
   }
   const rename = (from: string, to: string): Promise<unknown> =>
     session.query(sql`ALTER TABLE ${target.of(from)} RENAME TO ${ident(to)}`);
-  const moving = tables.filter(({ id, name }) => byId.has(id) && byId.get(id)?.name !== name && !problems.has(id));
-  // A table that is no longer sent keeps its rows under another name.
-  for (const { id, name } of moving) {
-    const holder = relations.find((relation) => relation.name === name && relation.tableId !== id);
-    if (holder !== undefined && !moving.some((other) => other.id === holder.tableId))
-      await rename(name, `${name}~old${holder.tableId ?? 0}`);
+  // Also tables that are yet to be made.
+  const misplaced = tables.filter(({ id, name }) => byId.get(id)?.name !== name && !problems.has(id));
+  const moving = misplaced.filter(({ id }) => byId.has(id));
+  for (const { name } of misplaced) {
+    const holder = relations.find((relation) => relation.name === name)?.tableId ?? null;
+    // A table that is no longer sent keeps its rows under another name.
+    if (holder !== null && !moving.some(({ id }) => id === holder))
+      await rename(name, pgName(`${name}~old${holder}`, holder, 'table'));
   }
   for (const { id } of moving) await rename(byId.get(id)?.name ?? '', `_rowsync_moving_${id}`);
   for (const { id, name } of moving) await rename(`_rowsync_moving_${id}`, name);
