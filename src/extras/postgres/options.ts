@@ -147,7 +147,7 @@ function readAddress(given: string, folder: string): { readonly address: PgAddre
   if (!/^postgres(?:ql)?:\/\//.test(trimmed)) return { complaint: 'must be an address that begins with postgresql://' };
   // A host may be left out, as where it is the folder of a socket; a URL must have one.
   const withHost = trimmed.replace(/^postgres(?:ql)?:\/\/([^/?#]*@)?(?=[/?#]|$)/, 'postgresql://$1localhost');
-  if (!URL.canParse(withHost))
+  if (!URL.canParse(withHost) || !isDecodable(withHost))
     return { complaint: 'is not an address; one host, and special characters in user or password as %40 and the like' };
   const url = new URL(withHost);
   const parameters = url.searchParams;
@@ -179,4 +179,14 @@ function readAddress(given: string, folder: string): { readonly address: PgAddre
     sslKey: path('sslkey'),
   };
   return { address };
+}
+
+/** Whether each % begins the code of a character: one of a password may stand for itself. */
+function isDecodable(address: string): boolean {
+  try {
+    decodeURIComponent(address);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -78,11 +78,23 @@ test.each([
   ['postgresql://me@db/w?target_session_attrs=any', 'has a parameter that is not known'],
   ['postgresql://db/w', 'needs a user'],
   ['postgresql://me@a,b/w', 'several hosts'],
+  ['postgresql://me%@db/w', 'special characters in user or password as %40'],
+  ['postgresql://me@db:port/w', 'is not an address'],
 ])('%s is a problem', (url, complaint) => {
   const { problems } = read({ url });
 
   expect(problems.map((problem) => problem.complaint).join()).toContain(complaint);
   expect(JSON.stringify(problems)).not.toContain('hunter2');
+});
+
+test('a password with a % that stands for itself is a problem, which does not show it', () => {
+  writeFileSync(join(folder, 'url'), 'postgresql://me:hunter%2@db/w', { mode: 0o600 });
+
+  const { sinks, problems } = read({ urlFile: 'url' });
+
+  expect(sinks).toEqual([]);
+  expect(problems).toMatchObject([{ complaint: expect.stringContaining('special characters') as unknown }]);
+  expect(JSON.stringify(problems)).not.toContain('hunter');
 });
 
 test('a mode that proves nothing of a server elsewhere is remarked on', () => {
