@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { PgType } from '../shared/pg-columns.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
+import { queryNumbers } from '../../replica/query.ts';
 import { readForgotten, readHistory, readView } from '../shared/confirmed-rows.ts';
 import { freshTemporary, mergeSql, type CopyTarget } from './copy-rows.ts';
 import type { PgConnection } from './connection.ts';
@@ -205,9 +206,22 @@ export async function sendHistory(
   await session.query(sql`CREATE TABLE IF NOT EXISTS ${target.of('sync_history')} (${joinSql(definitions)})`);
   await copyEntries(session, target, from, { ...bounds, out, table: null });
   for (const table of readForgotten(from, bounds)) {
-    await session.query(sql`DELETE FROM ${target.of('sync_history')} WHERE "table" = $1`, [table]);
+    await deleteEntries(session, target, from, table);
     await copyEntries(session, target, from, { ...bounds, after: 0, out, table });
   }
+}
+
+/** Deletes the entries of a table, also those that were pruned here. An entry has the name of its table at the time when it was sent. */
+async function deleteEntries(session: PgConnection, target: PgSchema, from: Connection, table: string): Promise<void> {
+  const there = target.of('sync_history');
+  const own = queryNumbers(from, sql`SELECT id FROM sync_history WHERE "table" = ?`, [table]);
+  const named = sql`SELECT id FROM ${there} WHERE "table" = $1 OR "table" IN (SELECT "table" FROM ${there} WHERE id = ANY ($2::bigint[]))`;
+  const ids = (await session.query(named, [table, own])).map(({ id }) => Number(id));
+  // Another table may have had one of these names.
+  const ofOthers = sql`SELECT id FROM sync_history WHERE id IN (SELECT value FROM json_each(?)) AND "table" <> ?`;
+  const others = new Set(queryNumbers(from, ofOthers, [JSON.stringify(ids), table]));
+  const gone = ids.filter((id) => !others.has(id));
+  await session.query(sql`DELETE FROM ${there} WHERE id = ANY ($1::bigint[])`, [gone]);
 }
 
 async function copyEntries(
