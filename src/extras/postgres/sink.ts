@@ -78,7 +78,7 @@ const TABLE_WAIT_MS_MAX = 15 * 60_000;
 export class SinkWriter {
   readonly #context: SinkContext;
   readonly #target: PgSchema;
-  readonly #public = new PublicTables();
+  #public = new PublicTables();
   readonly #troubles = new Map<
     number,
     { readonly error: RowsyncError; readonly count: number; readonly untilMs: number }
@@ -227,6 +227,7 @@ export class SinkWriter {
     this.#hasReplaced = row?.['found'] === true;
     this.#shaped = null;
     this.#lastEntry = await readLastEntry(session, this.#target);
+    this.#public = new PublicTables();
     this.#publicAtMs = -Infinity;
   }
 
