@@ -288,7 +288,8 @@ function shapeTable(tx: Tx, descriptor: TableDescriptor, { at, leftOut, confirme
       hint: `Check the rights of the calling user; if the columns are really gone, run rowsync pull --confirm ${shellWord(table.localName)}.`,
     });
   }
-  const onChanged = known.length > 0 && plan.actions.some(isChange) ? schemaWatch(tx)?.change(tx) : undefined;
+  const isChanged = plan.actions.some(({ kind }) => kind !== 'keep');
+  const onChanged = known.length > 0 && isChanged ? schemaWatch(tx)?.change(tx) : undefined;
   const dropped = [ALLOW_COLUMN, ...colors, ...known].filter(
     (column) => physical.size > 0 && !physical.has(foldIdent(column.localName)),
   );
@@ -303,7 +304,7 @@ function shapeTable(tx: Tx, descriptor: TableDescriptor, { at, leftOut, confirme
     (action) => action.kind === 'change' && action.state === 'live' && action.column.state === 'removed',
   );
   if (isShown || areRulesChanged(known, columns)) retryRefused(tx, descriptor.id, at);
-  const shapeChanged = dropped.length > 0 || isColored || hasShapeChanged(known, descriptor, plan.actions);
+  const shapeChanged = dropped.length > 0 || isColored || isChanged || isAnyRenamed(known, descriptor);
   if (shapeChanged) forgetEtags(tx, descriptor.id);
   const live = columns.filter(({ state }) => state === 'live');
   const shapes = live.map(({ localName: local, name, type, mask }) => ({ localName: local, name, type, mask }));
@@ -334,19 +335,10 @@ function remakeDropped(
   if (captured !== null) markBatchesInDoubt(tx, captured, at);
 }
 
-/** Whether pages that were read before lack a column, or may hold its values under the name of another. */
-function hasShapeChanged(
-  known: readonly ColumnRecord[],
-  { columns }: TableDescriptor,
-  actions: readonly SchemaAction<ColumnRecord>[],
-): boolean {
+/** Whether pages that were read before may hold the values of a column under the name of another. */
+function isAnyRenamed(known: readonly ColumnRecord[], { columns }: TableDescriptor): boolean {
   const nameById = new Map(columns.map(({ id, name }) => [id, name]));
-  const isRenamed = known.some(({ id, name, state }) => state === 'live' && (nameById.get(id) ?? name) !== name);
-  return isRenamed || actions.some(isChange);
-}
-
-function isChange({ kind }: SchemaAction): boolean {
-  return kind !== 'keep';
+  return known.some(({ id, name, state }) => state === 'live' && (nameById.get(id) ?? name) !== name);
 }
 
 function applyActions(

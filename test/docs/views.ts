@@ -157,7 +157,7 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       deleted_at: 'When it was deleted here.',
       reason:
         'What proved that the origin no longer has it; `filtered` where it left the filter, and the origin has it.',
-      last_values: 'Its last values, as a JSON object.',
+      last_values: 'Its last values, as a JSON object. Names are those that its columns have now.',
     },
   },
   sync_failures: {

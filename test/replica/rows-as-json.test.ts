@@ -2,9 +2,10 @@
  * Rows and cells that are kept as JSON follow the names of their columns.
  */
 import { expect, test } from 'vitest';
+import { storeDeleted } from '../../src/replica/bookkeeping/deleted-rows.ts';
 import { renameInKeptRows } from '../../src/replica/rows-as-json.ts';
 import { sql } from '../../src/base/sql.ts';
-import { startTwoWay, twoWayTable } from '../support/two-way.ts';
+import { AT, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
 const SWAPPED = new Map([
   ['Title', 'Body'],
@@ -55,5 +56,22 @@ test('what the origin refused follows too', async () => {
 
   expect(fixture.rows('SELECT column_name, sent FROM _rowsync_refusals')).toEqual([
     { column_name: 'Body', sent: '{"Body":"t","Title":"b"}' },
+  ]);
+});
+
+test('the last values of deleted rows follow too, those of other tables do not', async () => {
+  await using fixture = await startTwoWay();
+  const { id } = twoWayTable(fixture);
+  const kept = '{"_id":7,"Title":"t\\"1","Body":null,"Count":9007199254740993,"Spent":0.1}';
+
+  await fixture.replica.write('Renaming', (tx) => {
+    for (const tableId of [id, id + 1])
+      storeDeleted(tx, { id: tableId, localName: 'Note' }, { id: 7, values: kept }, { reason: 'purged', at: AT });
+    renameInKeptRows(tx, id, SWAPPED);
+  });
+
+  expect(fixture.rows('SELECT last_values FROM sync_deleted ORDER BY id')).toEqual([
+    { last_values: '{"_id":7,"Body":"t\\"1","Title":null,"Count":9007199254740993,"Spent":0.1}' },
+    { last_values: kept },
   ]);
 });

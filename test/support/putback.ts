@@ -6,8 +6,11 @@ import { writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
+import { readColumns } from '../../src/replica/bookkeeping/columns.ts';
+import { readTables } from '../../src/replica/bookkeeping/tables.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { makeWorkspace, startRowsync } from './child.ts';
+import { startFixture } from './replica.ts';
 import { startTestSandbox } from './sandbox.ts';
 import { runCli } from './session.ts';
 
@@ -205,4 +208,57 @@ function graphOf(read: (table: string) => readonly { values: Readonly<Record<str
   ]
     .map((row) => JSON.stringify(row))
     .toSorted();
+}
+
+/** A customer has many orders; both tables are numbered. */
+const SHOP: readonly TableSpec[] = [
+  {
+    name: 'Customer',
+    columns: [text('Name', ['Unique']), text('City')],
+    rows: ['Ada', 'Bob', 'Cem'].map((Name) => ({ Name, City: 'Ghent' })),
+  },
+  {
+    name: 'Order',
+    columns: [text('Number', ['Unique']), text('Customer')],
+    rows: ['1', '1', '2', '3'].map((Customer, index) => ({ Number: `o${index + 1}`, Customer })),
+  },
+];
+
+/** A pulled shop with history, in this process: for tests that need no command. Each pull is a minute later. */
+export async function startShop(tables: readonly TableSpec[] = SHOP) {
+  let nowMs = Date.parse('2026-11-25T08:00:00Z');
+  const clock = { ...systemClock, nowMs: () => nowMs, sleep: () => Promise.resolve() };
+  const history = { keepDays: 30, bytesMax: 1_000_000 };
+  const settings = { maxDeletePercent: 100, tableOptions: () => ({ sort: null, history }) };
+  const fixture = await startFixture({ tables, clock }, { clock, settings });
+  const pull = async () => {
+    nowMs += 60_000;
+    const report = await fixture.pull({ confirm: true });
+    if (report.error !== null) throw report.error;
+  };
+  await pull();
+  return Object.assign(fixture, {
+    store: fixture.sandbox.store,
+    /** Time passes, then all tables are pulled. */
+    pullLater: async (ms = 0) => {
+      nowMs += ms;
+      await pull();
+    },
+    nowMs: () => nowMs,
+    /** Rows are purged at the origin, and leave the replica. */
+    lose: async (table: string, ...ids: readonly number[]) => {
+      for (const id of ids) fixture.sandbox.store.delete(table, id, { purge: true });
+      await pull();
+    },
+    table: (name: string) => {
+      const found = readTables(fixture.replica).find((table) => table.name === name);
+      if (found === undefined) throw new Error(`no table ${name}`);
+      return found;
+    },
+    /** The origin's id of a column. */
+    columnId: (table: string, name: string) => {
+      const { id } = readTables(fixture.replica).find((each) => each.name === table) ?? { id: 0 };
+      return readColumns(fixture.replica, id).find((column) => column.name === name)?.id ?? 0;
+    },
+  });
 }

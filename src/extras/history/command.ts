@@ -310,11 +310,12 @@ function forgetDeleted(tx: Tx, { tableId, column }: ForgettableRow, rowId: numbe
     const all = sql`UPDATE _rowsync_deleted SET row_values = '{}' WHERE ${isOwn} AND row_values <> '{}'`;
     return tx.prepare(all).run(values).changes;
   }
-  // The name of that time. Today's name may have meant another column then, but still of this row.
-  const place = sql`SELECT v.fullkey FROM json_each(row_values) v WHERE v.key = @name COLLATE NOCASE`;
+  // Of a row that left before its columns were renamed by a version that did not rename them here, too, it may be another column.
+  const place = sql`SELECT v.fullkey FROM json_each(row_values) v WHERE v.key COLLATE NOCASE IN (@name, @plain)`;
   const text = sql`UPDATE _rowsync_deleted SET row_values = json_remove(row_values, (${place} LIMIT 1))
       WHERE ${isOwn} AND EXISTS (${place})`;
-  return tx.prepare(text).run({ ...values, name: column.name.replace(/ \(pruned\)$/, '') }).changes;
+  const plain = column.name.replace(/ \(pruned\)$/, '');
+  return tx.prepare(text).run({ ...values, name: column.name, plain }).changes;
 }
 
 /** Decided conflicts, and refusals of rows that no longer wait. */

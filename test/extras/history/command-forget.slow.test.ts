@@ -112,6 +112,24 @@ test('what was forgotten is NULL at earlier moments, and undo does not make the 
   expect(life.stdout).toContain('values removed on request');
 });
 
+test('the values of a column go by the name that it has now, also if it was renamed or pruned since the row left', async () => {
+  await using world = await startWorld();
+  world.sandbox.store.renameColumn('Note', 'Body', 'Text');
+  world.sandbox.store.renameColumn('Note', 'Title', 'Body');
+  await world.run(['pull']);
+  world.sandbox.store.dropColumn('Note', 'Count');
+  await world.run(['pull']);
+  await world.run(['schema', 'prune', '--confirm']);
+
+  for (const column of ['Text', 'Count (pruned)'])
+    await world.run(['history', 'forget', 'Note', '1', '--column', column]);
+
+  const [line] = world.rows('SELECT last_values FROM sync_deleted') as { last_values: string }[];
+  const left = JSON.parse(line?.last_values ?? '') as Record<string, unknown>;
+  expect(left).toMatchObject({ _id: 1, Body: 'second', Code: 'c1' });
+  expect(Object.keys(left).filter((name) => /^(?:Text|Title|Count)/.test(name))).toEqual([]);
+});
+
 test('of one column only its values go, also of a row that stands', async () => {
   await using world = await startWorld();
 
