@@ -135,7 +135,8 @@ function planRow(row: LostRow, facts: RowPlanFacts): PlannedPutback {
       continue;
     }
     const reference = facts.references.find((one) => one.tableId === tableId && one.column.id === id);
-    const found = reference === undefined ? 'value' : parentOf(String(value), reference.toId, facts);
+    const isKey = reference !== undefined && value !== '';
+    const found = isKey ? parentOf(String(value), reference.toId, facts) : 'value';
     if (found === 'value') cells.set(id, value);
     else {
       if (found === 'gone' || found.later === true)
