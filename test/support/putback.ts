@@ -6,10 +6,13 @@ import { writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
+import { makePlace } from '../../src/extras/putback/putback-file.ts';
 import { readColumns } from '../../src/replica/bookkeeping/columns.ts';
 import { readTables } from '../../src/replica/bookkeeping/tables.ts';
+import { openReplica } from '../../src/replica/database.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { makeWorkspace, startRowsync } from './child.ts';
+import { pushContext } from './push.ts';
 import { startFixture } from './replica.ts';
 import { startTestSandbox } from './sandbox.ts';
 import { runCli } from './session.ts';
@@ -261,4 +264,22 @@ export async function startShop(tables: readonly TableSpec[] = SHOP) {
       return readColumns(fixture.replica, id).find((column) => column.name === name)?.id ?? 0;
     },
   });
+}
+
+/** The small replica of a shop in which rows are put back, opened as a command opens it. */
+export async function openPlace(
+  shop: Awaited<ReturnType<typeof startShop>>,
+  { workflow = null, isElsewhere = false }: Partial<Parameters<typeof makePlace>[1]> = {},
+) {
+  const context = shop.context();
+  const replica = openReplica(`${shop.path}.putback`, { clock: context.clock });
+  const push = pushContext({ ...shop, replica }, { clock: context.clock });
+  const close = () => replica.close();
+  try {
+    const place = await makePlace({ pull: { ...context, replica }, push }, { workflow, isElsewhere });
+    return { place, replica, [Symbol.dispose]: close };
+  } catch (thrown) {
+    close();
+    throw thrown;
+  }
 }

@@ -4,6 +4,7 @@
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { run } from '../../src/cli/program.ts';
+import type { Invocation } from '../../src/extra.ts';
 import { EXTRAS } from '../../src/extras.ts';
 import type { Output, Session } from '../../src/cli/terminal/session.ts';
 import { runRowsync } from './child.ts';
@@ -93,19 +94,24 @@ export async function runCli(
   const stdout = collectingOutput(world.width, world.isReaderGone);
   const stderr = collectingOutput(world.stderrWidth);
   const stdin = world.typed === undefined ? inputOf(input) : typingPerson(world.typed, stderr);
-  const exitCode = await run(
-    args,
-    {
-      stdout,
-      stderr,
-      stdin,
-      clock: world.clock ?? systemClock,
-      stopSignal: () => world.signal ?? new AbortController().signal,
-      hasTerminal: () => false,
-      onSignal: () => undefined,
-      folder,
-    },
-    EXTRAS,
-  );
+  const { signal = new AbortController().signal, clock = systemClock } = world;
+  const { session } = invocationIn(folder, { stdout, stderr, stdin, clock, stopSignal: () => signal });
+  const exitCode = await run(args, session, EXTRAS);
   return { exitCode, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+/** How a command is called that is run without the command line, in a folder with a configuration. */
+export function invocationIn(folder: string, given: Partial<Session> = {}): Invocation {
+  const session: Session = {
+    stdout: collectingOutput(),
+    stderr: collectingOutput(),
+    stdin: inputOf(undefined),
+    clock: systemClock,
+    stopSignal: () => new AbortController().signal,
+    hasTerminal: () => false,
+    onSignal: () => undefined,
+    folder,
+    ...given,
+  };
+  return { session, extras: EXTRAS, configPath: undefined, isJson: false, isVerbose: false };
 }

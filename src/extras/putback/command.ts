@@ -71,7 +71,9 @@ export function addPutbackCommand(program: Command, runner: Runner): void {
         "whether the origin's workflow runs (default: suppress, with the right to manage data)",
       ).choices(['run', 'suppress']),
     )
-    .option('--plan', 'show what would be done, and send nothing (default)')
+    .addOption(
+      new Option('--plan', 'show what would be done, and send nothing (default)').conflicts(['confirm', 'resume']),
+    )
     .option('--confirm', 'put the rows back; safety.maxPushRows does not hold them')
     .option('--status', 'show what was put back, and what waits')
     .option('--resume', 'continue what was begun, and try refused rows again')

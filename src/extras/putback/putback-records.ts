@@ -170,15 +170,17 @@ export function noteSent(tx: Tx, keyColumnOf: (tableId: number) => number | null
     const reasons = readReasons(tx, tableId);
     const changes = records.flatMap((record): readonly (readonly [PutbackRecord, RecordChange])[] => {
       const id = idOf(record);
+      // What is omitted from a row stays its reason; that of a refusal ends with it.
+      const reason = record.state === 'sent' ? record.reason : null;
       if (record.newId === null && id > 0) {
         // The row may not have been read back: its key is unknown then.
         const newKey = keyOf(table, keyColumnOf(tableId), rows.get(id));
-        return [[record, { state: 'done', newId: id, newKey, stagedId: null }]];
+        return [[record, { state: 'done', reason, newId: id, newKey, stagedId: null }]];
       }
       const state = states.get(id);
       if (state === 'refused' || state === 'inDoubt')
         return [[record, { state, reason: reasons.get(id)?.reason ?? null }]];
-      return record.newId === null ? [[record, { state: rows.has(id) ? 'sent' : 'given up' }]] : [];
+      return record.newId === null ? [[record, { state: rows.has(id) ? 'sent' : 'given up', reason }]] : [];
     });
     changeRecords(tx, changes);
   }

@@ -198,5 +198,5 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'etag-of-another-format': { test: 'test/files/list-revisions.test.ts' },
   'putback-doubts-are-sent-again': { seed: 53 },
   'putback-forgets-later-parents': { seed: 77 },
-  'putback-guesses-keys': { test: 'test/extras/putback/putback.slow.test.ts' },
+  'putback-guesses-keys': { test: 'test/extras/putback/command.slow.test.ts' },
 };

@@ -444,3 +444,18 @@ test('undo puts deleted rows back with their files, and links emptied references
     before.map((row) => (row === '["Order","o3","c3"]' ? '["Order","o3","stays"]' : row)).toSorted(),
   );
 });
+
+test.each([[['--resume', '--plan']], [['Customer', '--confirm', '--plan']]])(
+  'a plan is no run: %j is refused, and nothing is sent',
+  async (words) => {
+    await using world = await startWorld();
+    await world.purge();
+    await world.run('putback', 'Link', '1', '--confirm');
+    world.sandbox.requests.clear();
+
+    const { exitCode, stderr } = await world.run('putback', ...words);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining("'--plan' cannot be used with option")]);
+    expect(world.sandbox.requests.all).toEqual([]);
+  },
+);

@@ -1,0 +1,99 @@
+/** Rows whose deletes another command takes back: planned first, and put back once a person agrees. */
+import { expect, test } from 'vitest';
+import { putBackDeleted } from '../../../src/extras/putback/deleted-rows.ts';
+import { LostRows } from '../../../src/extras/putback/lost-rows.ts';
+import { openReader } from '../../../src/replica/reader.ts';
+import { startFamily } from '../../support/putback.ts';
+import { invocationIn } from '../../support/session.ts';
+
+/** A family of which customer 3, her order and what hangs on it were purged, and a call for some of the lost rows. */
+async function startLost() {
+  const world = await startFamily();
+  for (const [table, id] of [
+    ['Line', 7],
+    ['Line', 8],
+    ['Line', 9],
+    ['Order', 3],
+    ['Customer', 3],
+  ] as const)
+    world.store.delete(table, id, { purge: true });
+  await world.run('pull', '--confirm');
+  const idOf = (table: string): number =>
+    (world.rows(`SELECT id FROM _rowsync_tables WHERE name = '${table}'`) as { id: number }[])[0]?.id ?? 0;
+  const columnIdOf = (table: string, column: string): number =>
+    (
+      world.rows(`SELECT id FROM _rowsync_columns WHERE table_id = ${idOf(table)} AND name = '${column}'`) as {
+        id: number;
+      }[]
+    )[0]?.id ?? 0;
+  return {
+    world,
+    idOf,
+    columnIdOf,
+    putBack: async (tables: readonly string[], isConfirmed: boolean) => {
+      const rows = (() => {
+        using reader = openReader(`${world.folder}/replica.db`);
+        const lost = new LostRows(reader, { kind: 'deleted' });
+        return tables.flatMap((name) => lost.rows(idOf(name)));
+      })();
+      return await putBackDeleted(invocationIn(world.folder), rows, { isConfirmed });
+    },
+  };
+}
+
+test('without consent nothing is sent, and a person is needed if a row would be created', async () => {
+  const { world: opened, putBack, idOf, columnIdOf } = await startLost();
+  await using world = opened;
+  world.sandbox.requests.clear();
+
+  const { text, json, needsPerson, goneKeys } = await putBack(['Customer', 'Order'], false);
+
+  expect(text).toMatch(/^would be created, parents first:\n {2}Customer 3\n {4}Order 3\n/);
+  expect(json).toMatchObject({
+    rows: [
+      { table: 'Customer', oldId: 3, fate: 'create' },
+      { table: 'Order', oldId: 3 },
+    ],
+  });
+  expect(needsPerson).toBe(true);
+  // The numbers that these rows had are gone for good: no cell may get them.
+  expect([...goneKeys].toSorted()).toEqual(
+    [
+      `${idOf('Order')} ${columnIdOf('Order', 'Customer')} 3`,
+      `${idOf('Line')} ${columnIdOf('Line', 'Order Id')} 3`,
+      `${idOf('Link')} ${columnIdOf('Link', 'Customer')} 3`,
+      `${idOf('Link')} ${columnIdOf('Link', 'Order')} 3`,
+      `${idOf('Customer')} ${columnIdOf('Customer', 'Parent Customer')} 3`,
+    ].toSorted(),
+  );
+  expect(world.sandbox.requests.count({ method: 'create' }) + world.sandbox.requests.count({ method: 'upsert' })).toBe(
+    0,
+  );
+});
+
+test('with consent exactly the given rows come back, once', async () => {
+  const { world: opened, putBack } = await startLost();
+  await using world = opened;
+  const before = world.store.rows('Line').length;
+
+  const first = await putBack(['Customer', 'Order'], true);
+  const second = await putBack(['Customer', 'Order'], true);
+
+  expect(first.text).toMatch(/^Customer: done 1\nOrder: done 1\n/);
+  expect([first.needsPerson, second.needsPerson]).toEqual([false, false]);
+  expect(second.text).toMatch(/^Nothing to put back\nleft alone:\n/);
+  expect(world.graph()).toContain('["Order","o3","c3"]');
+  expect(world.store.rows('Customer')).toHaveLength(6);
+  expect(world.store.rows('Line')).toHaveLength(before);
+});
+
+test('a row that is refused needs a person', async () => {
+  const { world: opened, putBack } = await startLost();
+  await using world = opened;
+  const close = (): void => world.store.changeColumn('Customer', 'Region', { readOnly: true });
+  world.sandbox.before(1, close, { method: 'create' });
+
+  const { text, needsPerson } = await putBack(['Customer'], true);
+
+  expect([needsPerson, text]).toEqual([true, expect.stringContaining('Customer: refused 1')]);
+});
