@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { WRITE_REQUESTS_MAX } from '../../../src/extras/questions/write-run.ts';
-import { planWriting, ROWS_MAX, WRITING_QUESTIONS } from '../../../src/extras/questions/writing.ts';
+import { ROWS_MAX, WRITING_QUESTIONS } from '../../../src/extras/questions/writing.ts';
 import { LATER, MARKER, NOTHING, startWriteWorld, TABLE } from './write-world.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -106,19 +106,6 @@ test('a table without a column for the marker is refused', async () => {
 
   expect(exitCode).toBe(2);
   expect(stderr).toContain('no column for the marker');
-});
-
-test('where columns have no kind, the key does not get the marker, which all rows share', () => {
-  const column = { id: 1, name: 'Key', alias: 'key', type: 'Text', dataOptions: '' };
-  const other = { ...column, id: 2, name: 'Name' };
-  const table = { id: 1, recordName: 'Contract Test', alias: 't', key: 'Key', columns: [column], views: [] };
-
-  expect(planWriting(table)).toBeNull();
-  expect(planWriting({ ...table, columns: [column, other] })).toEqual({
-    mark: other,
-    required: [column],
-    unfilled: [],
-  });
 });
 
 test('a Required column that cannot be filled leaves the questions that need no row, and is named before', async () => {

@@ -4,9 +4,19 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test, vi } from 'vitest';
-import { CLEAN_UP_REQUESTS_MAX } from '../../../src/extras/questions/clean-up.ts';
+import { must } from '../../../src/base/assert.ts';
+import { CLEAN_UP_REQUESTS_MAX, noMadeRows } from '../../../src/extras/questions/clean-up.ts';
+import type { ColumnFields, TableFields } from '../../../src/extras/questions/server.ts';
 import { WRITE_REQUESTS_MAX } from '../../../src/extras/questions/write-run.ts';
-import { ROWS_MAX, WRITING_QUESTIONS } from '../../../src/extras/questions/writing.ts';
+import {
+  fill,
+  isFree,
+  newMarker,
+  openWriting,
+  planWriting,
+  ROWS_MAX,
+  WRITING_QUESTIONS,
+} from '../../../src/extras/questions/writing.ts';
 import type { SeenRequest } from '../../../src/sandbox/server/requests.ts';
 import { LATER, MARKER, NOTHING, startWriteWorld, TABLE } from './write-world.ts';
 
@@ -195,4 +205,114 @@ test('a row that a colleague makes in the table meanwhile stays', async () => {
   expect(exitCode).toBe(0);
   expect(stderr).toMatch(/^7 rows deleted, none left$/m);
   expect(await world.left()).toEqual({ ...NOTHING, rows: 1 });
+});
+
+function column(id: number, name: string, type = 'Text', given: Partial<ColumnFields> = {}): ColumnFields {
+  return { id, name, alias: `f_${id}`, type, dataOptions: '', ...given };
+}
+
+function tableOf(...columns: readonly ColumnFields[]): TableFields {
+  return { id: 1, recordName: 'Contract Test', alias: 't_1', key: 'Key', columns, views: [] };
+}
+
+test('where columns have no kind, the key does not get the marker, which all rows share', () => {
+  const column = { id: 1, name: 'Key', alias: 'key', type: 'Text', dataOptions: '' };
+  const other = { ...column, id: 2, name: 'Name' };
+  const table = { id: 1, recordName: 'Contract Test', alias: 't', key: 'Key', columns: [column], views: [] };
+
+  expect(planWriting(table)).toBeNull();
+  expect(planWriting({ ...table, columns: [column, other] })).toEqual({
+    mark: other,
+    required: [column],
+    unfilled: [],
+  });
+});
+
+test('the marker goes into a text that anybody may write, that is wide enough and not unique', () => {
+  const unfit = [
+    column(1, 'Key', 'Autonumber'),
+    column(2, 'Notes', 'Multiline'),
+    column(3, 'Code', 'Text', { dataOptions: 'Required, Unique' }),
+    column(4, 'Short', 'Text', { width: 39 }),
+    column(5, 'Total', 'Text', { kind: 'Formula' }),
+    column(6, 'Closed', 'Text', { readOnly: true }),
+  ];
+  const fit = column(7, 'Name', 'Text', { width: 40, kind: 'Updatable' });
+
+  expect(planWriting(tableOf(...unfit))).toBeNull();
+  expect(planWriting(tableOf(...unfit, fit))?.mark).toBe(fit);
+  expect([...unfit, fit].filter((each) => !isFree(each)).map(({ name }) => name)).toEqual(['Total', 'Closed']);
+});
+
+test('a required column has a value of its type, another one for each row where it is unique; what has none is named', () => {
+  const required = (id: number, type: string, more = '', given: Partial<ColumnFields> = {}): ColumnFields =>
+    column(id, type + more, type, { dataOptions: `Required${more}`, ...given });
+  const filled = [
+    required(2, 'Text', ', Unique'),
+    required(3, 'Numeric'),
+    required(4, 'Date'),
+    required(5, 'Checkbox'),
+  ];
+  const unfilled = [required(6, 'User'), required(7, 'Date', ', Unique'), required(8, 'Multiline', '', { width: 10 })];
+  const plan = must(
+    planWriting(tableOf(column(1, 'Name'), ...filled, ...unfilled)),
+    'there is a column for the marker',
+  );
+
+  expect(plan.required).toEqual([...filled, ...unfilled]);
+  expect(plan.unfilled).toEqual(unfilled);
+  expect(fill({ ...plan, required: filled }, MARKER, 3)).toEqual({
+    'Text, Unique': `${MARKER} 3`,
+    Numeric: 3,
+    Date: '2024-02-29',
+    Checkbox: true,
+  });
+});
+
+test('a marker is that of one run', () => {
+  const draws = [0, 0.5, 0.999];
+  let turn = 0;
+
+  expect(newMarker(() => draws[(turn += 1) % 3] ?? 0)).toMatch(/^rowsync contract (?:8f0){4}$/);
+});
+
+test('each row is written with the marker, and noted until its answer came; after a signal none is', async () => {
+  const sent: unknown[] = [];
+  let answer: { status: number; text: string } = { status: 200, text: '[{"status":201,"id":7,"key":"7"}]' };
+  const table = tableOf(
+    column(1, 'Key', 'Autonumber'),
+    column(2, 'Name'),
+    column(3, 'Code', 'Text', { dataOptions: 'Required' }),
+  );
+  const call = (path: string, given: { readonly body?: string } = {}) => {
+    sent.push([path, given.body === undefined ? null : (JSON.parse(given.body) as unknown)]);
+    const text = path.includes('retrieve') ? `[{"@row.id":7,"Name":"${MARKER}"}]` : answer.text;
+    return Promise.resolve({ status: answer.status, text, headers: { get: () => null } });
+  };
+  const made = noMadeRows();
+  const stopping = new AbortController();
+  const plan = must(planWriting(table), 'there is a column for the marker');
+
+  const origin = await openWriting({ table, call }, plan, {
+    marker: MARKER,
+    made,
+    nowMs: () => 5,
+    signal: stopping.signal,
+  });
+  await origin.write('upsert', [{ '@row.id': 7, Code: 'x' }], column(3, 'Code'));
+  const answered = { ids: [...made.ids], unansweredMs: [...made.unansweredMs] };
+  answer = { status: 502, text: '' };
+  await origin.write('create', [{}]);
+  stopping.abort();
+
+  await expect(origin.write('create', [{}])).rejects.toMatchObject({ code: 'origin.stopped' });
+  expect(origin.firstId).toBe(7);
+  expect(answered).toEqual({ ids: [7], unansweredMs: [] });
+  expect(made.unansweredMs).toEqual([5]);
+  expect(sent).toEqual([
+    ['t_1/create.json', [{ Name: MARKER, Code: `${MARKER} 1` }]],
+    ['t_1/retrieve.json?id=7', null],
+    ['t_1/upsert.json?match=Code', [{ '@row.id': 7, Name: MARKER, Code: 'x' }]],
+    ['t_1/create.json', [{ Name: MARKER, Code: `${MARKER} 3` }]],
+  ]);
 });
