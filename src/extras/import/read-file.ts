@@ -187,7 +187,8 @@ async function readParquet(name: string, bytes: Buffer): Promise<FileRows> {
       BROTLI: (input: Uint8Array) => brotliDecompressSync(input),
       ZSTD: (input: Uint8Array) => zstdDecompressSync(input),
     };
-    const found = await parquetReadObjects({ file, metadata, compressors, utf8: false });
+    const parsers = { stringFromBytes: (input: Uint8Array) => CELL_TEXT.decode(input) };
+    const found = await parquetReadObjects({ file, metadata, compressors, parsers, utf8: false });
     const rows = found.map((row, index) => ({
       line: index + 1,
       cells: columns.map((column) => parquetCell(row[column.name], column)),
@@ -211,13 +212,16 @@ function isExact({ converted_type: old, logical_type: type }: SchemaElement): bo
 
 const UNITS: Readonly<Record<string, bigint>> = { MILLIS: 1_000n, MICROS: 1_000_000n, NANOS: 1_000_000_000n };
 
+/** A text may begin with the character that is a BOM at the beginning of a file, and bytes that are no text are refused. */
+const CELL_TEXT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 function parquetCell(value: unknown, column: SchemaElement): RawCell {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || typeof value === 'boolean') return value;
   if (value instanceof Date) return { plain: value.toISOString() };
   const { converted_type: old, logical_type: type } = column;
   const kind = type?.type ?? /^[A-Z]+/.exec(old ?? '')?.[0];
-  if (value instanceof Uint8Array && kind !== 'DECIMAL') return new TextDecoder('utf-8', { fatal: true }).decode(value);
+  if (value instanceof Uint8Array && kind !== 'DECIMAL') return CELL_TEXT.decode(value);
   if (typeof value === 'number' && !Number.isInteger(value)) return { plain: numericToPlain(shortened(value, column)) };
   if (typeof value !== 'number' && typeof value !== 'bigint' && !(value instanceof Uint8Array))
     throw new Error(`column "${column.name}" has another type`);

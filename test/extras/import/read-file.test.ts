@@ -61,3 +61,24 @@ test('durations of pandas are refused, since only its own notes have their unit'
 
   await expect(read('a.parquet', file)).rejects.toThrow('its column "Took" holds durations');
 });
+
+test('a text of a Parquet file keeps the character that is a BOM at the beginning of a file', async () => {
+  const file = parquetWriteBuffer({
+    columnData: [{ name: 't', data: ['\u{FEFF}x', null, '\u{FEFF}', null, '\u{FEFF}'], type: 'STRING' }],
+  });
+
+  expect((await read('a.parquet', file)).rows).toEqual([['\u{FEFF}x'], [null], ['\u{FEFF}'], [null], ['\u{FEFF}']]);
+});
+
+test('bytes of a Parquet file that are no text in UTF-8 are refused, not replaced', async () => {
+  const data = [Uint8Array.of(0x4d, 0xfc), Uint8Array.of(0x78)];
+  const columnData = [{ name: 't', data }];
+  const schema = [
+    { name: 'root', num_children: 1 },
+    { name: 't', type: 'BYTE_ARRAY', repetition_type: 'OPTIONAL', converted_type: 'UTF8' },
+  ] as const;
+
+  const file = parquetWriteBuffer({ columnData, schema: [...schema] });
+
+  await expect(read('a.parquet', file)).rejects.toMatchObject({ code: 'usage.invalid' });
+});
