@@ -4,7 +4,7 @@
 import { Option, type Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
 import { plural, printable, someOf } from '../../base/text.ts';
-import { undoTable, type TableUndo, type UndoSelection } from './undo.ts';
+import { undoTable, type RowsBack, type TableUndo, type UndoSelection } from './undo.ts';
 import { workAsClient } from '../shared/sql-client.ts';
 import { editsOfPushSince } from './entries.ts';
 import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable, requireSome } from './known-since.ts';
@@ -61,11 +61,14 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
   const { path } = config.replica;
   const { tables, selection, editsSince, withoutHistory } = readUndoSelection(invocation, path, { run, options });
   const isKept = options.dryRun !== true;
-  const work = (kept: boolean, goneKeys: ReadonlySet<string>): readonly TableUndo[] =>
-    workAsClient(path, (from) => tables.map((table) => undoTable(from, table, selection, goneKeys)), { isKept: kept });
-  const deleted = work(false, new Set()).flatMap((table) => table.deleted);
+  const work = (kept: boolean, known: RowsBack): readonly TableUndo[] =>
+    workAsClient(path, (from) => tables.map((table) => undoTable(from, table, selection, known)), { isKept: kept });
+  const none = { goneKeys: new Set<string>(), hereAgain: new Set<string>() };
+  const first = work(false, { ...none, rekeyed: new Set() });
+  const deleted = first.flatMap((table) => table.deleted);
   const back = await putBack(invocation, deleted, options.confirm === true);
-  const undone = work(isKept, back?.goneKeys ?? new Set()).filter(
+  const rekeyed = new Set(first.flatMap((table) => table.rekeyed));
+  const undone = work(isKept, { ...(back ?? none), rekeyed }).filter(
     ({ changeCount, refusals }) => changeCount + refusals.length > 0,
   );
   const ofPush = editsSince === null ? null : ofPushText(editsSince);
@@ -93,7 +96,7 @@ async function putBack(
   if (deleted.length === 0) return null;
   if (engine !== undefined) return engine(invocation, deleted, { isConfirmed });
   const text = `${plural(deleted.length, 'deleted row')}: cannot be put back by this rowsync\n`;
-  return { text, json: {}, needsPerson: true, goneKeys: new Set() };
+  return { text, json: {}, needsPerson: true, goneKeys: new Set(), hereAgain: new Set() };
 }
 
 /** The changes to take back, by table. @throws RowsyncError `usage.invalid`, `history.unknown`. */

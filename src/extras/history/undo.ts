@@ -44,20 +44,40 @@ export interface TableUndo {
   readonly withdrawn: readonly number[];
   /** Rows that are gone at the origin, too, and are put back there. */
   readonly deleted: readonly LostRow[];
+  /** New keys of deleted rows that are here again under another id, each with the key before, as `rekeyName` has them. */
+  readonly rekeyed: readonly string[];
   readonly refusals: readonly UndoRefusal[];
 }
 
-const NOTHING_UNDONE = { changeCount: 0, edits: [], ofOrigin: [], withdrawn: [], deleted: [], refusals: [] };
+/** Rows that come back, or are back, under another id and key. */
+export interface RowsBack {
+  /** As in `PutBackAnswer`. */
+  readonly hereAgain: ReadonlySet<string>;
+  /** Keys that none of the deleted rows gets again, so that no cell may refer to them. */
+  readonly goneKeys: ReadonlySet<string>;
+  /** What all tables say of `rekeyed`. */
+  readonly rekeyed: ReadonlySet<string>;
+}
+
+const NOTHING_UNDONE = {
+  changeCount: 0,
+  edits: [],
+  ofOrigin: [],
+  withdrawn: [],
+  deleted: [],
+  rekeyed: [],
+  refusals: [],
+};
 
 /**
  * Takes changes of a table back, except where cells changed since. A row whose delete has not reached the origin is here again, as the origin has it.
- * `goneKeys`: keys that none of the deleted rows gets again, so that no cell may refer to them. What a trigger refuses is listed. @throws what ended the transaction.
+ * A row that is here again under another id is left alone, with the references to it. What a trigger refuses is listed. @throws what ended the transaction.
  */
 export function undoTable(
   from: ClientConnection,
   { id, table }: { readonly id: number; readonly table: string },
   selection: UndoSelection,
-  goneKeys: ReadonlySet<string>,
+  back: RowsBack,
 ): TableUndo {
   const record = readTable(from, id);
   const isTwoWay = record.push === 'on' && hasBase(from, id);
@@ -73,15 +93,20 @@ export function undoTable(
   const withdrawn: number[] = [];
   const deleted: LostRow[] = [];
   const columnIds = new Map(known.map((column) => [column.localName, column.id]));
+  const deletes = changes.filter(({ kind }) => kind === 'delete');
+  const deletedHere = new Set(deletes.flatMap(({ rowId }) => (isTwoWay && isInBase(from, id, rowId) ? rowId : [])));
+  // Found before anything is written: else a row that is here again would be taken away as a new one.
+  const same = findSameRows(from, deletes, { record, columns, rows, known, deletedHere });
+  const isHereAgain = (rowId: number): boolean => same.hereAgain.has(rowId) || back.hereAgain.has(`${id} ${rowId}`);
   for (const change of changes) {
     const { rowId } = change;
-    const isDelete = change.kind === 'delete';
-    const isOnlyHere = isDelete && isTwoWay && isInBase(from, id, rowId);
+    if (change.kind === 'insert' && isHereAgain(rowId)) continue;
+    const isOnlyHere = deletedHere.has(rowId);
     const found = inverseOf(change, {
       columns,
       today: rows.standing([rowId]).get(rowId) ?? null,
-      isForgotten: isDelete && isForgotten(from, id, rowId),
-      sameRowId: isDelete && !isOnlyHere ? findSameRow(from, change, { record, columns }) : null,
+      isForgotten: change.kind === 'delete' && isForgotten(from, id, rowId),
+      sameRowId: same.ids.get(rowId) ?? null,
     });
     if (found.edit?.kind === 'insert' && rowId > 0) {
       if (isOnlyHere && wasSent(from, id, rowId)) {
@@ -94,8 +119,7 @@ export function undoTable(
     }
     if (found.edit?.kind === 'insert' && !isTwoWay) continue;
     refusals.push(...found.refusals);
-    const edit =
-      found.edit === null ? null : withoutGoneKeys(found.edit, { tableId: id, columnIds, goneKeys, refusals });
+    const edit = found.edit === null ? null : withoutGoneKeys(found.edit, { tableId: id, columnIds, back, refusals });
     if (edit === null) continue;
     if (edit.kind === 'insert' && !record.allowsAdd) {
       refusals.push({ rowId, column: null, why: NO_INSERTS });
@@ -116,8 +140,13 @@ export function undoTable(
     ofOrigin,
     withdrawn,
     deleted,
+    rekeyed: same.rekeyed,
     refusals,
   };
+}
+
+function rekeyName(now: Exact, before: Exact): string {
+  return JSON.stringify([now, before].map((key) => (typeof key === 'object' ? null : String(key))));
 }
 
 /** Whether the origin has a row that is deleted here. */
@@ -175,17 +204,18 @@ function withoutGoneKeys(
   given: {
     readonly tableId: number;
     readonly columnIds: ReadonlyMap<string, number>;
-    readonly goneKeys: ReadonlySet<string>;
+    readonly back: RowsBack;
     readonly refusals: UndoRefusal[];
   },
 ): InverseEdit | null {
-  const { tableId, columnIds, goneKeys, refusals } = given;
-  if (edit.kind !== 'update' || goneKeys.size === 0) return edit;
+  const { tableId, columnIds, back, refusals } = given;
+  if (edit.kind !== 'update') return edit;
   const cells = edit.cells.filter(({ column, today, edited }) => {
-    const isGone = goneKeys.has(`${tableId} ${columnIds.get(column)} ${typeof edited === 'object' ? '' : edited}`);
-    if (isGone && (today ?? '') !== '')
-      refusals.push({ rowId: edit.rowId, column, why: 'it referred to a row that gets a new key' });
-    return !isGone;
+    const isGone = back.goneKeys.has(`${tableId} ${columnIds.get(column)} ${typeof edited === 'object' ? '' : edited}`);
+    const isRekeyed = back.rekeyed.has(rekeyName(today, edited));
+    const why = `it referred to a row that ${isRekeyed ? 'has' : 'gets'} a new key`;
+    if (isRekeyed || (isGone && (today ?? '') !== '')) refusals.push({ rowId: edit.rowId, column, why });
+    return !isGone && !isRekeyed;
   });
   return cells.length === 0 ? null : { ...edit, cells };
 }
@@ -251,6 +281,38 @@ function* unrecordedEdits(
 function isForgotten(from: Connection, id: number, rowId: number): boolean {
   const text = sql`SELECT 1 FROM _rowsync_history WHERE row_id = ? AND table_id = ? AND kind = 'forgotten'`;
   return queryAny(from, text, [rowId, id]);
+}
+
+/** Rows of today that equal deleted ones, by the ids of these, and their keys that the origin gave anew. */
+function findSameRows(
+  from: Connection,
+  deletes: readonly NetChange[],
+  given: {
+    readonly record: TableRecord;
+    readonly columns: readonly WritableColumn[];
+    readonly rows: KnownRows;
+    readonly known: readonly ColumnRecord[];
+    /** Which the origin still has: they come back as they are there. */
+    readonly deletedHere: ReadonlySet<number>;
+  },
+): Pick<TableUndo, 'rekeyed'> & {
+  readonly ids: ReadonlyMap<number, number>;
+  readonly hereAgain: ReadonlySet<number>;
+} {
+  const { rows, known, deletedHere } = given;
+  const keySeq = known.find(({ type, kind }) => type === 'Autonumber' && kind === 'Key')?.seq;
+  const keyIndex = rows.columns.findIndex(({ seq }) => seq === keySeq);
+  const ids = new Map<number, number>();
+  const rekeyed: string[] = [];
+  for (const change of deletes.filter(({ rowId }) => !deletedHere.has(rowId))) {
+    const rowId = findSameRow(from, change, given);
+    if (rowId === null) continue;
+    ids.set(change.rowId, rowId);
+    const before = change.cells.find(({ index }) => index === keyIndex)?.before ?? null;
+    const now = rows.standing([rowId]).get(rowId)?.[keyIndex] ?? null;
+    if (before !== null && now !== null) rekeyed.push(rekeyName(now, before));
+  }
+  return { ids, rekeyed, hereAgain: new Set(ids.values()) };
 }
 
 /** Today's row that equals a deleted one: by the value that identifies rows, else by all values. */

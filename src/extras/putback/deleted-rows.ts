@@ -6,6 +6,7 @@ import type { Invocation } from '../../extra.ts';
 import type { LostRow, PutBackAnswer } from '../shared/linked-extra.ts';
 import { openReader } from '../../replica/reader.ts';
 import { LostRows } from './lost-rows.ts';
+import { rowName } from './lost-row-outcome.ts';
 import { makePlan } from './make-plan.ts';
 import { withPutback } from './putback-file.ts';
 import { putbackPlanJson, putbackPlanText, putbackRunText, statusJson } from './putback-text.ts';
@@ -38,13 +39,15 @@ export async function putBackDeleted(
         return own.map(({ values }) => `${tableId} ${column.id} ${values.get(key?.id ?? 0) ?? ''}`);
       }),
     );
+    const hereAgain = new Set(plan.rows.map(({ tableId, there }) => rowName(tableId, there?.newId ?? 0)));
+    const left = { goneKeys, hereAgain };
     if (!isConfirmed) {
       const isToCreate = plan.rows.some(({ fate }) => fate === 'create');
-      return { text: putbackPlanText(plan, place), json: putbackPlanJson(plan), needsPerson: isToCreate, goneKeys };
+      return { text: putbackPlanText(plan, place), json: putbackPlanJson(plan), needsPerson: isToCreate, ...left };
     }
     const run = await carryOut(place, plan, { again: false });
     const text = putbackRunText(run, { plan, place, verified: null });
     const isLeft = run.concerned.some((record) => needsPerson(record));
-    return { text, json: statusJson(run.concerned), needsPerson: isLeft, goneKeys };
+    return { text, json: statusJson(run.concerned), needsPerson: isLeft, ...left };
   });
 }

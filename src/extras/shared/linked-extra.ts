@@ -84,6 +84,8 @@ export interface PutBackAnswer {
   readonly needsPerson: boolean;
   /** Cells that would refer to a key that none of the rows gets again, as `TABLE ID, COLUMN ID, KEY`. */
   readonly goneKeys: ReadonlySet<string>;
+  /** Rows that the origin has in the place of deleted ones: the id of the table, a space, their `_id`. */
+  readonly hereAgain: ReadonlySet<string>;
 }
 
 export type ListenAddress =

@@ -459,3 +459,47 @@ test.each([[['--resume', '--plan']], [['Customer', '--confirm', '--plan']]])(
     expect(world.sandbox.requests.all).toEqual([]);
   },
 );
+test.each([false, true])(
+  'undone twice, rows that were put back stay, with the references to them; unique: %s',
+  async (isUnique) => {
+    const yaml = 'tables: { "*": { push: true, history: true } }\n';
+    await using world = await startWorld({ yaml, isUnique });
+    const before = world.graph();
+    await world.run('pull');
+    for (const { id, values } of world.store.rows('Line'))
+      if (values['Order Id'] === '2') world.store.delete('Line', id, { purge: true });
+    world.store.delete('Order', 2, { purge: true });
+    await world.run('pull', '--confirm');
+    const since = ['undo', '--since', '2026-11-25T08:02:30Z', '--confirm'];
+    await world.run(...since);
+    await world.run('pull');
+
+    const again = await world.run(...since);
+    await world.run('push', '--confirm');
+    await world.run('pull');
+
+    expect(again.stderr).toBe('');
+    expect(again.stdout).not.toContain('delete ');
+    expect(world.graph()).toEqual(before);
+  },
+);
+
+test('a row that a colleague made again stays where its delete is undone, with the references to it', async () => {
+  const yaml = 'tables: { "*": { push: true, history: true }, Order: { push: true, history: true, match: Number } }\n';
+  await using world = await startWorld({ yaml });
+  await world.run('pull');
+  world.store.delete('Order', 2, { purge: true });
+  const key = String(world.store.insert('Order', { Number: 'o2', Customer: '3' }));
+  for (const { id, values } of world.store.rows('Line'))
+    if (values['Order Id'] === '2') world.store.update('Line', id, { 'Order Id': key });
+  await world.run('pull', '--confirm');
+  const before = world.graph();
+
+  const undone = await world.run('undo', '--since', '2026-11-25T08:02:30Z');
+  await world.run('push', '--confirm');
+  await world.run('pull');
+
+  expect([undone.stderr, undone.exitCode]).toEqual(['', 3]);
+  expect(undone.stdout).toContain('Order Id: it referred to a row that has a new key\n');
+  expect(world.graph()).toEqual(before);
+});
