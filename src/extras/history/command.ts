@@ -238,10 +238,11 @@ interface ForgetReport {
 
 /** A table by its name, which may be pruned, or known only from deleted rows; null if there is none. */
 function findForgettable(from: Connection, name: string): { readonly id: number; readonly table: string } | null {
-  const names = sql`SELECT id, local_name AS name FROM _rowsync_tables
-      UNION SELECT table_id, name FROM _rowsync_history_names WHERE column_seq = 0
-      UNION SELECT table_id, table_name FROM _rowsync_deleted WHERE table_id NOT IN (SELECT id FROM _rowsync_tables)`;
-  const text = sql`SELECT id, name AS "table" FROM (${names}) WHERE name = ? COLLATE NOCASE ORDER BY name = ? DESC LIMIT 1`;
+  const names = sql`SELECT id, local_name AS name, 1 AS isHere FROM _rowsync_tables
+      UNION SELECT table_id, name, 0 FROM _rowsync_history_names WHERE column_seq = 0
+      UNION SELECT table_id, table_name, 0 FROM _rowsync_deleted WHERE table_id NOT IN (SELECT id FROM _rowsync_tables)`;
+  const text = sql`SELECT id, name AS "table" FROM (${names}) WHERE name = ? COLLATE NOCASE
+      ORDER BY isHere DESC, name = ? DESC LIMIT 1`;
   return queryFirst(from, text, [name, name]) as { readonly id: number; readonly table: string } | null; // as selected
 }
 

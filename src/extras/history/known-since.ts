@@ -46,7 +46,7 @@ export function readKnownTables(reader: ReplicaReader): readonly KnownTable[] {
       SELECT n.id, n.name AS "table",
              CASE WHEN b.table_id IS NOT NULL THEN max(coalesce(b.at, s.pruned), coalesce(s.pruned, b.at)) END AS since
       FROM seen s JOIN named n ON n.id = s.table_id LEFT JOIN begun b ON b.table_id = s.table_id
-      ORDER BY n.name COLLATE NOCASE`;
+      ORDER BY n.name COLLATE NOCASE, since IS NULL`;
   return queryAll(reader, text) as KnownTable[]; // the columns just listed
 }
 

@@ -292,7 +292,7 @@ export function keepNames(tx: Tx, tableId: number, seqs: readonly number[] | 'al
   if (seqs !== 'all') return;
   tx.prepare(
     sql`INSERT OR REPLACE INTO _rowsync_history_names (table_id, column_seq, name)
-        SELECT id, 0, local_name FROM _rowsync_tables WHERE id = ?`,
+        SELECT id, 0, local_name || ' (pruned)' FROM _rowsync_tables WHERE id = ?`,
   ).run(tableId);
 }
 

@@ -165,6 +165,25 @@ test('a second time nothing is kept, and nothing is written', async () => {
   expect(world.rows('SELECT count(*) AS n FROM sync_history')).toEqual(count);
 });
 
+test('of two tables of one name that which is here is meant, not the one that was pruned', async () => {
+  await using world = await startWorld();
+  const { store } = world.sandbox;
+  store.dropTable('Note');
+  await world.run(['pull', '--confirm']);
+  await world.run(['schema', 'prune', '--confirm']);
+  store.addTable(NOTE);
+  await world.run(['pull']);
+  store.update('Note', 1, { Body: 'of the new table' });
+  await world.run(['pull']);
+
+  const forgotten = await world.json(['history', 'forget', 'Note', '1']);
+
+  const left = JSON.stringify(world.rows('SELECT CAST(cells AS TEXT) AS cells FROM _rowsync_history'));
+  expect(forgotten).toMatchObject({ table: 'Note', rowId: 1, entryCount: 1 });
+  expect(left).not.toContain('of the new table');
+  expect(left).toContain(SECRET);
+});
+
 test('decided conflicts go, an open one has to be decided first', async () => {
   await using world = await startWorld();
   const conflict = (
