@@ -3,11 +3,13 @@
  * the name is misspelt, or the table was renamed at the origin.
  */
 import { RowsyncError } from '../../base/errors.ts';
+import { sql } from '../../base/sql.ts';
 import { someOf } from '../../base/text.ts';
 import { guessText, strayKeys } from '../../reconcile/option-bindings.ts';
 import { boundNameOf, readDescribed } from '../../replica/bookkeeping/described-tables.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import type { Connection } from '../../replica/connection.ts';
+import { queryTexts } from '../../replica/query.ts';
 import { readSources, type SinkSource } from '../shared/confirmed-rows.ts';
 import type { SinkSettings } from './context.ts';
 
@@ -23,10 +25,16 @@ export function chosenSources(from: Connection, settings: SinkSettings): readonl
   return readSources(from).filter(({ table: { name } }) => isSent(settings, [name, boundNameOf(from, name)]));
 }
 
-/** The tables of which nothing is sent, also not in `sync_history`, by their names here. */
+/**
+ * The tables of which nothing is sent, also not in `sync_history`, by their names here. Of a table that was pruned here, too: which rules it was under is
+ * not known any more.
+ */
 export function keptOut(from: Connection, settings: SinkSettings): ReadonlySet<string> {
-  const out = readTables(from).filter(({ name }) => !isSent(settings, [name, boundNameOf(from, name)]));
-  return new Set(out.map(({ localName }) => localName));
+  const tables = readTables(from);
+  const out = tables.filter(({ name }) => !isSent(settings, [name, boundNameOf(from, name)]));
+  const here = new Set(tables.map(({ localName }) => localName));
+  const pruned = queryTexts(from, sql`SELECT name FROM _rowsync_history_names WHERE column_seq = 0`);
+  return new Set([...out.map(({ localName }) => localName), ...pruned.filter((name) => !here.has(name))]);
 }
 
 /** Whether a table is sent, by its name and the one to which the configuration is bound: a key that is one of them comes before patterns. */

@@ -1,10 +1,12 @@
 /** Which tables a sink gets, by their name and the one that they had before. */
 import { expect, test } from 'vitest';
 import { tableRules } from '../../../src/config/table-patterns.ts';
-import { chosenSources } from '../../../src/extras/postgres/table-selection.ts';
+import { chosenSources, keptOut } from '../../../src/extras/postgres/table-selection.ts';
+import { prune } from '../../../src/extras/schema/prune.ts';
+import { HISTORY } from '../../support/history.ts';
 import { startFixture } from '../../support/replica.ts';
 import { sinkSettings } from '../../support/sink.ts';
-import { NOTE } from '../../support/two-way.ts';
+import { AT, NOTE } from '../../support/two-way.ts';
 
 const NOWHERE = {
   host: '',
@@ -46,4 +48,20 @@ test('a name of no table that keeps one out is refused', async () => {
 
   expect(() => choose({ '*': {}, Noet: false })).toThrow('no table is called Noet (did you mean Note?)');
   expect(choose({ '*': {}, 'Tmp*': false })).toHaveLength(1);
+});
+
+test('of a table that was pruned here nothing is sent any more, and a new one under its name is', async () => {
+  const settings = { maxDeletePercent: 100, tableOptions: () => ({ sort: null, history: HISTORY }) };
+  await using fixture = await startFixture({ tables: [NOTE, { ...NOTE, name: 'Salary' }] }, { settings });
+  const out = () => [...keptOut(fixture.replica, { ...sinkSettings(NOWHERE), tables: tableRules({ Note: {} }) })];
+  await fixture.pull();
+  const before = out();
+  for (const name of ['Note', 'Salary']) fixture.sandbox.store.dropTable(name);
+  await fixture.pull({ confirm: true });
+  await fixture.replica.write('Pruning', (tx) => prune(tx, AT));
+  fixture.sandbox.store.addTable(NOTE);
+  await fixture.pull();
+
+  expect(before).toEqual(['Salary']);
+  expect(out().toSorted()).toEqual(['Note (pruned)', 'Salary (pruned)']);
 });
