@@ -1,9 +1,14 @@
 /**
- * Finds how rows differ between two moments, cell by cell, from the entries in between.
+ * Finds how rows differ between two moments, cell by cell, from the entries in between: their net effect.
  */
 import type { HistoryEntry } from './entries.ts';
 import { jsonCells } from '../../wire/exact-json.ts';
-import { netOf, type Net } from './net-effect.ts';
+
+/** A change of a row; each cell is as it was first and as it is last. */
+export interface Net<C> {
+  readonly kind: 'insert' | 'update' | 'delete';
+  readonly cells: readonly C[];
+}
 
 /** A cell that differs; both values are JSON text. */
 export interface CellDifference {
@@ -46,4 +51,29 @@ export function cellsOf({ before, after }: Pick<HistoryEntry, 'before' | 'after'
     before: old.get(column) ?? 'null',
     after: now.get(column) ?? 'null',
   }));
+}
+
+/** The net change; null for a row that came and went, or is unchanged. */
+export function netOf<E extends { readonly kind: string }, C extends { readonly before: unknown }>(
+  entries: readonly E[],
+  given: {
+    readonly cellsOf: (entry: E) => readonly C[];
+    readonly keyOf: (cell: C) => string | number;
+    readonly differs: (cell: C) => boolean;
+  },
+): Net<C> | null {
+  const { keyOf, differs } = given;
+  const [first] = entries;
+  if (first === undefined) return null;
+  const was = first.kind !== 'insert';
+  const is = entries.at(-1)?.kind !== 'delete';
+  if (!was && !is) return null;
+  const byKey = new Map<string | number, C>();
+  for (const cell of entries.flatMap(given.cellsOf)) {
+    const { before } = byKey.get(keyOf(cell)) ?? cell;
+    byKey.set(keyOf(cell), { ...cell, before });
+  }
+  const cells = [...byKey.values()].filter(differs);
+  if (was && is && cells.length === 0) return null;
+  return { kind: was ? (is ? 'update' : 'delete') : 'insert', cells };
 }

@@ -3,8 +3,8 @@
  * are refused, never overwritten.
  */
 import { isSameExact, type CellChange, type Exact, type Version } from '../../replica/history-cells.ts';
+import { netOf, type Net } from './difference.ts';
 import type { ExactEntry } from './exact-entries.ts';
-import { netOf, type Net } from './net-effect.ts';
 
 export interface NetChange extends Net<CellChange> {
   readonly rowId: number;
