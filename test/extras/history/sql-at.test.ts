@@ -1,10 +1,13 @@
 /**
  * `rowsync sql --at`: tables as they were here at a moment.
  */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { makeWorkspace } from '../../support/child.ts';
 import { Random } from '../../../src/sandbox/data/random.ts';
+import { startHistory } from '../../support/history-workspace.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
 import { seeds } from '../../support/seeds.ts';
 import { runCli } from '../../support/session.ts';
@@ -77,4 +80,41 @@ test('refuses a time before the journal, one ahead, and a table without history,
     expect(exitCode).toBe(2);
   }
   expect(wrong.stderr).toContain('no such table: Nope');
+});
+
+test('sql --at shows tables as they were here at a moment, also in views and by index, and nothing else', async () => {
+  await using history = await startHistory();
+  const db = new Database(join(history.folder, 'replica.db'));
+  db.exec(`CREATE VIEW titles AS SELECT _id, "Title" FROM "Note"; CREATE INDEX by_title ON "Note" ("Title")`);
+  db.close();
+  const ask = async (at: string, query: string) =>
+    JSON.parse((await history.run(['sql', '--json', '--at', at, query])).stdout) as unknown;
+
+  const titles = `SELECT group_concat("Title" ORDER BY _id) AS t FROM `;
+  expect(await ask('2026-11-25T08:00:00Z', `${titles}"Note" WHERE _id IN (1, 2, 7)`)).toEqual([
+    { t: 'title 1,title 2' },
+  ]);
+  expect(await ask('2026-11-25T08:10:00Z', `${titles}titles WHERE _id IN (1, 2, 7)`)).toEqual([{ t: 'one,title 2' }]);
+  expect(await ask('2026-11-25T08:20:00Z', `SELECT "Body" FROM Note WHERE "Title" = 'one'`)).toEqual([
+    { Body: 'for a while' },
+  ]);
+  expect(await ask('now', `${titles}"Note" WHERE _id IN (1, 2, 7)`)).toEqual([{ t: 'one,seven' }]);
+  expect(
+    await ask(
+      '2026-11-25T08:00:00Z',
+      `SELECT count(*) AS n FROM "Note" t JOIN main."Note" m ON m._id = t._id AND m."Title" <> t."Title"`,
+    ),
+  ).toEqual([{ n: 1 }]);
+});
+
+test('sql --at needs history of every table that the query names, and of no other', async () => {
+  await using history = await startHistory(`tables: { '*': {} }\n`);
+  const refused = await history.run(['sql', '--at', '5m', 'SELECT * FROM "Note"']);
+  const other = await history.run(['sql', '--at', '5m', '--json', 'SELECT count(*) AS n FROM sync_status']);
+  const wrong = await history.run(['sql', '--at', '5m', 'SELECT nope FROM "Note"']);
+
+  expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(refused.stderr).toContain('The changes of Note are not kept');
+  expect(JSON.parse(other.stdout)).toEqual([{ n: 1 }]);
+  expect(wrong.stderr).toContain('no such column: nope');
 });

@@ -3,11 +3,12 @@ import { expect, test } from 'vitest';
 import { RowsyncError } from '../../../src/base/errors.ts';
 import { problemsOf, readAccount } from '../../../src/daemon/account-facts.ts';
 import { EXTRAS } from '../../../src/extras.ts';
+import { readTables } from '../../../src/replica/bookkeeping/tables.ts';
 import { openReader } from '../../../src/replica/reader.ts';
 import { pull } from '../../../src/pull/pull.ts';
 import { resync } from '../../../src/cli/commands/resync.ts';
 import { verifyText } from '../../../src/extras/verify/command.ts';
-import { changedIndexes, verify, verifyFailures } from '../../../src/extras/verify/verify.ts';
+import { changedIndexes, findBrokenLinks, verify, verifyFailures } from '../../../src/extras/verify/verify.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { atOrigin, pushNow } from '../../support/push.ts';
 import { HISTORY } from '../../support/history.ts';
@@ -353,4 +354,23 @@ test('a row that the origin never listed stays a problem until a comparison find
   expect(resynced).toEqual(found);
   expect(found).toEqual([{ code: 'verify.mismatch', answers: null }]);
   expect(kept()).toEqual([]);
+});
+
+test('verify finds an entry that does not begin where the one before ended', async () => {
+  const settings = { tableOptions: () => ({ sort: null, history: HISTORY }) };
+  await using fixture = await startFixture({ tables: [NOTE] }, { settings });
+  await fixture.pull();
+  for (const title of ['one', 'two', 'three']) {
+    fixture.sandbox.store.update('Note', 1, { Title: title });
+    await fixture.pull();
+  }
+  const id = readTables(fixture.replica)[0]?.id ?? 0;
+  const whole = findBrokenLinks(fixture.replica, id);
+  fixture.execute(`DELETE FROM _rowsync_history WHERE seq = 3`);
+
+  const { tables } = await verify(fixture.context(), { tables: [] });
+
+  expect(whole).toEqual({ count: 0, links: [] });
+  expect(tables.map(({ error }) => error?.code)).toEqual(['verify.history']);
+  expect(findBrokenLinks(fixture.replica, id).links).toEqual([{ rowId: 1, id: 4 }]);
 });
