@@ -248,7 +248,8 @@ function* statementsOfAll(from: Connection, table: TwoWayTable, isCopy: boolean)
       const lines = statementsOf(from, table, change);
       const isDoubtful =
         mayBeThere(change.state) || (change.kind === 'insert' && isDoubtDue && !hasMatchValue(table, change.local));
-      yield* isDoubtful ? lines.map(asComment) : lines;
+      // The base of a cell in conflict is what the origin has now, so that the statement would overwrite it.
+      yield* isDoubtful || change.state === 'conflicted' ? asComments(lines) : lines;
     }
   }
 }
@@ -261,7 +262,7 @@ function* commentsOnMarked(from: Connection, table: TwoWayTable): Generator<stri
 
 function commentsOn(from: Connection, table: TwoWayTable, rowId: number): readonly string[] {
   try {
-    return diffRows(from, table, [rowId]).flatMap((change) => statementsOf(from, table, change).map(asComment));
+    return diffRows(from, table, [rowId]).flatMap((change) => asComments(statementsOf(from, table, change)));
   } catch (thrown) {
     if (replicaError(thrown, 'Reading').code !== 'replica.damaged') throw thrown;
     return [asComment(`row ${rowId} of ${table.localName} was edited, and cannot be read`)];
@@ -276,6 +277,11 @@ function hasMatchValue({ columns, matchColumn }: TwoWayTable, row: Row | null): 
 
 function mayBeThere(state: RowState): boolean {
   return state === 'inDoubt' || state === 'sending';
+}
+
+/** What a person may do, without the queries that tell whether it was done. */
+function asComments(lines: readonly string[]): readonly string[] {
+  return lines.filter((line) => !line.startsWith('SELECT')).map(asComment);
 }
 
 function asComment(line: string): string {

@@ -92,3 +92,16 @@ test('text that is not in UTF-8 comes back byte by byte, and is not pushed as so
 
   expect(fixture.rows('SELECT hex("Body") AS bytes FROM "Note" WHERE _id = 1')).toEqual([{ bytes: '4DE46E6E65' }]);
 });
+
+test('an edit in conflict is a comment: nobody has decided that it wins', async () => {
+  await using fixture = await startTwoWay({ editing: { conflict: 'ask' } });
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  fixture.execute(`UPDATE "Note" SET "Title" = 'other' WHERE _id = 2`);
+  fixture.sandbox.store.update('Note', 1, { Title: 'theirs' });
+  await fixture.pull();
+
+  const { script } = await rebuild(fixture);
+
+  expect(script).toContain(`-- UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1 AND "Title" IS 'theirs';\nUPDATE`);
+  expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id < 3')).toEqual([{ Title: 'theirs' }, { Title: 'other' }]);
+});
