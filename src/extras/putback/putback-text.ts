@@ -7,7 +7,7 @@ import { rowName, type PlannedPutback } from './lost-row-outcome.ts';
 import type { PutbackPlace } from './putback-file.ts';
 import type { PutbackPlan } from './make-plan.ts';
 import type { PutbackRun } from './put-rows-back.ts';
-import { needsPerson, type PutbackRecord } from './putback-records.ts';
+import { isUnfinished, needsPerson, type PutbackRecord } from './putback-records.ts';
 
 /** Lines of a tree or list; the rest is counted. */
 const TREE_LINES_MAX = 60;
@@ -150,6 +150,19 @@ export interface Verified {
   readonly differences: readonly string[];
 }
 
+/** What the reason of a row in doubt says of edits; the commands for them do not know the file of what is put back. */
+const OF_EDITS = /; look there, then retry or discard it$/;
+
+const DOUBT_LINES = [
+  'In doubt: look at the origin. If the row is not there, rowsync putback --resume --again sends it, and what waits for it.',
+  'If it is there without its children or references, delete it there before: it would be there twice.',
+];
+
+/** A reference is filled in only once both rows are there. */
+function shownState(record: PutbackRecord): PutbackRecord['state'] {
+  return record.kind === 'link' && record.state === 'done' && isUnfinished(record) ? 'waiting' : record.state;
+}
+
 export function putbackStatusText(
   records: readonly PutbackRecord[],
   given: { readonly path: string; readonly verified: Verified | null },
@@ -157,21 +170,26 @@ export function putbackStatusText(
   const { path, verified } = given;
   if (records.length === 0 && verified === null) return 'Nothing was put back yet\n';
   const lines = [
-    ...Map.groupBy(records, ({ kind, table, state }) => `${table}: ${kind === 'link' ? 'references ' : ''}${state}`),
+    ...Map.groupBy(
+      records,
+      (record) => `${record.table}: ${record.kind === 'link' ? 'references ' : ''}${shownState(record)}`,
+    ),
   ].map(([title, some]) => `${title} ${some.length}`);
   const waiting = records.filter((record) => needsPerson(record));
   const left = records.filter(({ state }) => state === 'cannot' || state === 'there');
   const named = [...waiting, ...left].map(
-    ({ table, oldId, state, reason }) => `  ${table} ${oldId} ${state}: ${reason ?? ''}`,
+    ({ table, oldId, state, reason }) => `  ${table} ${oldId} ${state}: ${(reason ?? '').replace(OF_EDITS, '')}`,
   );
-  const isOpen = records.some(({ state }) => state === 'waiting' || state === 'sent');
+  const isDoubtful = records.some(({ state }) => state === 'inDoubt');
+  // What waits may wait for the row in doubt.
+  const isToContinue = records.some(
+    (record) => record.state === 'refused' || (!isDoubtful && ['waiting', 'sent'].includes(shownState(record))),
+  );
   const ends = [
     ...(verified === null ? [] : verifiedLines(verified)),
-    ...(waiting.length > 0 || isOpen
-      ? ['rowsync putback --resume continues']
-      : verified === null
-        ? ['The next pull brings them here']
-        : []),
+    ...(isDoubtful ? DOUBT_LINES : []),
+    ...(isToContinue ? ['rowsync putback --resume continues'] : []),
+    ...(isDoubtful || isToContinue || verified !== null ? [] : ['The next pull brings them here']),
     `Each row with its new id and key: table sync_putback in ${path}`,
   ];
   return linesText([...lines, ...cut(named), ...ends]);
@@ -187,15 +205,9 @@ function verifiedLines(given: { comparedCount: number; differences: readonly str
 
 export function statusJson(records: readonly PutbackRecord[]): object {
   return {
-    rows: records.map(({ kind, table, oldId, oldKey, newId, newKey, state, reason }) => ({
-      kind,
-      table,
-      oldId,
-      oldKey,
-      newId,
-      newKey,
-      state,
-      reason,
-    })),
+    rows: records.map((record) => {
+      const { kind, table, oldId, oldKey, newId, newKey, reason } = record;
+      return { kind, table, oldId, oldKey, newId, newKey, state: shownState(record), reason };
+    }),
   };
 }

@@ -127,10 +127,12 @@ test('rows in doubt that never arrived are created once a person has looked', as
   await world.purge();
   world.sandbox.faults.replace({ faults: [{ fault: 'resetBefore', method: 'create', table: 'Link', nth: 1 }] });
 
-  await world.run(...PUT_BACK, '--confirm');
+  const parked = await world.run(...PUT_BACK, '--confirm');
   const missing = world.graph();
   const resumed = await world.run('putback', '--resume', '--again');
 
+  expect(parked.stdout).toContain('If the row is not there, rowsync putback --resume --again sends it');
+  expect(parked.stdout).not.toMatch(/--resume continues|retry or discard/);
   expect(missing.length).toBe(before.length - 1);
   expect(resumed.exitCode).toBe(0);
   expect(world.graph()).toEqual(before);
@@ -502,4 +504,20 @@ test('a row that a colleague made again stays where its delete is undone, with t
   expect([undone.stderr, undone.exitCode]).toEqual(['', 3]);
   expect(undone.stdout).toContain('Order Id: it referred to a row that has a new key\n');
   expect(world.graph()).toEqual(before);
+});
+
+test('a reference that waits for a row in doubt is not said to be done', async () => {
+  await using world = await startWorld();
+  world.store.delete('Customer', 3, { purge: true });
+  await world.run('pull', '--confirm');
+  world.sandbox.faults.replace({ faults: [{ fault: 'resetBefore', method: 'create', table: 'Customer', nth: 1 }] });
+
+  const parked = await world.run('putback', 'Customer', '--confirm');
+  const json = await world.run('putback', '--status', '--json');
+  const resumed = await world.run('putback', '--resume', '--again');
+
+  expect([parked.exitCode, resumed.exitCode]).toEqual([3, 0]);
+  expect(parked.stdout).toContain('Order: references waiting 1\n');
+  expect(json.stdout).toMatch(/"kind":\s*"link",\s*"table":\s*"Order".*?"state":\s*"waiting"/s);
+  expect(resumed.stdout).toContain('Order: references done 1\n');
 });
