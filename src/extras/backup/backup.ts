@@ -187,9 +187,10 @@ function removeRemains(backup: string, folder: string): void {
 }
 
 /** Puts a backup in the place of the replica, with its files. @throws RowsyncError as `restore` does. */
-export async function restoreAll({ replica }: Config, backup: string, stamp: string): Promise<RestoreReport> {
+export async function restoreAll({ replica, origin }: Config, backup: string, stamp: string): Promise<RestoreReport> {
   const place = { backup, folder: replica.files, isShared: replica.shared };
-  const report = await restore(backup, { path: replica.path, stamp }, (contents) => carryFromBackup(contents, place));
+  const target = { path: replica.path, stamp, database: origin.database };
+  const report = await restore(backup, target, (contents) => carryFromBackup(contents, place));
   if (replica.shared) chmodSync(replica.path, 0o660);
   return report;
 }

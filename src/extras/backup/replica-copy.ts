@@ -30,7 +30,7 @@ import { checkOwner, runOpen } from '../../replica/database.ts';
 import { replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
 import { takeLock } from '../../replica/lock.ts';
 import { requireReplica } from '../../replica/reader.ts';
-import { queryNumber, queryTexts } from '../../replica/query.ts';
+import { queryNumber, queryText, queryTexts } from '../../replica/query.ts';
 import type { CarryReport } from '../shared/stored-content.ts';
 import { namesIn } from '../shared/file-names.ts';
 import { inheritSeries } from '../shared/sinks.ts';
@@ -172,14 +172,21 @@ export interface RestoreReport extends CopyReport {
 /** Puts a backup in the place of the replica, which is moved aside. @throws RowsyncError `replica.inUse`, `backup.damaged`, `replica.foreign`, …. */
 export async function restore(
   backup: string,
-  { path: target, stamp }: { readonly path: string; readonly stamp: string },
+  place: {
+    readonly path: string;
+    readonly stamp: string;
+    /** The database that it must be of. */
+    readonly database?: string;
+  },
   carry?: Carry,
 ): Promise<RestoreReport> {
-  const path = resolve(target);
+  const { stamp, database } = place;
+  const path = resolve(place.path);
   const partial = path + PARTIAL;
   const lock = takeLock(path, 0o600);
   try {
     const copied = await copyBackup(resolve(backup), partial);
+    if (database !== undefined) requireDatabase(partial, backup, database);
     const files = carry === undefined ? null : await carry(contentsIn(partial));
     if (files !== null) noteFiles(partial, files);
     noteSeries(partial, path);
@@ -196,6 +203,16 @@ export async function restore(
   } finally {
     lock.close();
   }
+}
+
+/** Before the first pull there is none. @throws RowsyncError `replica.otherDatabase`. */
+function requireDatabase(copy: string, backup: string, database: string): void {
+  const found = withFile(copy, READ_ONLY, (db) => queryText(db, sql`SELECT database FROM _rowsync_identity`));
+  if (found === null || found === database) return;
+  throw new RowsyncError('replica', 'replica.otherDatabase', {
+    message: `${backup} holds database ${found}, the configuration names ${database}`,
+    hint: 'Nothing was changed. Name a backup of that database, or another configuration (--config).',
+  });
 }
 
 /** Content that was not copied is marked as missing, and the next pull fetches it. */

@@ -161,6 +161,20 @@ test('a restore brings files back, whole, and the next pull fetches those that t
   expect(fixture.problems()).toEqual([]);
 });
 
+test('a backup of another database is not restored, and the replica stays where it is', async () => {
+  await using fixture = await startAlbum();
+  const target = join(fixture.folder, 'copy.db');
+  await backUpAll(fixture.config, target, { withFiles: true });
+  fixture.replica.close();
+  const other = { ...fixture.config, origin: { ...fixture.config.origin, database: '777' } };
+
+  await expect(restoreAll(other, target, STAMP)).rejects.toMatchObject({ code: 'replica.otherDatabase' });
+
+  expect(readdirSync(fixture.folder).filter((name) => /replaced|partial/.test(name))).toEqual([]);
+  fixture.replica = openReplica(fixture.path, { clock: fixture.context().clock });
+  expect(fixture.problems()).toEqual([]);
+});
+
 test('a restore leaves content alone that the store holds already', async () => {
   await using fixture = await startAlbum();
   const target = join(fixture.folder, 'copy.db');
