@@ -60,7 +60,7 @@ export const ERROR_CODES = {
   'origin.unknownOutcome': 'A change was sent, and no answer says whether it happened; it was not sent again.',
   'origin.shortPage': 'The origin returned fewer rows than it was asked for although more exist.',
   'origin.samePage': 'The next page has the same rows again, as if from a cache that ignores the query.',
-  'origin.moving': 'Rows kept shifting between pages while they were read; the next sweep reads them again.',
+  'origin.moving': 'Rows kept shifting between pages while they were read; the next pull reads them again.',
   'origin.stopped': 'The request was abandoned because rowsync was asked to stop.',
   'replica.path':
     'The folder of the replica is missing or cannot be written, or the file was moved or deleted while it was open.',

@@ -42,10 +42,10 @@ export const LOG_EVENTS = {
   'windows.none': 'A table is read as one run of pages, because its windows do not hold: the reason says what.',
   'windows.differ': 'Totals of days differ from the origin in some windows of a table; these windows are read.',
   'sweep.torn': 'Rows shifted between two pages while they were read; they are read again.',
-  'follow.swept': 'A table could not be followed, for `reason`, and was swept.',
+  'follow.swept': 'A table could not be followed, for `reason`, and was read whole.',
   'table.reshaped': 'Columns of a table changed while its rows were read; they are read again.',
   'table.way':
-    'When tables (`table`) are followed and when they are swept, in `way`, or why they are not followed; logged at the start and when it changes.',
+    'When tables (`table`) are followed and when they are pulled, in `way`, or why they are not followed; logged at the start and when it changes.',
   'schema.changed': 'Tables or columns changed, at the origin or by the configuration; `message` says how.',
   'table.gone': 'The origin no longer shows a table; its rows stay, and its edits wait.',
   'contracts.failed':

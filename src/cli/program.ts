@@ -114,7 +114,7 @@ function buildProgram(
   program
     .description('Keeps a local SQLite replica of a hosted table database (TeamDesk, dbFLEX).')
     .version(versionOf(), '--version', 'print the version')
-    .option('-c, --config <file>', `configuration (default: the first of ${CONFIG_PATHS.map(shownPath).join(', ')})`)
+    .option('-c, --config <file>', `configuration (default: ${CONFIG_PATHS.map(shownPath).join(', else ')})`)
     .addOption(new Option('--service <name>', 'the configuration of a service on this machine').conflicts('config'))
     .option('--json', 'print results and errors as JSON')
     .option('--verbose', 'log every request to stderr, as JSON lines')
@@ -236,7 +236,7 @@ const COMMANDS: readonly CommandModule[] = [
     load: async () => (await import('./commands/conflicts.ts')).addConflictCommands,
   },
   {
-    group: 'Look',
+    group: 'Edit',
     names: ['failures', 'retry'],
     load: async () => (await import('./commands/failures.ts')).addFailureCommands,
   },

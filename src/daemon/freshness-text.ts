@@ -1,6 +1,6 @@
 /**
  * Says in a sentence how each table is kept up to date, for `rowsync status`, the page and the log. It says when it is followed
- * and swept, or why it is only swept.
+ * and pulled, or why it is only pulled.
  */
 import type { Logger } from '../base/log.ts';
 import { someOf } from '../base/text.ts';
@@ -33,11 +33,11 @@ export interface RefreshFacts {
 
 export function freshnessText({ follow, sweep, table, waitsForRings, ...facts }: RefreshFacts): string {
   const windows = table.oneWindow === 'hidden' ? ' as one range (no Date Created is shown)' : '';
-  const swept = sweep === null ? 'never swept' : `swept ${timesText(sweep)}${windows}`;
-  if (follow === null) return swept;
+  const pulled = sweep === null ? 'not pulled on schedule' : `pulled ${timesText(sweep)}${windows}`;
+  if (follow === null) return pulled;
   if (table.watermark !== null && mayFollow(table))
-    return `followed ${timesText(follow)}${waitsForRings ? RARER : ''}, ${swept}`;
-  return `${swept}, not followed (${whyNot({ table, ...facts })})`;
+    return `followed ${timesText(follow)}${waitsForRings ? RARER : ''}, ${pulled}`;
+  return `${pulled}, not followed (${whyNot({ table, ...facts })})`;
 }
 
 const RARER = ` (every ${RUNG_REST_MS / 60_000} minutes while rings bring its changes)`;
@@ -45,9 +45,9 @@ const RARER = ` (every ${RUNG_REST_MS / 60_000} minutes while rings bring its ch
 function whyNot(given: Pick<RefreshFacts, 'follows' | 'table' | 'hasStamp' | 'isLarge'>): string {
   const { follows, table, hasStamp, isLarge } = given;
   if (table.sweptAt === null) return 'not read completely yet';
-  if (table.watermark !== null) return 'not proven until the next sweep';
+  if (table.watermark !== null) return 'not proven until the next pull';
   if (!hasStamp()) return 'no Date Modified is shown';
-  return follows === 'large' && !isLarge() ? `its rows fill fewer than ${LARGE_PAGES} pages` : 'from the next sweep on';
+  return follows === 'large' && !isLarge() ? `its rows fill fewer than ${LARGE_PAGES} pages` : 'from the next pull on';
 }
 
 /** What is done for each table that the origin has, by its name here. @throws RowsyncError of the replica. */

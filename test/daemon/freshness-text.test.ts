@@ -36,21 +36,23 @@ test('a sentence says when a table is followed and swept, or why it is only swep
       table: { ...table, ...ledger },
     });
 
-  expect(text({})).toBe('followed every minute, swept every hour');
-  expect(text({ sweep: null })).toBe('followed every minute, never swept');
+  expect(text({})).toBe('followed every minute, pulled every hour');
+  expect(text({ sweep: null })).toBe('followed every minute, not pulled on schedule');
   expect(text({ waitsForRings: true })).toBe(
-    'followed every minute (every 10 minutes while rings bring its changes), swept every hour',
+    'followed every minute (every 10 minutes while rings bring its changes), pulled every hour',
   );
-  expect(text({ follow: null })).toBe('swept every hour');
-  expect(text({}, { sweptAt: null, watermark: null })).toBe('swept every hour, not followed (not read completely yet)');
-  expect(text({}, { watermark: null })).toBe('swept every hour, not followed (its rows fill fewer than 8 pages)');
-  expect(text({ isLarge: () => true }, { watermark: null })).toMatch(/not followed \(from the next sweep on\)$/);
-  expect(text({ follows: 'all' }, { watermark: null })).toMatch(/not followed \(from the next sweep on\)$/);
+  expect(text({ follow: null })).toBe('pulled every hour');
+  expect(text({}, { sweptAt: null, watermark: null })).toBe(
+    'pulled every hour, not followed (not read completely yet)',
+  );
+  expect(text({}, { watermark: null })).toBe('pulled every hour, not followed (its rows fill fewer than 8 pages)');
+  expect(text({ isLarge: () => true }, { watermark: null })).toMatch(/not followed \(from the next pull on\)$/);
+  expect(text({ follows: 'all' }, { watermark: null })).toMatch(/not followed \(from the next pull on\)$/);
   expect(text({ hasStamp: () => false }, { watermark: null })).toMatch(/\(no Date Modified is shown\)$/);
   expect(text({ follow: null }, { oneWindow: 'hidden' })).toBe(
-    'swept every hour as one range (no Date Created is shown)',
+    'pulled every hour as one range (no Date Created is shown)',
   );
-  expect(text({}, { endProven: false })).toMatch(/not followed \(not proven until the next sweep\)$/);
+  expect(text({}, { endProven: false })).toMatch(/not followed \(not proven until the next pull\)$/);
 });
 
 test('a table keeps the name that the configuration gives it in runs without it', async () => {
@@ -71,12 +73,12 @@ test('the log is told once, and again where something else is done', async () =>
   await daemon.idle();
   await daemon.elapse(3);
   const ways = (): readonly unknown[] => daemon.events('table.way').map(({ table, way }) => [table, way]);
-  expect(ways()).toEqual([['Note', 'followed every minute, swept every 5 minutes']]);
+  expect(ways()).toEqual([['Note', 'followed every minute, pulled every 5 minutes']]);
 
   daemon.reload('schedule: { follow: false, pull: "*/5 * * * *" }\n');
   await daemon.elapse(5);
 
-  expect(ways().at(-1)).toEqual(['Note', 'swept every 5 minutes']);
+  expect(ways().at(-1)).toEqual(['Note', 'pulled every 5 minutes']);
   expect(ways()).toHaveLength(2);
 });
 

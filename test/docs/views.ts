@@ -31,7 +31,7 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
       followed_at:
         'When only changed rows were last asked for: all that the origin stamps as changed before is here. NULL for never.',
       unreadable: 'Rows that could not be read; see `sync_failures`.',
-      mode: '`mirror`, `two-way`, or `waiting` (two-way after the next whole sweep).',
+      mode: '`mirror`, `two-way`, or `waiting` (two-way after the next full pull).',
       masked: 'Columns whose values are masked.',
       pending: 'Edited rows that are not at the origin yet.',
       parked: 'Edited rows that wait for a person or a timer.',

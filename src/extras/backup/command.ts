@@ -40,8 +40,9 @@ match column, wait for a person: they may have been created since. Attached file
 fetched by the next pull.
 
 Example:
-  systemctl stop rowsync@main
-  rowsync restore /backups/replica-2026-06-01.db && rowsync pull`;
+  sudo systemctl stop rowsync@main
+  sudo rowsync restore /backups/replica-2026-06-01.db && sudo rowsync pull
+  sudo systemctl start rowsync@main`;
 
 export function addBackupCommands(program: Command, runner: Runner): void {
   program

@@ -35,11 +35,11 @@ const HELP = `
 For a replica that is damaged (exit code 78). Nothing is changed unless every edit can be read: then they go into
 REPLICA.edits-DATE.sql, the file is moved aside, and the next pull makes a new one. Stop the daemon first.
 
-Example:
-  systemctl stop rowsync@main
+Example, without a service:
   rowsync rebuild && rowsync pull
+  less replica.db.edits-20260601T120000Z.sql                    read it before you run it
   sqlite3 replica.db < replica.db.edits-20260601T120000Z.sql
-  rowsync push --dry-run`;
+  rowsync plan`;
 
 interface RebuildCounts {
   editCount: number;

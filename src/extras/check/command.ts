@@ -22,7 +22,7 @@ Checks the connection to the origin, the credentials and their rights, the datab
 rows come in a stable order and ETags can be trusted (a sample of the stored pages is read again), the folder, the disk and the
 file of the replica, SQLite, and the service. Changes nothing. The exit code is 1 if anything fails.
 
---bundle writes a file for those who help you, and checks nothing: versions, the configuration without its texts, the shape of the tables, problems,
+--bundle writes a file to send when you ask for help, and checks nothing: versions, the configuration without its texts, the shape of the tables, problems,
 the last 100 runs in figures. It has names of tables and columns, and no value, secret, address or path. Read it before you send it.
 
 Examples:
@@ -34,7 +34,7 @@ export function addCheckCommand(program: Command, runner: Runner): void {
   program
     .command('check')
     .description('diagnose everything that a pull needs')
-    .option('--bundle <file>', 'write what helpers need to know into a new file, instead of checking')
+    .option('--bundle <file>', 'write a report for support into a new file, instead of checking')
     .addHelpText('after', EXAMPLES)
     .action(runner(checkOrBundle));
 }

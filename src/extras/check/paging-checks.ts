@@ -373,7 +373,7 @@ function costsText({ config, clock, reader }: AnswerParts): string {
     .toSorted((one, other) => other.sweeping - one.sweeping);
   const listed = costs.slice(0, LISTED_MAX).map(({ localName, following, sweeping }) => {
     const follow = following === 0 ? 'not followed' : `${requests(following)} for following`;
-    return `${printable(localName)} ${follow}, ${requests(sweeping)} for sweeps`;
+    return `${printable(localName)} ${follow}, ${requests(sweeping)} for full pulls`;
   });
   const { length } = costs;
   const rest = length > LISTED_MAX ? `; ${plural(length - LISTED_MAX, 'more table')} less` : '';

@@ -56,7 +56,7 @@ and no configuration, and leaves the replica in a temporary folder for you to op
 export function addDemoCommand(program: Command, runner: Runner): void {
   program
     .command('demo')
-    .description('see the whole story in seconds, without a hosted database')
+    .description('try pull, edit and push in seconds, without a hosted database')
     .addHelpText('after', DESCRIPTION)
     .action(runner(runDemo));
 }

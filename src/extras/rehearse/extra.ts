@@ -6,6 +6,6 @@ import type { Extra } from '../../extra.ts';
 export const REHEARSE: Extra = {
   name: 'rehearse',
   commands: [
-    { group: 'Develop', names: ['rehearse'], load: async () => (await import('./command.ts')).addRehearseCommand },
+    { group: 'Edit', names: ['rehearse'], load: async () => (await import('./command.ts')).addRehearseCommand },
   ],
 };

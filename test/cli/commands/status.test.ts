@@ -152,9 +152,9 @@ test('says that a table was followed since, why it has one window, and that it i
 });
 
 test('says in a line each how tables are kept up to date', () => {
-  const followed = 'followed every minute, swept every hour';
-  const small = 'swept every hour, not followed (its rows fill fewer than 8 pages)';
-  const rung = 'followed every minute (every 10 minutes while rings bring its changes), swept every 5 minutes';
+  const followed = 'followed every minute, pulled every hour';
+  const small = 'pulled every hour, not followed (its rows fill fewer than 8 pages)';
+  const rung = 'followed every minute (every 10 minutes while rings bring its changes), pulled every 5 minutes';
   const many = Array.from({ length: 6 }, (_, index) => table(`Large ${index}`, { way: followed }));
   const tables = [...many, table('Country', { way: small }), table('x'.repeat(200), { way: small }), table('Gone')];
 

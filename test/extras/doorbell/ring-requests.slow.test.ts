@@ -180,7 +180,7 @@ test('follow: auto leaves a table to rings that bring its changes, until it find
   await begin(daemon);
   expect(await followsIn(3)).toBe(3);
   expect(daemon.events('table.way').at(-1)?.['way']).toBe(
-    'followed every minute (every 10 minutes while rings bring its changes), swept every hour',
+    'followed every minute (every 10 minutes while rings bring its changes), pulled every hour',
   );
 
   sandbox.store.update('Note', 1, { Title: 'rings' });
