@@ -35,9 +35,8 @@ function undo(
   }: { selection?: UndoSelection; goneKeys?: readonly string[]; isKept?: boolean } = {},
 ): TableUndo {
   const { id, localName } = must(readTables(fixture.replica)[0], 'a table was pulled');
-  return workAsClient(fixture.path, (from) => undoTable(from, { id, table: localName }, selection, new Set(goneKeys)), {
-    isKept,
-  });
+  const back = { hereAgain: new Set<string>(), goneKeys: new Set(goneKeys), rekeyed: new Set<string>() };
+  return workAsClient(fixture.path, (from) => undoTable(from, { id, table: localName }, selection, back), { isKept });
 }
 
 /** Titles and bodies of the first rows. */
