@@ -1,9 +1,16 @@
 /** The names of columns, which may change between the description of a table and the answer with its rows. */
 import { expect, test } from 'vitest';
 import { asRowsyncError } from '../../src/base/errors.ts';
+import { must } from '../../src/base/assert.ts';
 import type { Origin } from '../../src/origin/client.ts';
+import type { PreparedTable } from '../../src/pull/context.ts';
+import { describeTable, requireShapeOf, storedDescription } from '../../src/pull/table-description.ts';
+import { baseTarget } from '../../src/replica/base-comparison.ts';
+import { readTables } from '../../src/replica/bookkeeping/tables.ts';
+import { readRowsById } from '../../src/replica/rows.ts';
+import { isWritable, type Row, type RowPage, type TableDescriptor, type TableSummary } from '../../src/wire/schema.ts';
 import { forgetEtags } from '../../src/replica/bookkeeping/pages.ts';
-import { startFixture, type Fixture } from '../support/replica.ts';
+import { preparedTable, startFixture, type Fixture } from '../support/replica.ts';
 import { NOTE, startTwoWay, swapNames, twoWaySettings, twoWayTable } from '../support/two-way.ts';
 import { goods } from '../support/small-tables.ts';
 
@@ -35,9 +42,9 @@ test('takes no description of another table, whose options would not be those of
   fixture.sandbox.store.update('Good', 1, { Title: 'theirs' });
   const { origin } = fixture;
   const { name, alias } = fixture.sandbox.store.table('Note');
-  const describeTable: Origin['describeTable'] = (_address, options) =>
+  const describeOther: Origin['describeTable'] = (_address, options) =>
     origin.describeTable({ name, alias }, { signal: options?.signal });
-  fixture.origin = { ...origin, describeTable };
+  fixture.origin = { ...origin, describeTable: describeOther };
 
   const report = await fixture.pull();
   fixture.origin = origin;
@@ -208,4 +215,125 @@ test('a mirror whose pages were read under wrong names is not edited on the word
 
   expect(report.tables[0]?.error).not.toBeNull(); // nobody asked for that "not modified"
   expect(() => fixture.execute(`UPDATE "Note" SET "Count" = 99 WHERE _id = 1`)).toThrow(/read-only mirror/);
+});
+
+/** Requests of a kind for a table, by their status. */
+function statuses({ sandbox }: Fixture, method: string): readonly number[] {
+  return sandbox.requests.all.filter((one) => one.method === method && one.table !== null).map(({ status }) => status);
+}
+
+/** The client of an origin that describes no rights; `change` makes every description another one. */
+function withoutRights(fixture: Fixture, change: (described: TableDescriptor) => TableDescriptor): void {
+  const { origin } = fixture;
+  const describe = async (...given: Parameters<Origin['describeTable']>) => {
+    const answer = await origin.describeTable(...given);
+    if (answer.kind !== 'ok') return answer;
+    const columns = answer.value.columns.map((column) => ({ ...column, kind: null, readOnly: null }));
+    return { ...answer, value: change({ ...answer.value, columns }) };
+  };
+  fixture.origin = { ...origin, describeTable: describe as Origin['describeTable'] };
+}
+
+function summaryOf({ replica }: Fixture): Pick<TableSummary, 'id' | 'recordName' | 'alias'> {
+  const { id, name, alias } = must(readTables(replica)[0], 'a table was pulled');
+  return { id, recordName: name, alias };
+}
+
+test('a description that is known is not sent again, unless it is asked for in full', async () => {
+  await using fixture = await startFixture({ tables: [goods()] });
+  await fixture.pull();
+  fixture.sandbox.requests.clear();
+
+  const known = await describeTable(fixture.context(), summaryOf(fixture));
+  const full = await describeTable(fixture.context(), summaryOf(fixture), { inFull: true });
+
+  expect(known).toEqual(full);
+  expect(known).toEqual(storedDescription(fixture.context(), known.id));
+  expect(statuses(fixture, 'describe')).toEqual([304, 200]);
+});
+
+test('a changed description is kept for the next time', async () => {
+  await using fixture = await startFixture({ tables: [goods()] });
+  await fixture.pull();
+  fixture.sandbox.store.addColumn('Good', { name: 'Stock', type: 'Numeric' });
+  fixture.sandbox.requests.clear();
+
+  const changed = await describeTable(fixture.context(), summaryOf(fixture));
+  const again = await describeTable(fixture.context(), summaryOf(fixture));
+
+  expect(changed.columns.at(-1)?.name).toBe('Stock');
+  expect(again).toEqual(changed);
+  expect(statuses(fixture, 'describe')).toEqual([200, 304]);
+});
+
+test('rights that a description leaves open are asked for once, and kept', async () => {
+  await using fixture = await startFixture({ tables: [goods()] });
+  await fixture.pull();
+  withoutRights(fixture, (described) => described);
+  fixture.sandbox.requests.clear();
+
+  const described = await describeTable(fixture.context(), summaryOf(fixture), { inFull: true });
+  const again = await describeTable(fixture.context(), summaryOf(fixture));
+
+  expect(described.columns.map(({ name, kind }) => [name, kind])).toEqual([
+    ['Id', 'Key'],
+    ['Title', 'Updatable'],
+    ['Price', 'Updatable'],
+  ]);
+  expect(again).toEqual(described);
+  expect(statuses(fixture, 'select')).toEqual([200]);
+});
+
+test('without a row the rights stay open, and are asked for each time', async () => {
+  await using fixture = await startFixture({ tables: [{ ...goods(), rows: [] }] });
+  await fixture.pull();
+  withoutRights(fixture, (described) => ({
+    ...described,
+    columns: described.columns.map((one) => ({ ...one, id: one.id + 1000 })),
+  }));
+  fixture.sandbox.requests.clear();
+
+  const described = await describeTable(fixture.context(), summaryOf(fixture), { inFull: true });
+  await describeTable(fixture.context(), summaryOf(fixture), { inFull: true });
+
+  expect(described.columns.filter(isWritable)).toEqual([]);
+  expect(statuses(fixture, 'select')).toEqual([200, 200]);
+});
+
+test('a table that changes each time it is described is not read, and nothing of it is kept', async () => {
+  await using fixture = await startFixture({ tables: [goods()] });
+  await fixture.pull();
+  const before = storedDescription(fixture.context(), summaryOf(fixture).id);
+  let count = 0;
+  withoutRights(fixture, (described) => ({ ...described, recordsName: `goods ${(count += 1)}` }));
+
+  const described = describeTable(fixture.context(), summaryOf(fixture), { inFull: true });
+
+  await expect(described).rejects.toMatchObject({ code: 'origin.moving' });
+  expect(storedDescription(fixture.context(), summaryOf(fixture).id)).toEqual(before);
+  expect(count).toBeLessThan(6);
+});
+
+test('names are looked at again only before rows of a two-way table are stored that differ from their base', async () => {
+  await using mirror = await startFixture({ tables: [NOTE] });
+  await mirror.pull();
+  await using fixture = await startTwoWay();
+  const countOf = async (at: Fixture, page: (table: PreparedTable) => Pick<RowPage, 'rows' | 'unreadable'>) => {
+    const context = at.context();
+    const table = await preparedTable(at, context);
+    at.sandbox.requests.clear();
+    await requireShapeOf({ context, table }, page(table));
+    return at.sandbox.requests.count({ method: 'describe' });
+  };
+  const base = (table: PreparedTable, id: number) =>
+    must(readRowsById(fixture.replica, baseTarget(table.target), [id]).get(id), 'it has a base');
+  const changed = (row: Row): Row => ({ ...row, values: row.values.map(() => null) });
+
+  expect([
+    await countOf(mirror, () => ({ rows: [{ id: 1, allow: null, values: [] }], unreadable: [] })),
+    await countOf(fixture, (table) => ({ rows: [base(table, 1), base(table, 2)], unreadable: [] })),
+    await countOf(fixture, (table) => ({ rows: [base(table, 1), changed(base(table, 2))], unreadable: [] })),
+    await countOf(fixture, (table) => ({ rows: [{ ...base(table, 1), id: 99 }], unreadable: [] })),
+    await countOf(fixture, () => ({ rows: [], unreadable: [{ id: 1, column: 'Done', reason: 'no' }] as never })),
+  ]).toEqual([0, 0, 1, 1, 1]);
 });

@@ -1,7 +1,12 @@
 /** The push of one table: its guards, and what stops it before anything is sent. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { RowsyncError, type ErrorCode, type ErrorKind } from '../../src/base/errors.ts';
+import type { PushStep } from '../../src/push/context.ts';
+import { isSettledUnasked, judgeEdits } from '../../src/push/push-table.ts';
+import type { Edits } from '../../src/push/round.ts';
+import { storeFacts } from '../../src/replica/bookkeeping/tables.ts';
 import { changesSent, codesOf, countsOf, pushNow, setFaults } from '../support/push.ts';
-import { NOTE, startTwoWay, twoWaySettings } from '../support/two-way.ts';
+import { captured, NOTE, startTwoWay, twoWaySettings, twoWayTable } from '../support/two-way.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Origin } from '../../src/origin/client.ts';
 import { ADDS_FORBIDDEN, ADDS_OFF } from '../../src/reconcile/push-plan.ts';
@@ -120,4 +125,82 @@ test('a table in which rows are only changed refuses new rows at once, and those
 
   await fixture.pull({ settings: twoWaySettings({ match: 'Code' }) });
   expect(countsOf(await pushNow(fixture))).toEqual({ inserted: 1 });
+});
+
+describe('the size of a push', () => {
+  const LIMITS = { maxPushRows: 3, maxDeletePercent: 50, confirm: false };
+
+  test.each<[string, Edits, Partial<typeof LIMITS>, string | null]>([
+    ['nothing', { update: 0, insert: 0, delete: 0 }, {}, null],
+    ['as many rows as allowed', { update: 1, insert: 1, delete: 1 }, {}, null],
+    ['one more', { update: 2, insert: 1, delete: 1 }, {}, 'guard.pushRows'],
+    ['half of the table, which may be deleted', { update: 0, insert: 0, delete: 3 }, {}, null],
+    ['more than half of the table', { update: 0, insert: 0, delete: 4 }, {}, 'guard.pushDeletes'],
+    ['too many, as a person confirms', { update: 9, insert: 9, delete: 6 }, { confirm: true }, null],
+    [
+      'one delete where none is allowed',
+      { update: 0, insert: 0, delete: 1 },
+      { maxDeletePercent: 0 },
+      'guard.pushDeletes',
+    ],
+  ])('%s', async (_what, edits, limits, expected) => {
+    await using fixture = await startTwoWay();
+
+    const judged = judgeEdits(fixture.replica, twoWayTable(fixture), edits, { ...LIMITS, ...limits });
+
+    expect(judged.held?.code ?? null).toBe(expected);
+    expect(judged).toMatchObject({
+      changeCount: edits.update + edits.insert + edits.delete,
+      confirmed: limits.confirm === true || edits.update + edits.insert + edits.delete === 0,
+    });
+  });
+
+  test('a consent lets as many rows through as it was given for', async () => {
+    await using fixture = await startTwoWay();
+    const { replica } = fixture;
+    await replica.write('Agreeing', (tx) => storeFacts(tx, twoWayTable(fixture).id, { push_consent: 5 }));
+    const judge = (update: number): unknown =>
+      judgeEdits(replica, twoWayTable(fixture), { update, insert: 0, delete: 0 }, LIMITS).held?.code;
+
+    expect([judge(5), judge(6)]).toEqual([undefined, 'guard.pushRows']);
+  });
+});
+
+test.each<[ErrorKind, ErrorCode, boolean]>([
+  ['needsPerson', 'push.identity', true],
+  ['config', 'config.invalid', true],
+  ['originRefused', 'push.shape', true],
+  ['originRefused', 'origin.refused', false],
+  ['originDown', 'origin.unreachable', false],
+  ['auth', 'origin.unauthorized', false],
+])('after an error of the kind %s (%s), what was sent is settled without asking: %s', (kind, code, expected) => {
+  expect(isSettledUnasked(new RowsyncError(kind, code, { message: '', hint: '' }))).toBe(expected);
+});
+
+test('the problem of a table is shown until a push of it succeeds, also if a row is parked', async () => {
+  await using fixture = await startTwoWay(MATCHED);
+  fixture.execute(`UPDATE "Note" SET "Title" = 'x'; UPDATE "Note" SET "Code" = 'c2' WHERE _id = 1`);
+  const problem = (): unknown => fixture.rows('SELECT problem FROM sync_status');
+
+  await pushNow(fixture, { settings: { maxPushRows: 5 } });
+  expect(problem()).toEqual([{ problem: expect.stringContaining('safety.maxPushRows') as string }]);
+  const report = await pushNow(fixture, { settings: { maxPushRows: 6 } });
+  expect([countsOf(report), problem()]).toEqual([{ updated: 5, refused: 1, parked: 1 }, [{ problem: null }]]);
+});
+
+test('edits that are made while a push runs leave with it, up to a number of rounds', async () => {
+  await using fixture = await startTwoWay(MATCHED);
+  fixture.execute(`UPDATE "Note" SET "Count" = 100 WHERE _id = 1`);
+  let sendCount = 0;
+  const before = (step: PushStep): void => {
+    if (step !== 'settle') return;
+    sendCount += 1;
+    fixture.execute(`UPDATE "Note" SET "Count" = ${100 + sendCount} WHERE _id = 1`);
+  };
+
+  const report = await pushNow(fixture, { before });
+
+  expect([codesOf(report), changesSent(fixture)]).toEqual([[], ['update', 'update', 'update']]);
+  expect(await captured(fixture)).toEqual(['update 1 Count']);
+  expect(report.tables).toMatchObject([{ waitingCount: 1, updatedCount: 3 }]);
 });

@@ -2,9 +2,10 @@
 import { expect, test } from 'vitest';
 import { startBehindProxy } from '../support/fault-proxy.ts';
 import { codesOf, pushNow } from '../support/push.ts';
-import { NOTE, startTwoWay } from '../support/two-way.ts';
+import { capture, NOTE, startTwoWay, twoWayTable } from '../support/two-way.ts';
 import { pushText } from '../../src/cli/report/push-report.ts';
-import type { PushReport } from '../../src/push/report.ts';
+import { RetryMemory, TableTally, type PushReport, type TablePushReport } from '../../src/push/report.ts';
+import { RowsyncError } from '../../src/base/errors.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
 
@@ -91,4 +92,66 @@ test('a refused row that is sent once more in the same push is counted once', as
   fixture.execute(`UPDATE "Note" SET "Code" = 'z' WHERE _id = 2; UPDATE "Note" SET "Code" = 'c2' WHERE _id = 1`);
 
   expect(columnsOf(await pushNow(fixture))).toEqual({ began: 2, arrived: 2 });
+});
+
+test('a new row is the same edit where it is merged with a row of the origin', async () => {
+  await using fixture = await startTwoWay(MATCHED);
+  const { store } = fixture.sandbox;
+  store.insert('Note', { Title: 'theirs', Code: 'n1' });
+  store.insert('Note', { Title: 'same', Code: 'n2' });
+  fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', 'n1'), ('same', 'n2')`);
+
+  expect(columnsOf(await pushNow(fixture, { options: { conflict: 'local' } }))).toEqual({
+    began: 2,
+    arrived: 1,
+    won: 1,
+  });
+  expect(fixture.rows('SELECT 1 FROM _rowsync_rows')).toEqual([]);
+});
+
+test('the table has one report, with what stopped it as a hold or as an error', async () => {
+  await using fixture = await startTwoWay(MATCHED);
+  fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id < 3`);
+  await capture(fixture);
+  const stop = (kind: 'needsPerson' | 'originDown'): TablePushReport | null => {
+    const tally = new TableTally(twoWayTable(fixture));
+    tally.noteEdits(fixture.replica);
+    const code = kind === 'needsPerson' ? 'guard.deletes' : 'origin.unreachable';
+    tally.close(fixture.replica, new RowsyncError(kind, code, { message: 'why', hint: '' }));
+    return tally.report;
+  };
+
+  const rest = { table: 'Note', waitingCount: 2, account: { began: 2, unsent: 2, unsentReason: 'why' } };
+  expect(stop('needsPerson')).toMatchObject({ ...rest, held: { code: 'guard.deletes' }, error: null });
+  expect(stop('originDown')).toMatchObject({ ...rest, held: null, error: { code: 'origin.unreachable' } });
+});
+
+test('edits that were made after the beginning are not of it', async () => {
+  await using fixture = await startTwoWay(MATCHED);
+  const tally = new TableTally(twoWayTable(fixture));
+  const edit = (id: number): void => fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = ${id}`);
+  edit(1);
+  tally.noteEdits(fixture.replica);
+  edit(2);
+  tally.endBeginning(fixture.replica);
+  edit(3);
+  tally.noteEdits(fixture.replica);
+
+  tally.close(fixture.replica, 'later');
+
+  expect(tally.report).toMatchObject({ waitingCount: 3, account: { began: 2, unsent: 2 } });
+});
+
+test('a refused row is tried again once, if other rows were accepted after it', () => {
+  const push = { takenCount: 0, isReversed: false };
+  const [memory, other] = [new RetryMemory(push), new RetryMemory(push)];
+  memory.noteRefused(1);
+  push.takenCount += 1;
+  memory.noteRefused(2);
+  other.noteRefused(3);
+
+  expect(memory.takeOvertaken()).toEqual([1]);
+  push.takenCount += 1;
+  expect(memory.takeOvertaken()).toEqual([]); // also 2 is forgotten: it is refused again if it leaves again
+  expect(other.takeOvertaken()).toEqual([3]);
 });
