@@ -12,15 +12,14 @@ z.config({ jitless: true });
 export const PRINTABLE = /^(?!\s*$)[^\p{Cc}]+$/u;
 
 /** A mapping in which every key is declared; an unknown one is a problem of its own that names the known ones. */
+export function mapping<Shape extends z.ZodRawShape>(mustBe: string, shape: Shape): z.ZodObject<Shape, z.core.$strict> {
+  return z.strictObject(shape, {
+    error: (issue) => (issue.code === 'unrecognized_keys' ? unknownKey(issue.keys, Object.keys(shape)) : mustBe),
+  });
+}
+
 export function section<Shape extends z.ZodRawShape>(shape: Shape, doc: string): z.ZodObject<Shape, z.core.$strict> {
-  return z
-    .strictObject(shape, {
-      error: (issue) =>
-        issue.code === 'unrecognized_keys'
-          ? unknownKey(issue.keys, Object.keys(shape))
-          : 'must be a mapping of options',
-    })
-    .meta({ description: doc });
+  return mapping('must be a mapping of options', shape).meta({ description: doc });
 }
 
 function unknownKey(given: readonly string[], known: readonly string[]): string {
@@ -53,17 +52,16 @@ function numberOption(kind: (given: { error: string }) => z.ZodNumber, error: st
     .meta({ description: `${option.doc} Unit: ${option.unit}.` });
 }
 
-/** Up to a pebibyte: more than any disk that rowsync will see. */
-const BYTE_COUNT = z
-  .int()
-  .min(1)
-  .max(2 ** 50);
-
 /** A size as people write it, 2GB, or a number of bytes; in bytes. */
 export function size(doc: string) {
   const error = 'must be a size such as 500MB or 2GB, or a whole number of bytes';
+  // Up to a pebibyte: more than any disk that rowsync will see.
+  const count = z
+    .int({ error })
+    .min(1, { error })
+    .max(2 ** 50, { error });
   return z
-    .union([BYTE_COUNT, z.string().regex(/^[1-9]\d{0,5}(?:KB|MB|GB|TB)$/)], { error })
+    .union([count, z.string({ error }).regex(/^[1-9]\d{0,5}(?:KB|MB|GB|TB)$/, { error })], { error })
     .transform((given) => (typeof given === 'number' ? given : bytesOf(given)))
     .meta({ description: doc });
 }

@@ -112,12 +112,12 @@ const safety = section(
   'When to stop and ask a person.',
 );
 
-const DELAY_MUST_BE = 'must be a whole number of seconds from 0 to 3600, or false to push on schedule only';
+const MUST_BE_DELAY = { error: 'must be a whole number of seconds from 0 to 3600, or false to push on schedule only' };
 
 const push = section(
   {
     delay: z
-      .union([z.int().min(0).max(3600), z.literal(false)], { error: DELAY_MUST_BE })
+      .union([z.int(MUST_BE_DELAY).min(0, MUST_BE_DELAY).max(3600, MUST_BE_DELAY), z.literal(false)], MUST_BE_DELAY)
       .default(5)
       .meta({
         description:

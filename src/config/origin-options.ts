@@ -8,7 +8,7 @@ import { SECRET_REFERENCE } from './secrets.ts';
 const URL_MUST_BE = 'must be the scheme and host of the origin, such as https://www.teamdesk.net';
 /** Scheme and host: no login in it, which would be shown and logged with it. */
 const HOST_URL = /^https?:\/\/(?:[\p{L}\p{N}._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?\/?$/u;
-const DATABASE_MUST_BE = 'must be the number of the database, such as "21995"';
+const MUST_BE_DATABASE = { error: 'must be the number of the database, such as "21995"' };
 
 /** A user, with a password in a file or an environment variable. */
 function login(words: Readonly<Record<'userIs' | 'userDoc' | 'password' | 'variable', string>>) {
@@ -55,9 +55,13 @@ export const origin = section(
       doc: 'Where the database is hosted: scheme and host, with a port if it is not the usual one.',
     }).refine((url) => URL.canParse(url), { error: URL_MUST_BE }),
     database: z
-      .union([z.string().regex(/^\d{1,20}(?:-\d{1,20})?$/, { error: DATABASE_MUST_BE }), z.int().min(1)], {
-        error: DATABASE_MUST_BE,
-      })
+      .union(
+        [
+          z.string().regex(/^\d{1,20}(?:-\d{1,20})?$/, MUST_BE_DATABASE),
+          z.int(MUST_BE_DATABASE).min(1, MUST_BE_DATABASE),
+        ],
+        MUST_BE_DATABASE,
+      )
       .transform(String)
       .meta({ description: 'The number of the database, which follows /db/ in the address of its pages.' }),
     tokenFile: text({

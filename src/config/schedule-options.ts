@@ -82,5 +82,6 @@ function cron(doc: string) {
 }
 
 function cronOrAuto(doc: string) {
-  return z.union([z.literal('auto'), cron(doc)]).meta({ description: doc });
+  const error = 'must be a cron expression, such as "*/5 * * * *", false for never, or auto';
+  return z.union([z.literal('auto'), cron(doc)], { error }).meta({ description: doc });
 }

@@ -2,7 +2,7 @@
  * The options `tables`: which tables come, and how each is treated. Part of the one table of options.
  */
 import * as z from 'zod';
-import { choice, PRINTABLE, section, size, text, textList } from './option-kinds.ts';
+import { choice, mapping, PRINTABLE, section, size, text, textList } from './option-kinds.ts';
 import { tableScheduleWith, type AddedJobs } from './schedule-options.ts';
 import { matchesPattern } from '../base/name-pattern.ts';
 import { ownName, type NameScope } from '../reconcile/naming.ts';
@@ -14,14 +14,10 @@ const MASK_MUST_BE = 'must be hash, last4, year, domain, null, or a constant, su
 
 const patterns = textList('must be a list of column names or patterns, such as [Notes*]');
 
-const columns = z
-  .strictObject(
-    {
-      exclude: patterns.optional().meta({ description: 'Columns that are left out; all others come.' }),
-      include: patterns.optional().meta({ description: 'Columns that come; all others are left out.' }),
-    },
-    { error: COLUMNS_MUST_BE },
-  )
+const columns = mapping(COLUMNS_MUST_BE, {
+  exclude: patterns.optional().meta({ description: 'Columns that are left out; all others come.' }),
+  include: patterns.optional().meta({ description: 'Columns that come; all others are left out.' }),
+})
   .refine(({ exclude, include }) => (exclude === undefined) !== (include === undefined), { error: ONE_MUST_BE })
   .optional()
   .meta({
@@ -37,7 +33,7 @@ const mask = z
       [
         z.enum(MASK_KINDS).exclude(['constant']),
         z.null().transform(() => 'null' as const),
-        z.strictObject({ constant: z.string({ error: MASK_MUST_BE }) }),
+        mapping(MASK_MUST_BE, { constant: z.string({ error: MASK_MUST_BE }) }),
       ],
       { error: MASK_MUST_BE },
     ),
@@ -57,7 +53,7 @@ const history = z
   .union(
     [
       z.boolean(),
-      z.strictObject({
+      mapping(HISTORY_MUST_BE, {
         keep: dayCount('How long changes are kept; 400d by default. Unit: days, with d after the number.').optional(),
         maxBytes: size(
           'How much the changes of one table may take in the replica; the oldest go first. 2GB by default.',
@@ -101,7 +97,7 @@ const tableFiles = z
   .union(
     [
       revisions,
-      z.strictObject({
+      mapping(FILES_MUST_BE, {
         revisions: revisions.optional().meta({
           description: 'Which revisions to fetch: latest (default), all, or none.',
         }),
@@ -127,6 +123,11 @@ function ownNameOf(scope: NameScope) {
     .regex(PRINTABLE, { error })
     .refine((name) => ownName({ scope, style: 'origin' }, { name, id: 0 }) === name, { error });
 }
+
+const PUSH_MUST_BE = 'must be true, false or { insert: false }';
+const MUST_BE_REFERENCES = {
+  error: 'must be a mapping from columns to the tables that they refer to, such as { Customer: Customer }',
+};
 
 const TABLE_OPTIONS = {
   name: ownNameOf('table').optional().meta({
@@ -159,11 +160,14 @@ const TABLE_OPTIONS = {
     .union(
       [
         z.boolean(),
-        z.strictObject({
-          insert: z.boolean().optional().meta({ description: 'Whether rows may be added here (default true).' }),
+        mapping(PUSH_MUST_BE, {
+          insert: z
+            .boolean({ error: PUSH_MUST_BE })
+            .optional()
+            .meta({ description: 'Whether rows may be added here (default true).' }),
         }),
       ],
-      { error: 'must be true, false or { insert: false }' },
+      { error: PUSH_MUST_BE },
     )
     .optional()
     .meta({
@@ -193,9 +197,7 @@ const TABLE_OPTIONS = {
       'The origin cannot bring purged rows back. Needs push: true.',
   ).optional(),
   references: z
-    .record(z.string().min(1), z.string().min(1), {
-      error: 'must be a mapping from columns to the tables that they refer to, such as { Customer: Customer }',
-    })
+    .record(z.string().min(1), z.string(MUST_BE_REFERENCES).min(1, MUST_BE_REFERENCES), MUST_BE_REFERENCES)
     .optional()
     .meta({
       description:

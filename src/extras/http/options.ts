@@ -2,7 +2,7 @@
  * The options `http`: where the daemon listens, the doorbell, and links to the origin.
  */
 import * as z from 'zod';
-import { section, text } from '../../config/option-kinds.ts';
+import { mapping, section, text } from '../../config/option-kinds.ts';
 import type { OptionSection } from '../../config/options.ts';
 import type { ListenAddress } from '../shared/linked-extra.ts';
 import type { HttpSettings } from '../shared/http-settings.ts';
@@ -41,12 +41,12 @@ const httpOptions = section(
       .union(
         [
           z.boolean(),
-          z.strictObject({
-            listen: z
-              .string()
-              .regex(/^(?:[\w.-]+:\d{1,5}|\[[0-9a-f:.]+\]:\d{1,5}|\/[^\p{Cc}]+)$/u)
-              .refine(isPort)
-              .meta({ description: 'An address with a port, or the path of a unix socket.' }),
+          mapping(DOORBELL_MUST_BE, {
+            listen: text({
+              pattern: /^(?:[\w.-]+:\d{1,5}|\[[0-9a-f:.]+\]:\d{1,5}|\/[^\p{Cc}]+)$/u,
+              mustBe: DOORBELL_MUST_BE,
+              doc: 'An address with a port, or the path of a unix socket.',
+            }).refine(isPort, { error: DOORBELL_MUST_BE }),
           }),
         ],
         { error: DOORBELL_MUST_BE },

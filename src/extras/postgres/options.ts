@@ -46,6 +46,8 @@ const server = section(
   'A PostgreSQL server, 14 or newer: url or urlFile, and the schema.',
 );
 
+const MUST_BE_TABLES = { error: 'must be a mapping from table names or patterns to {} or false' };
+
 const sinkOptions = z
   .record(
     z
@@ -55,9 +57,11 @@ const sinkOptions = z
       {
         postgres: server,
         tables: z
-          .record(z.string().min(1), z.union([z.literal(false), section({}, 'No options yet: {} sends the tables.')]), {
-            error: 'must be a mapping from table names or patterns to {} or false',
-          })
+          .record(
+            z.string().min(1),
+            z.union([z.literal(false), section({}, 'No options yet: {} sends the tables.')], MUST_BE_TABLES),
+            MUST_BE_TABLES,
+          )
           .default({ '*': {} })
           .meta({
             description: 'Which tables are sent, as under tables: {} for those that are, false for those that are not.',
