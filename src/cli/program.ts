@@ -7,7 +7,6 @@ import { Command, CommanderError, Help, Option } from 'commander';
 import { asRowsyncError, EXIT, RowsyncError, usageError } from '../base/errors.ts';
 import { CONFIG_PATHS, serviceConfig } from '../config/paths.ts';
 import { withPriorities } from '../base/log-format.ts';
-import { messageText } from './report/error-text.ts';
 import { versionOf } from './runtime/installation.ts';
 import { type Extra, type Runner, COMMAND_GROUPS, type CommandModule } from '../extra.ts';
 import { nearestName } from '../reconcile/option-bindings.ts';
@@ -210,7 +209,9 @@ async function printError(
     await stderr.write(`${printableJson(JSON.stringify({ error }))}\n`);
     return;
   }
-  const text = `error: ${messageText(error)}\n  what to do: ${printable(error.hint)}\n  code: ${error.code}\n`;
+  // With any names in it, a message is one line; only problems of the configuration or command line are a list.
+  const shown = error.kind === 'config' || error.kind === 'usage' ? printableLines : printable;
+  const text = `error: ${shown(error.message)}\n  what to do: ${printable(error.hint)}\n  code: ${error.code}\n`;
   await writeProse(stderr, stderr.isSystemdStream ? withPriorities('error', text) : text);
   // Only for a defect of ours, a stack helps the reader of a report.
   if (isVerbose && error.kind === 'bug') await stderr.write(printableLines(`${stackOf(error)}\n`));

@@ -5,7 +5,6 @@ import type { RowsyncError } from '../../base/errors.ts';
 import type { PullReport, TablePullReport } from '../../pull/report.ts';
 import { sumOf } from '../../base/sum.ts';
 import { sumOfAccounts } from '../../reconcile/account/pull-account.ts';
-import { messageText } from './error-text.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { bytesText, countText, durationText, plural, printable, someOf, withoutName } from '../../base/text.ts';
 
@@ -130,7 +129,7 @@ export interface TableProblem {
 export function problemsText(problems: readonly TableProblem[]): string {
   // What was under way when rowsync was asked to stop is of no interest.
   const subject = ({ table, error }: TableProblem): string =>
-    error.code === 'origin.stopped' ? error.code : withoutName(messageText(error), table ?? '');
+    error.code === 'origin.stopped' ? error.code : withoutName(printable(error.message), table ?? '');
   const groups = Map.groupBy(problems, (problem) => `${problem.what}: ${subject(problem)}\n${problem.error.hint}`);
   return [...groups.values()]
     .map(([first, ...others]) => {

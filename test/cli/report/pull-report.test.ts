@@ -154,6 +154,15 @@ test('names and messages from the origin cannot act on the terminal', () => {
   expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
 });
 
+test('what a table has wrong is one line, also of the kind that lists problems of a configuration', () => {
+  const message = 'tables.A.sort names columns that do not exist: x\n  code: forged';
+  const config = new RowsyncError('config', 'config.invalid', { message, hint: 'h' });
+
+  const text = pullText(report([table('A', { error: config })]), null);
+
+  expect(text).toContain(String.raw`do not exist: x\n  code: forged`);
+});
+
 test('the JSON of a pull holds every count, every problem, the exit code, and whole milliseconds', async () => {
   const stdout = collectingOutput();
   const rows = report([table('A', { held: guard })], down);
