@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { oncePerKey } from '../../base/memoize.ts';
 import { foldIdent, ident, sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { queryRows } from '../../replica/query.ts';
+import { queryRows, queryTexts } from '../../replica/query.ts';
 
 /** The names of the columns of an answer, or why there is none. */
 export type CompiledQuery =
@@ -23,6 +23,9 @@ export class SchemaModel {
   readonly #wordsOf = oncePerKey((text: string) => this.#readWords(text));
 
   constructor(from: Connection) {
+    // They come first, since each makes tables of its own, which are among the others.
+    const virtual = sql`SELECT sql FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%'`;
+    for (const text of queryTexts(from, virtual)) this.#tryExec(text);
     const columns = sql`SELECT t.name, c.name FROM sqlite_schema t JOIN pragma_table_xinfo(t.name) c
         WHERE t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL%' AND t.name NOT GLOB 'sqlite_*'`;
     for (const [table, lines] of Map.groupBy(queryRows(from, columns, []), ([name]) => String(name))) {
@@ -30,10 +33,10 @@ export class SchemaModel {
       this.#columns.set(foldIdent(table), names);
       this.#create(table, names);
     }
-    const others = sql`SELECT type, name, sql FROM sqlite_schema WHERE type = 'view' OR sql LIKE 'CREATE VIRTUAL%'`;
-    for (const [type, name, text] of queryRows(from, others, [])) {
+    const views = sql`SELECT name, sql FROM sqlite_schema WHERE type = 'view'`;
+    for (const [name, text] of queryRows(from, views, [])) {
       this.#tryExec(String(text));
-      if (type === 'view') this.#views.set(spoken(String(name)), String(text));
+      this.#views.set(spoken(String(name)), String(text));
     }
   }
 
@@ -104,7 +107,7 @@ export class SchemaModel {
     try {
       this.#db.exec(text);
     } catch {
-      // A virtual table of a module that is not here, or the parts of one, which it made itself.
+      // A virtual table of a module that is not here, or a table that a virtual one made.
     }
   }
 }
