@@ -21,7 +21,7 @@ export function serveTools(): void {
   serveQuestions(answerRequest);
 }
 
-function answerRequest({ replicaPath, question, nowMs, problems }: ToolRequest): AnswerChunks {
+export function answerRequest({ replicaPath, question, nowMs, problems }: ToolRequest): AnswerChunks {
   try {
     using reader = openReader(replicaPath);
     boundMemory(reader, SQLITE_BYTES_MAX);

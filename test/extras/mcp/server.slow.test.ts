@@ -505,37 +505,6 @@ describe('a proposal', () => {
     expect(after).toBe(before);
     await runCli(['proposals', 'drop', 'rolled-back'], workspace);
   });
-
-  test('is applied once, also where whoever applied it died on the way', async () => {
-    const edits = [{ table: 'Note', action: 'insert', values: { Title: 'once', Code: 'once' } }];
-    await agent.call('propose_edits', { name: 'once', edits });
-    const file = join(workspace.folder, 'replica.db.proposals', 'once.json');
-    const text = readFileSync(file, 'utf8');
-
-    const first = await runCli(['proposals', 'apply', 'once'], workspace);
-    const again = await runCli(['proposals', 'apply', 'once'], workspace);
-    writeFileSync(file.replace('once.json', 'cut.applying.json'), text.replace('"once"', '"cut"'));
-    const cut = await runCli(['proposals', 'apply', 'cut'], workspace);
-    const listed = await runCli(['proposals'], workspace);
-
-    expect([first.exitCode, again.exitCode, cut.exitCode]).toEqual([0, 2, 2]);
-    expect(listed.stdout).toMatch(/cut {2}1 edit, .*was being applied when that was cut short: look at rowsync plan/);
-    for (const name of ['once', 'cut']) await runCli(['proposals', 'drop', name], workspace);
-    await runCli(['discard', 'Note', '--all'], workspace);
-  });
-
-  test('whose file is not one is named and can be dropped', async () => {
-    const file = join(workspace.folder, 'replica.db.proposals', 'odd.json');
-    writeFileSync(file, '{ "name": "odd", "edits": "DROP TABLE Note" }');
-
-    const listed = await runCli(['proposals'], workspace);
-    const applied = await runCli(['proposals', 'apply', 'odd'], workspace);
-    const dropped = await runCli(['proposals', 'drop', 'odd'], workspace);
-
-    expect(listed.stdout).toContain('odd  cannot be read; drop it');
-    expect([applied.exitCode, dropped.exitCode]).toEqual([2, 0]);
-    expect(existsSync(file)).toBe(false);
-  });
 });
 
 test('the server needs no secret, asks the origin nothing, and says nothing beside the protocol', async () => {

@@ -110,7 +110,8 @@ test.each(QUESTIONS.map(({ question, ask }) => [question, ask] as const))(
     const answer = await answerOf({ question, ask, assumed: '' }, refused);
 
     expect(String(answer)).not.toMatch(/canary/i);
-    if (refused.asked.length > 0) expect(answer === null || /418|no|none|refused/.test(answer)).toBe(true);
+    const isAsked = refused.asked.length > 0;
+    expect(!isAsked || answer === null || /418|no|none|refused/.test(answer)).toBe(true);
   },
 );
 

@@ -22,12 +22,12 @@ interface Seen {
 /** An origin that answers as it is told, and a connection to it. */
 async function startOrigin(answer: (response: ServerResponse) => void) {
   const seen: Seen[] = [];
-  const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      seen.push({ method: request.method, url: request.url, headers: request.headers, body });
-      answer(response);
-    });
-  });
+  const answerTo = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method, url, headers } = request;
+    seen.push({ method, url, headers, body: await text(request) });
+    answer(response);
+  };
+  const server = createServer((request, response) => void answerTo(request, response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

@@ -216,16 +216,10 @@ function tableOf(...columns: readonly ColumnFields[]): TableFields {
 }
 
 test('where columns have no kind, the key does not get the marker, which all rows share', () => {
-  const column = { id: 1, name: 'Key', alias: 'key', type: 'Text', dataOptions: '' };
-  const other = { ...column, id: 2, name: 'Name' };
-  const table = { id: 1, recordName: 'Contract Test', alias: 't', key: 'Key', columns: [column], views: [] };
+  const [key, other] = [column(1, 'Key'), column(2, 'Name')];
 
-  expect(planWriting(table)).toBeNull();
-  expect(planWriting({ ...table, columns: [column, other] })).toEqual({
-    mark: other,
-    required: [column],
-    unfilled: [],
-  });
+  expect(planWriting(tableOf(key))).toBeNull();
+  expect(planWriting(tableOf(key, other))).toEqual({ mark: other, required: [key], unfilled: [] });
 });
 
 test('the marker goes into a text that anybody may write, that is wide enough and not unique', () => {
@@ -286,8 +280,8 @@ test('each row is written with the marker, and noted until its answer came; afte
   );
   const call = (path: string, given: { readonly body?: string } = {}) => {
     sent.push([path, given.body === undefined ? null : (JSON.parse(given.body) as unknown)]);
-    const text = path.includes('retrieve') ? `[{"@row.id":7,"Name":"${MARKER}"}]` : answer.text;
-    return Promise.resolve({ status: answer.status, text, headers: { get: () => null } });
+    const said = path.includes('retrieve') ? `[{"@row.id":7,"Name":"${MARKER}"}]` : answer.text;
+    return Promise.resolve({ status: answer.status, text: said, headers: { get: () => null } });
   };
   const made = noMadeRows();
   const stopping = new AbortController();
