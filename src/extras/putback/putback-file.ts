@@ -11,6 +11,7 @@ import type { Invocation } from '../../extra.ts';
 import type { PullContext } from '../../pull/context.ts';
 import { pull } from '../../pull/pull.ts';
 import type { PushContext, TablePush } from '../../push/context.ts';
+import { columnNames } from '../../reconcile/column-selection.ts';
 import type { PushTableOptions } from '../../reconcile/push-plan.ts';
 import { findById } from '../../push/find-rows.ts';
 import { openUnasked } from '../../push/push-table.ts';
@@ -183,7 +184,12 @@ export async function pushStaged(place: PutbackPlace): Promise<PushReport> {
 
 /** A table as the look-ups of a push take it. */
 export function lookAt(place: PutbackPlace, tableId: number): TablePush {
-  return openUnasked(place.push, stagedTable(place, tableId), {
+  const { replica, settings } = place.push;
+  const run = openUnasked(place.push, stagedTable(place, tableId), {
     options: { conflict: 'origin', workflow: place.workflow },
   });
+  const descriptor = readTableDescriptor(replica, tableId)?.descriptor;
+  const asksByName = descriptor?.asksByName === true || (settings.columns?.(run.table.name) ?? null) !== null;
+  // The names of a thousand columns do not fit into a request.
+  return descriptor === undefined || asksByName ? run : { ...run, names: columnNames(descriptor) };
 }

@@ -101,6 +101,19 @@ test('a run is taken back: changes are changed back, new rows deleted, deleted r
   expect(store.rows('Note')).toHaveLength(6);
 });
 
+test('a row of a table with a thousand columns is put back', async () => {
+  const columns = Array.from({ length: 1_000 }, (_, index) => ({ name: `Column ${index + 1}`, type: 'Text' as const }));
+  const rows = [1, 2].map((at) => ({ 'Column 1': `first of ${at}`, 'Column 1000': `last of ${at}` }));
+  await using world = await startWorld('tables: { Wide: { history: true } }\n', [{ name: 'Wide', columns, rows }]);
+  world.store.delete('Wide', 2, { purge: true });
+  await world.run(['pull', '--confirm']);
+
+  const undone = await world.undo(await world.lastRun(), '--confirm');
+
+  expect([undone.exitCode, undone.putback?.rows]).toMatchObject([0, [{ oldId: 2, state: 'done' }]]);
+  expect(world.store.rows('Wide').map(({ values }) => values['Column 1000'])).toEqual(['last of 1', 'last of 2']);
+});
+
 test('what was put back is counted by run, without earlier ones', async () => {
   await using world = await startWorld();
   for (const id of [2, 3]) world.store.delete('Note', id);
