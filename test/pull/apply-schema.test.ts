@@ -1,8 +1,11 @@
 /** A table here gets the columns that the origin describes, without losing a value. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startFixture, type Fixture } from '../support/replica.ts';
-import { startTwoWay } from '../support/two-way.ts';
-import { goods } from '../support/small-tables.ts';
+import { RowsyncError } from '../../src/base/errors.ts';
+import type { TableSettings } from '../../src/pull/context.ts';
+import { pushNow } from '../support/push.ts';
+import { captured, dropCaptureTriggers, startTwoWay } from '../support/two-way.ts';
+import { goods, sides } from '../support/small-tables.ts';
 
 function columnsOf(fixture: Fixture, table: string): unknown[] {
   return fixture.rows('SELECT name FROM pragma_table_info(?)', table).map((row) => (row as { name: string }).name);
@@ -140,4 +143,74 @@ test('changes nothing when most columns vanish at once, until a person confirms'
   expect(confirmed.tables[0]).toMatchObject({ error: null, held: null });
   expect(described(fixture)).toContainEqual({ column: 'Title', state: 'removed' });
   expect(fixture.rows('SELECT "Title" FROM "Good" ORDER BY _id')).toHaveLength(3);
+});
+
+describe('a column that another client dropped', () => {
+  function dropColumn(fixture: Fixture, name: string): void {
+    dropCaptureTriggers(fixture);
+    fixture.execute(`DROP VIEW sync_changes; ALTER TABLE "Note" DROP COLUMN "${name}"`);
+  }
+
+  test('is no edit of a two-way table, and a person is told', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+    dropColumn(fixture, 'Count');
+
+    const report = await fixture.pull();
+
+    expect(report.tables).toMatchObject([{ error: null, held: null }]);
+    expect(sides(fixture, 'Note', 'Count').here).toEqual(sides(fixture, 'Note', 'Count').there);
+    expect(await captured(fixture)).toEqual(['update 1 Title']);
+    expect(
+      fixture.rows(`SELECT * FROM _rowsync_schema_changes WHERE kind = 'columnRemade' AND column_name = 'Count'`),
+    ).toHaveLength(1);
+  });
+
+  test('leaves what was sent in doubt, since nothing shows what it was', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`UPDATE "Note" SET "Count" = 99 WHERE _id = 1`);
+    const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
+    await pushNow(fixture, {
+      before: (step) => {
+        if (step === 'readBack') throw end;
+      },
+    });
+    dropColumn(fixture, 'Count');
+
+    const report = await fixture.pull();
+
+    expect(report.tables.map(({ error }) => error?.code)).not.toContain('pull.unsettled');
+    expect(fixture.rows('SELECT * FROM _rowsync_batches')).toEqual([]);
+  });
+});
+
+test.each<[string, Partial<TableSettings>, string]>([
+  [
+    'an order by a column that is not there',
+    { sort: ['Title', 'Nope'] },
+    'tables.Good.sort names columns that do not exist: Nope',
+  ],
+  [
+    'a name for a column that is not there',
+    { columnNames: new Map([['Nope', 'x']]) },
+    'tables.Good.columnNames names columns',
+  ],
+  ['a filter, and no key to ask by', { rows: '[Price] > 1' }, 'tables.Good.rows needs the key column'],
+])('%s is a mistake of the configuration, and the table stays as it is', async (_what, change, message) => {
+  await using fixture = await startFixture({ tables: [goods()] });
+  await fixture.pull();
+  if ('rows' in change) {
+    fixture.sandbox.store.setRole({ name: 'Half', canWrite: true, hiddenTables: [], hiddenColumns: [['Good', 'Id']] });
+    fixture.sandbox.store.changeUser({ role: 'Half' });
+  }
+  fixture.sandbox.store.addColumn('Good', { name: 'Stock', type: 'Numeric' });
+  const before = columnsOf(fixture, 'Good');
+
+  const report = await fixture.pull({ settings: { tableOptions: () => ({ sort: null, ...change }) } });
+
+  expect(report.tables[0]?.error).toMatchObject({
+    code: 'config.invalid',
+    message: expect.stringContaining(message) as string,
+  });
+  expect(columnsOf(fixture, 'Good')).toEqual(before);
 });

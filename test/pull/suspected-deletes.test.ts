@@ -1,6 +1,10 @@
 /** Rows that left their page: they are deleted only on the word of the origin, and many only on that of a person. */
-import { expect, test } from 'vitest';
-import { startFixture, type Fixture } from '../support/replica.ts';
+import { describe, expect, test } from 'vitest';
+import type { PullSettings } from '../../src/pull/context.ts';
+import { proveDeletes } from '../../src/pull/suspected-deletes.ts';
+import { readTables } from '../../src/replica/bookkeeping/tables.ts';
+import { storeConfirmations } from '../../src/replica/confirmation.ts';
+import { preparedTable, startFixture, type Fixture } from '../support/replica.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { pushNow } from '../support/push.ts';
 import { startTwoWay } from '../support/two-way.ts';
@@ -164,4 +168,95 @@ test('stops for nobody because of rows that a push made between an interrupted p
 
   expect(states).toEqual([{ state: 'steady', problem: null }]);
   expect(report.tables).toMatchObject([{ held: null, deletedCount: 1, rowCount: 14 }]);
+});
+
+describe('rows that are asked for outside of a sweep', () => {
+  /** Asks for rows by id; whether all that are gone were deleted, and what became of the rows. */
+  async function prove(fixture: Fixture, ids: readonly number[], settings: Partial<PullSettings> = {}) {
+    const context = fixture.context(settings);
+    const table = await preparedTable(fixture, context);
+    const counts = { insertedCount: 0, updatedCount: 0, deletedCount: 0, filteredCount: 0 };
+    const isSettled = await proveDeletes(
+      { context, table, counts: { ...counts, pagesReadCount: 0, pagesNotModifiedCount: 0 } },
+      ids,
+    );
+    return {
+      isSettled,
+      ids: fixture.rows('SELECT _id FROM "Note" ORDER BY _id').map((row) => (row as { _id: number })._id),
+    };
+  }
+
+  test('are deleted if the origin does not return them, in whichever order they are named', async () => {
+    await using fixture = await startFixture({ tables: [notes(8)] });
+    await fixture.pull();
+    for (const id of [2, 7]) fixture.sandbox.store.delete('Note', id);
+    fixture.sandbox.store.update('Note', 5, { Title: 'changed' });
+
+    expect(await prove(fixture, [7, 5, 2, 7])).toEqual({ isSettled: true, ids: [1, 3, 4, 5, 6, 8] });
+    expect(fixture.rows('SELECT row_id FROM sync_deleted ORDER BY 1')).toEqual([{ row_id: 2 }, { row_id: 7 }]);
+    expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id = 5')).toEqual([{ Title: 'changed' }]);
+  });
+
+  test.each([
+    [50, true, [5, 6, 7, 8]],
+    [49, false, [1, 2, 3, 4, 5, 6, 7, 8]],
+  ])('stay together where they are more than %i %% of the table allow', async (maxDeletePercent, isSettled, ids) => {
+    await using fixture = await startFixture({ tables: [notes(8)] });
+    await fixture.pull();
+    for (const id of [1, 2, 3, 4]) fixture.sandbox.store.delete('Note', id);
+
+    expect(await prove(fixture, [1, 2, 3, 4], { maxDeletePercent })).toEqual({ isSettled, ids });
+  });
+
+  test('stay if the calling user changed meanwhile, who may see fewer rows', async () => {
+    await using fixture = await startFixture({ tables: [notes(8)] });
+    await fixture.pull();
+    fixture.sandbox.store.delete('Note', 2);
+    fixture.sandbox.before(1, () => fixture.sandbox.store.changeUser({ id: 4711 }), { method: 'retrieve' });
+
+    await expect(prove(fixture, [2])).rejects.toMatchObject({ code: 'origin.moving' });
+
+    expect(fixture.rows('SELECT count(*) AS n FROM "Note"')).toEqual([{ n: 8 }]);
+    expect(fixture.rows('SELECT * FROM sync_deleted')).toEqual([]);
+  });
+
+  test('cost no request if there are none, and no question about the caller if all are there', async () => {
+    await using fixture = await startFixture({ tables: [notes(8)] });
+    await fixture.pull();
+    fixture.sandbox.requests.clear();
+
+    expect(await prove(fixture, [])).toMatchObject({ isSettled: true });
+    expect(await prove(fixture, [1, 2])).toMatchObject({ isSettled: true, ids: [1, 2, 3, 4, 5, 6, 7, 8] });
+
+    expect(fixture.sandbox.requests.all.map(({ method }) => method)).toEqual(['retrieve']);
+  });
+});
+
+test('an edit of a row that is gone is kept with its values', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 2`);
+  fixture.sandbox.store.delete('Note', 2);
+
+  const report = await fixture.pull();
+
+  expect(report.tables).toMatchObject([{ deletedCount: 1, rowCount: 5, error: null }]);
+  expect(fixture.rows(`SELECT row_id, kind, local ->> 'Title' AS title FROM sync_conflicts`)).toEqual([
+    { row_id: 2, kind: 'deletedThere', title: 'mine' },
+  ]);
+});
+
+test('a person who agrees to fewer rows than are missing lets none go', async () => {
+  await using fixture = await startFixture({ tables: [notes(8)] }, SMALL_PAGES);
+  await fixture.pull();
+  const ids = fixture.sandbox.store.ids('Note');
+  for (const id of ids.slice(0, 5)) fixture.sandbox.store.delete('Note', id);
+  await fixture.pull();
+  await fixture.replica.write('Agreeing', (tx) => storeConfirmations(tx, ['pull'], readTables(tx)));
+  fixture.sandbox.store.delete('Note', ids[5] ?? 0);
+
+  const more = await fixture.pull();
+  const confirmed = await fixture.pull({ confirm: true });
+
+  expect(more.tables).toMatchObject([{ held: { code: 'guard.deletes' }, deletedCount: 0, rowCount: 8 }]);
+  expect(confirmed.tables).toMatchObject([{ held: null, deletedCount: 6, rowCount: 2 }]);
 });

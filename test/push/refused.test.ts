@@ -2,20 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Fixture } from '../support/replica.ts';
 import { atOrigin, changesSent, codesOf, countsOf, here, pushNow } from '../support/push.ts';
-import { startTwoWay } from '../support/two-way.ts';
+import { startTwoWay, dropCaptureTriggers } from '../support/two-way.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
 
 function failures(fixture: Fixture): readonly unknown[] {
   return fixture.rows('SELECT row_id, kind, "column", status, reason, retry_at FROM sync_failures ORDER BY row_id');
-}
-
-/** Takes away what sees edits, as some programs do that rebuild a table. */
-function dropCaptureTriggers(fixture: Fixture): void {
-  const names = fixture.rows(
-    `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'Note'`,
-  ) as readonly { readonly name: string }[];
-  for (const { name } of names) fixture.execute(`DROP TRIGGER "${name}"`);
 }
 
 describe('a row that the origin refuses', () => {

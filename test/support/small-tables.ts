@@ -22,8 +22,8 @@ export function goods(name = 'Good', columns: readonly ColumnSpec[] = []): Table
   };
 }
 
-/** Titles in the replica and at the origin, by row id: what must be equal after a pull. */
-export function sides(fixture: Fixture, table = 'Note'): { here: unknown; there: unknown } {
-  const there = fixture.sandbox.store.rows(table).map(({ id, values }) => ({ _id: id, Title: values['Title'] }));
-  return { here: fixture.rows(`SELECT _id, "Title" FROM "${table}" ORDER BY _id`), there };
+/** A column in the replica and at the origin, by row id: what must be equal after a pull. */
+export function sides(fixture: Fixture, table = 'Note', column = 'Title'): { here: unknown; there: unknown } {
+  const there = fixture.sandbox.store.rows(table).map(({ id, values }) => ({ _id: id, [column]: values[column] }));
+  return { here: fixture.rows(`SELECT _id, "${column}" FROM "${table}" ORDER BY _id`), there };
 }

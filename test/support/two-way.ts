@@ -102,3 +102,11 @@ export function swapNames({ sandbox: { store } }: Pick<Fixture, 'sandbox'>): voi
   store.renameColumn('Note', 'Body', 'Title');
   store.renameColumn('Note', 'Between', 'Body');
 }
+
+/** Takes away what sees edits, as some programs do that rebuild a table. */
+export function dropCaptureTriggers(fixture: Fixture): void {
+  const names = fixture.rows(
+    `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'Note'`,
+  ) as readonly { readonly name: string }[];
+  for (const { name } of names) fixture.execute(`DROP TRIGGER "${name}"`);
+}
