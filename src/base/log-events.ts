@@ -24,7 +24,7 @@ export const LOG_EVENTS = {
   'file.failed': 'An attached file could not be fetched; sync_files says which, and why.',
   'files.stopped': 'The work on attached files stopped before it was finished.',
   'table.waits': 'A table that failed is left out for `waitMs`.',
-  'table.restored': 'Another SQL client dropped a table of the replica; it was made again (problem `table.remade`).',
+  'table.restored': 'Another SQL client dropped a table of the replica; it was recreated (problem `table.remade`).',
   'table.recovered': 'A table that failed before works again.',
   'circuit.opened': 'A failure concerns everything; no work is done for `waitMs`.',
   'circuit.closed': 'The failure that concerned everything is over.',

@@ -72,9 +72,9 @@ const WORDS: Readonly<Record<SchemaChange['kind'], (now: string, former: string)
   columnLeftOut: (mask) =>
     `the configuration now ${LEFT_OUT_WORDS[mask] ?? `masks it as ${mask}`}; its values here were removed`,
   columnIncluded: (mask) => `the configuration now includes ${mask === '' ? 'its values' : `it, masked (${mask})`}`,
-  tableRemade: (now) => `the table was dropped or renamed here, and made again; edits that went with it: ${now}`,
-  guardsRemade: () => 'the guards of the table were removed in this file, and made again',
-  columnRemade: () => 'the column was dropped or renamed in this file, and made again',
+  tableRemade: (now) => `the table was dropped or renamed here, and recreated; edits that went with it: ${now}`,
+  guardsRemade: () => 'the guards of the table were removed in this file, and recreated',
+  columnRemade: () => 'the column was dropped or renamed in this file, and recreated',
 };
 
 export function schemaChangeText({ kind, table, column, former, now }: SchemaChange): string {

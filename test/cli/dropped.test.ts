@@ -38,9 +38,7 @@ test.each(['DROP TABLE "Note"', 'ALTER TABLE "Note" RENAME TO "Notes"'])('%s is 
     );
   }
   for (const { stdout } of [pulled, after])
-    expect(stdout).toContain(
-      'Note: was dropped or renamed in this file, and was made again; 3 edits not pushed before',
-    );
+    expect(stdout).toContain('Note: was dropped or renamed in this file, and was recreated; 3 edits not pushed before');
   expect(after.stdout).not.toContain('not pushed yet');
 });
 
@@ -60,7 +58,7 @@ test('a column that was renamed is said until it is made again, and for days aft
   }
   expect(refused.map(({ exitCode }) => exitCode)).toEqual([1, 1]);
   for (const { stdout } of [pulled, after])
-    expect(stdout).toContain('Note: "Title" was dropped or renamed in this file, and was made again');
+    expect(stdout).toContain('Note: "Title" was dropped or renamed in this file, and was recreated');
 });
 
 test('guards of a mirror that were removed are said by the pull that makes them again, and for days after', async () => {
@@ -77,7 +75,7 @@ test('guards of a mirror that were removed are said by the pull that makes them 
   const pulled = await runCli(['pull'], workspace);
   const after = await runCli(['status', '--json'], workspace);
 
-  expect(pulled.stdout).toContain('Note: its guards were removed in this file; they were made again');
+  expect(pulled.stdout).toContain('Note: its guards were removed in this file; they were recreated');
   expect(pulled.stdout).not.toContain('Changed: ');
   const { problems } = JSON.parse(after.stdout) as { problems: readonly { code: string; table: string }[] };
   expect(problems.map(({ code, table }) => [code, table])).toEqual([['guards.remade', 'Note']]);
@@ -99,12 +97,12 @@ test('a mirror that was dropped is said until it is made again, and for days aft
   expect(asked.stderr).toContain('no such table: Note (it is not in this file: rowsync status says why)');
   // No edit of another table waits for it.
   expect(pushed).toBe(0);
-  expect(pulled.stdout).toContain('Note: was dropped or renamed in this file, and was made again; it had no edits');
+  expect(pulled.stdout).toContain('Note: was dropped or renamed in this file, and was recreated; it had no edits');
   const { problems } = JSON.parse(after.stdout) as { problems: readonly { code: string; table: string }[] };
   expect(problems.map(({ code, table }) => [code, table])).toEqual([['table.remade', 'Note']]);
   // The origin had no part in it.
   expect(logged).toContain(
-    '  Note: the table was dropped or renamed here, and made again; edits that went with it: 0\n',
+    '  Note: the table was dropped or renamed here, and recreated; edits that went with it: 0\n',
   );
 });
 

@@ -27,7 +27,7 @@ export async function decide(invocation: Invocation, decision: PersonDecision): 
       answer.hint ??
         (decision.kind === 'resolve' || decision.kind === 'seen'
           ? 'rowsync conflicts --all shows each conflict with its number and versions.'
-          : '`rowsync failures` lists rows that wait, SELECT * FROM sync_changes edits.'),
+          : '`rowsync plan` lists edits, `rowsync failures` rows that wait.'),
     );
   }
   await printResult(invocation, { rowCount: answer.rowCount, decided: answer.decided }, `${printable(answer.words)}\n`);

@@ -62,7 +62,11 @@ function daemonMetrics({ state, loopDelaySeconds }: Measures): readonly Metric[]
       { labels: { reason: failure?.cause ?? 'none' }, value: failure === null ? 0 : 1 },
     ]),
     counter('work_total', 'Pieces of work that ended since the start.', workSamples(state)),
-    gauge('eventloop_delay_p99', 'Seconds that the event loop was late since the last scrape.', loopDelaySeconds),
+    gauge(
+      'eventloop_delay_p99',
+      'How late the event loop was since the last scrape: the 99th percentile, in seconds.',
+      loopDelaySeconds,
+    ),
   ];
 }
 
@@ -108,7 +112,7 @@ function tableMetrics({ problems, added, tables, replica, nowMs }: Measures): re
     ),
     counter('conflicts_total', 'Conflicts so far, by who won when they came up.', conflicts),
     gauge('oldest_pending_seconds', 'Age of the oldest edit that the origin has not taken.', oldest),
-    counter('sweeps_total', 'Sweeps that were begun, over the life of the replica.', sweeps),
+    counter('sweeps_total', 'Full pulls of the table that were begun, over the life of the replica.', sweeps),
     gauge(
       'schema_drift',
       'Tables and columns that are kept although the origin no longer describes them.',
@@ -141,7 +145,7 @@ function fileMetrics(measures: Measures): readonly Metric[] {
       'Pages in the write-ahead log that are not in the file yet.',
       measures.replica.pendingFrameCount,
     ),
-    gauge('free_bytes', 'Free some space on the disk of the replica.', measures.freeBytes),
+    gauge('free_bytes', 'Free space on the disk of the replica.', measures.freeBytes),
     counter(
       'db_busy_seconds_total',
       'Seconds that writes waited for transactions of other clients.',

@@ -238,32 +238,32 @@ export const CATALOGUE = [
   {
     code: 'table.remade',
     severity: 'notice',
-    why: 'In the last seven days another program dropped or renamed a table in the file. It was made again as the origin last confirmed it; nothing was deleted there.',
+    why: 'In the last seven days another program dropped or renamed a table in the file. It was recreated as the origin last confirmed it; nothing was deleted there.',
     find: ofRemade(
       'tableRemade',
       ({ editCount: count }) =>
-        `was dropped or renamed in this file, and was made again; ${count === 0 ? 'it had no edits' : `${plural(count, 'edit')} not pushed before went with it`}`,
+        `was dropped or renamed in this file, and was recreated; ${count === 0 ? 'it had no edits' : `${plural(count, 'edit')} not pushed before went with it`}`,
       'Nothing was deleted at the origin. If it had edits, make them again. If the table was renamed, they are in the one under its other name, which is never pushed.',
     ),
   },
   {
     code: 'column.remade',
     severity: 'notice',
-    why: 'In the last seven days another program dropped or renamed a column of a two-way table in the file. It was made again; a column under another name is private, and edits of it are never pushed.',
+    why: 'In the last seven days another program dropped or renamed a column of a two-way table in the file. It was recreated; a column under another name is private, and edits of it are never pushed.',
     find: ofRemade(
       'columnRemade',
       ({ column }) =>
-        `"${column}" was dropped or renamed in this file, and was made again; edits of a column under another name are never pushed`,
-      'Make edits in the column that was made again. If it was renamed, copy them there from the other one.',
+        `"${column}" was dropped or renamed in this file, and was recreated; edits of a column under another name are never pushed`,
+      'Make edits in the recreated column. If it was renamed, copy them there from the other one.',
     ),
   },
   {
     code: 'guards.remade',
     severity: 'notice',
-    why: 'In the last seven days another program removed the triggers that refuse edits of a mirror. They were made again, and a pull undoes what was changed meanwhile.',
+    why: 'In the last seven days another program removed the triggers that refuse edits of a mirror. They were recreated, and a pull undoes what was changed meanwhile.',
     find: ofRemade(
       'guardsRemade',
-      () => 'its guards were removed in this file; they were made again, and its rows are read anew',
+      () => 'its guards were removed in this file; they were recreated, and its rows are read anew',
       'Find that program, and what read its changes meanwhile. Nothing of them was sent.',
     ),
   },

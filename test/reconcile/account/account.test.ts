@@ -153,9 +153,9 @@ test('a table or a column that another program dropped is said with its edits', 
   ] as const;
 
   expect(accountWithAll({ ...STEADY, remade }).map(({ code, sentence }) => `${code}: ${sentence}`)).toEqual([
-    'table.remade: was dropped or renamed in this file, and was made again; 2 edits not pushed before went with it',
-    'column.remade: "Name" was dropped or renamed in this file, and was made again; edits of a column under another name are never pushed',
-    'guards.remade: its guards were removed in this file; they were made again, and its rows are read anew',
+    'table.remade: was dropped or renamed in this file, and was recreated; 2 edits not pushed before went with it',
+    'column.remade: "Name" was dropped or renamed in this file, and was recreated; edits of a column under another name are never pushed',
+    'guards.remade: its guards were removed in this file; they were recreated, and its rows are read anew',
   ]);
 });
 

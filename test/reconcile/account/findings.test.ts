@@ -164,12 +164,12 @@ test.each<[string, Partial<AccountFacts>, string]>([
   [
     'had a table dropped',
     { remade: [{ kind: 'tableRemade', table: 'Note', column: null, editCount: 0, since: SINCE }] },
-    'was dropped or renamed in this file, and was made again; it had no edits',
+    'was dropped or renamed in this file, and was recreated; it had no edits',
   ],
   [
     'had a table dropped with edits',
     { remade: [{ kind: 'tableRemade', table: 'Note', column: null, editCount: 1, since: SINCE }] },
-    'was dropped or renamed in this file, and was made again; 1 edit not pushed before went with it',
+    'was dropped or renamed in this file, and was recreated; 1 edit not pushed before went with it',
   ],
 ])('of a replica that %s is said what is so', (_what, facts, sentence) => {
   expect(sentences(facts)).toEqual([sentence]);
