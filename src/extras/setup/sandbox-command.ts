@@ -74,7 +74,7 @@ export function addSandboxCommand(program: Command, runner: Runner): void {
     .option('--text-widths-only', 'describe a width of columns with bounded text alone, as some servers do')
     .option(
       '--lenient',
-      'also take dates as Unix seconds, and with slashes; nobody public knows whether the service does',
+      'also take dates as Unix seconds, and with slashes; it is not known whether the service does',
     )
     .addHelpText('after', EXAMPLES)
     .action(runner(serve));
