@@ -238,7 +238,7 @@ test('has values of a hidden column as sync_deleted does, also once it was prune
   await fixture.pull();
   store.delete('Note', 1);
   await fixture.pull();
-  const evidence = `SELECT last_values ->> 'Body' AS body FROM sync_deleted`;
+  const evidence = `SELECT last_values ->> 'Body (pruned)' AS body FROM sync_deleted`;
   const told = `SELECT kind, "column", before, after FROM sync_history_cells WHERE "column" GLOB 'Body*' ORDER BY id`;
 
   const hidden = fixture.rows(told);

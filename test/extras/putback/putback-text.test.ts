@@ -177,6 +177,8 @@ Customer: inDoubt 1
   Order 7 refused: read-only
   Customer 8 inDoubt: 
   Order 4 there: the origin has it again
+In doubt: look at the origin. If the row is not there, rowsync putback --resume --again sends it, and what waits for it.
+If it is there without its children or references, delete it there before: it would be there twice.
 rowsync putback --resume continues
 Each row with its new id and key: table sync_putback in ${path}
 `);

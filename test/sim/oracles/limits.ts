@@ -62,7 +62,7 @@ export const LIMITS: readonly Limit[] = [
     excuses: (_unnamed, { isOpenMirror }) => isOpenMirror,
   },
   {
-    words: 'are told for seven days by the clock of this machine.',
+    words: 'are in `rowsync status` for seven days, by the clock of this machine.',
     excuses: ({ kind }, { wasClockSet }) => kind === 'lost' && wasClockSet,
   },
   {
