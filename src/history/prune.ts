@@ -18,7 +18,7 @@ import { forgetFilesOfColumn } from '../replica/bookkeeping/files.ts';
 /** Entries deleted in one transaction, so that no reader waits long. */
 const CHUNK = 5_000;
 
-/** Prunes the journals of all tables that have bounds; returns the number of entries removed. @throws RowsyncError of the replica. */
+/** Prunes the history of every table that has bounds; returns the number of entries removed. @throws RowsyncError of the replica. */
 export async function pruneHistories(given: {
   readonly replica: Replica;
   readonly clock: Pick<Clock, 'nowMs'>;

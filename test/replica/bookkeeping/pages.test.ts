@@ -194,19 +194,17 @@ test('rows that the origin must have are those here, and those that could never 
   expect(countExpected(bare.replica, bare.target())).toBe(3);
 });
 
-test('what the pages list is here: no row is missing, kept or strange', async () => {
+test('what the pages list is compared with what is here; a page begins with the last row of the one before', async () => {
   await using bare = await openBare();
   insert(bare, 1, 2, 3);
-  // A page begins with the last row of the one before.
   await note(bare, 0, [1, 2]);
   await note(bare, 1, [2, 3]);
+  const account = () => readPullAccount(bare.replica, bare.target(), false);
+  expect(account()).toMatchObject({ listed: 3, missing: 0, kept: 0, strange: 0 });
 
-  expect(readPullAccount(bare.replica, bare.target(), false)).toMatchObject({
-    listed: 3,
-    missing: 0,
-    kept: 0,
-    strange: 0,
-  });
+  insert(bare, 9);
+
+  expect(account()).toMatchObject({ listed: 3, missing: 0, kept: 0, strange: 1 });
 });
 
 test('a listed row that is not here is missing, unless it was deleted after its page was read', async () => {
@@ -221,8 +219,12 @@ test('a listed row that is not here is missing, unless it was deleted after its 
       VALUES (1, 'Note', ${id}, '${at}', 'origin', '{}')`);
   deleted(2, LATER);
   deleted(3, '2026-11-21T11:59:59Z');
-
   expect(account()).toMatchObject({ missing: 1, strange: 1 });
+
+  // The origin listed it after it was deleted here.
+  await note(bare, 1, [3, 5], { at: LATER });
+  deleted(5, '2026-11-21T12:30:00Z');
+  expect(account()).toMatchObject({ missing: 2 });
 });
 
 test('a suspect here is kept, and a row that cannot be read is not missing', async () => {
