@@ -30,7 +30,7 @@ export function makePrivate(path: string): void {
 
 /** Rows of every table that holds some of the origin's, by name. */
 export function countRows(db: Database.Database): ReadonlyMap<string, number> {
-  const text = sql`SELECT local_name FROM _rowsync_tables WHERE local_name IN (SELECT name FROM sqlite_schema WHERE type = 'table')`;
+  const text = sql`SELECT local_name FROM _rowsync_tables WHERE local_name COLLATE NOCASE IN (SELECT name FROM sqlite_schema WHERE type = 'table')`;
   return new Map(queryTexts(db, text).map((name) => [name, queryNumber(db, sql`SELECT count(*) FROM ${ident(name)}`)]));
 }
 
