@@ -2,7 +2,6 @@
  * Which columns come, and how they are masked.
  */
 import { expect, test } from 'vitest';
-
 import {
   selectPulledColumns,
   chosenAsRead,
@@ -15,6 +14,7 @@ import {
 } from '../../src/reconcile/column-selection.ts';
 import { planMeasures } from '../../src/reconcile/fingerprint.ts';
 import { isWritable, type ColumnDescriptor, type Mask, type TableDescriptor } from '../../src/wire/schema.ts';
+import { describedColumn } from '../support/described.ts';
 
 function column(id: number, name: string, type = 'Text', kind = 'Updatable'): ColumnDescriptor {
   const options = { dataOptions: ['Required'], displayOptions: [], width: 20, readOnly: false };
@@ -332,4 +332,35 @@ test.each<[string, readonly string[] | null, string, readonly string[], readonly
     sort,
   });
   expect(unknown).toEqual(unknownSort);
+});
+
+test('names every column that the star leaves out, and sorts by creation time, then key', () => {
+  const columns = [
+    describedColumn('Id', { kind: 'Key' }),
+    describedColumn('Name'),
+    describedColumn('Locked', { readOnly: true }),
+    describedColumn('Total', { kind: 'Summary' }),
+    describedColumn('Date Created', { kind: 'DateCreated', type: 'Timestamp' }),
+  ];
+
+  const plan = planSelection({ key: 'Id', columns }, null);
+
+  expect(plan).toEqual({
+    selection: { columns: ['*', 'Locked', 'Total', 'Date Created'], sort: ['Date Created', 'Id'] },
+    unknownSort: [],
+  });
+});
+
+test('names every column where the origin does not say which ones can be written', () => {
+  const plan = planSelection({ key: 'Id', columns: [describedColumn('Id', { kind: null, readOnly: null })] }, null);
+
+  expect(plan.selection).toEqual({ columns: ['*', 'Id'], sort: ['Id'] });
+});
+
+test('takes a configured order, ends it with the key and reports names that do not exist', () => {
+  const columns = [describedColumn('Id', { kind: 'Key' }), describedColumn('Position')];
+
+  const plan = planSelection({ key: 'Id', columns }, ['position', 'Nowhere']);
+
+  expect(plan).toEqual({ selection: { columns: ['*'], sort: ['Position', 'Id'] }, unknownSort: ['Nowhere'] });
 });

@@ -10,6 +10,8 @@ import {
   type MergeColumn,
   type MergeDecision,
   isSameValue,
+  isTakenAs,
+  differingRows,
 } from '../../src/reconcile/merge.ts';
 import type { ColumnType, Row, Value } from '../../src/wire/schema.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
@@ -26,7 +28,9 @@ function row(text: Value, number: Value = 1, computed: Value = 'c', id = 7): Row
 }
 
 const B = row('base');
+
 const L = row('local');
+
 const R = row('remote');
 
 type Winner = KeptConflict['winner'];
@@ -237,10 +241,12 @@ test.each<[ColumnType, Value, Value, boolean]>([
 });
 
 const policyArbitrary = fc.constantFrom(...POLICIES);
+
 /** Few values, so that sides often agree. */
 const rowArbitrary = fc
   .tuple(fc.constantFrom('a', 'b', 'c', null), fc.constantFrom(1, 2, '1.0', null), fc.constantFrom('x', 'y'))
   .map(([text, number, computed]) => row(text, number, computed));
+
 const versionsArbitrary = fc.record({
   base: fc.option(rowArbitrary),
   local: fc.option(rowArbitrary),
@@ -391,4 +397,44 @@ test('a delete here asks before it takes what a colleague wrote where the caller
     state: 'parked',
   });
   expect(mergeRow({ base: B, local: null, remote }, COLUMNS, 'ask')).toMatchObject({ conflicts: [], state: 'changed' });
+});
+
+const shown = (id: number, value: string | null): Row => ({ id, allow: 'Edit', values: ['kept', value] });
+
+test.each([
+  ['no row', [], [shown(1, 'a')], false],
+  ['rows as they were', [shown(2, 'b'), shown(1, 'a')], [shown(1, 'a'), shown(2, 'b')], false],
+  ['a row that was unknown', [shown(1, 'a'), shown(2, 'b')], [shown(1, 'a')], true],
+  ['a cell that changed', [shown(1, 'x')], [shown(1, 'a')], true],
+  ['a cell that was emptied', [shown(1, null)], [shown(1, 'a')], true],
+  ['another right', [{ ...shown(1, 'a'), allow: null }], [shown(1, 'a')], true],
+] as const)('what came is news or not: %s', (_what, rows, base, expected) => {
+  expect(differingRows(rows, new Map(base.map((one) => [one.id, one]))).length > 0).toBe(expected);
+});
+
+test.each([
+  ['User', 'a@b.example', 'Ann <A@b.example>', true],
+  ['User', 'Bob <a@b.example>', 'Ann <a@b.example>', true],
+  ['User', 'a@b.example', 'Ann <a@b.example.org>', false],
+  ['User', 'a@b.example', null, false],
+  ['Numeric', 0.333333333333333, 0.333333, true],
+  ['Numeric', 0.6666666, 0.666667, true],
+  ['Numeric', -0.0000004, 0, true],
+  ['Numeric', -1.0000005, '-1.000001', true],
+  ['Numeric', 1.0000005, -1, false],
+  ['Numeric', '123456789012345678901234.5678901', '123456789012345678901234.56789', true],
+  ['Numeric', 0.3333334, 0.333335, false],
+  ['Numeric', 0.333, 0.333001, false],
+  ['Timestamp', '2026-07-01T10:00:00.5Z', '2026-07-01T10:00:00Z', true],
+  ['Timestamp', '2026-07-01T10:00:00.5Z', '2026-07-01T10:00:01Z', false],
+  ['Timestamp', '2026-07-01T10:00:00Z', '2026-07-01T10:00:00.5Z', false],
+  ['Timestamp', null, '2026-07-01T10:00:00Z', false],
+  ['Checkbox', null, false, true],
+  ['Checkbox', null, true, false],
+  ['Checkbox', false, null, false],
+  ['Text', '', null, true],
+  ['Text', 'a', null, false],
+  ['Text', 'a', 'A', false],
+] as const)('what the origin may make of a value of the type %s: %s, %s', (type, sent, there, expected) => {
+  expect(isTakenAs(type, sent, there)).toBe(expected);
 });

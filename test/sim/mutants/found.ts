@@ -128,7 +128,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'deleted-there-by-the-policy': { story: 'colleague-deletes-edited', at: '' },
   'failure-is-a-refusal': { seed: 2059 },
   'older-creates-not-doubted': { story: 'older-copy-of-an-unkeyed-create', at: '' },
-  'emptied-cell-is-proof': { test: 'test/reconcile/uploads.test.ts' },
+  'emptied-cell-is-proof': { test: 'test/reconcile/files.test.ts' },
   'failure-behind-a-file-is-a-refusal': { test: 'test/push/attached-files.test.ts' },
   'older-copy-is-not-held': { test: 'test/replica/older-copy.test.ts' },
   'refusal-of-a-lost-edit': { test: 'test/push/refused.test.ts' },
