@@ -96,7 +96,7 @@ function holdersOf(
   return holders;
 }
 
-/** The rows that satisfy one of the clauses, each once; null if the origin refuses the filter, as it would each time. */
+/** The rows that satisfy one of the clauses, each once; null if the origin refuses the filter, as it would each time, or the answer is too large. */
 async function selectClauses(
   { context, table, address, names, requireShape }: TablePush,
   clauses: readonly string[],
@@ -117,7 +117,7 @@ async function selectClauses(
     const { code, refusal } = asRowsyncError(thrown);
     // Refused because a column has another name by now? A lost answer is looked for all the same.
     if (refusal?.status === 400 && !isOfLost) await requireShape();
-    if (refusal?.status === 400) return null;
+    if (refusal?.status === 400 || code === 'origin.tooLarge') return null;
     if (code !== 'origin.notApi' || isOfLost) throw thrown;
     // A firewall may dislike one of the values; if it lets nothing through, this question fails too.
     await context.origin.user({ signal: context.signal });

@@ -14,9 +14,9 @@ import {
   setFaults,
   unreadableAnswer as unreadableRow,
 } from '../support/push.ts';
-import type { Fixture } from '../support/replica.ts';
+import { startFixture, type Fixture } from '../support/replica.ts';
 import type { RawAnswer } from '../support/sandbox.ts';
-import { startTwoWay } from '../support/two-way.ts';
+import { startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
 /** Of each character, six bytes come of its encoding: more than the origin takes of a query. */
 const LONG = 'é'.repeat(4_000);
@@ -190,6 +190,31 @@ describe('rows by match value', () => {
 
     expect(await findByMatch(openPush(fixture), ['c2'], true)).toEqual(new Map([['c2', 'refused']]));
   });
+});
+
+test('rows that are too large for one answer together are looked up in several', async () => {
+  const columns = [
+    { name: 'Title', type: 'Text' },
+    { name: 'Code', type: 'Text', options: ['Unique'] },
+    { name: 'Body', type: 'Multiline' },
+  ] as const;
+  const codes = Array.from({ length: 30 }, (_, index) => `c${index + 1}`);
+  const rows = codes.map((code) => ({ Title: 'theirs', Code: code, Body: 'x'.repeat(1_000) }));
+  await using fixture = await startFixture(
+    { tables: [{ name: 'Note', columns, rows }] },
+    { settings: twoWaySettings({ match: 'Code' }), limits: { decodedBytesMax: 20_000, wireBytesMax: 20_000 } },
+  );
+  await fixture.pull();
+  for (const code of [...codes, 'free'])
+    fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('mine', '${code}')`);
+
+  const report = await pushNow(fixture);
+
+  expect([codesOf(report), countsOf(report)]).toEqual([[], { inserted: 1, refused: 30, parked: 30 }]);
+  expect(atOrigin(fixture, ['Title', 'Code']).at(-1)).toEqual([31, 'mine', 'free']);
+  expect(fixture.rows('SELECT DISTINCT reason FROM sync_failures WHERE row_id = -2')).toEqual([
+    { reason: 'row 1 has the same match value at the origin' },
+  ]);
 });
 
 describe('a deleted row that was never here', () => {
