@@ -165,6 +165,7 @@ test('the history comes behind an entry and up to another, of one table or of al
   await fixture.pull();
   const first = readLastSeq(replica);
   fixture.sandbox.store.update('Note', 1, { Title: 'one' });
+  await fixture.pull();
   fixture.sandbox.store.update('Other', 2, { Title: 'two' });
   await fixture.pull();
   const last = readLastSeq(replica);
