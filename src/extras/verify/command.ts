@@ -1,11 +1,19 @@
 /**
- * `rowsync verify`: pulls, then compares every cell with the origin without trusting any ETag. Like every pull, it first finishes what an interrupted
- * push left behind.
+ * `rowsync verify` and the work of `schedule.verify`: pulls, then compares every cell with the origin without trusting any ETag. Like every pull, it
+ * first finishes what an interrupted push left behind.
  */
 import type { Command } from 'commander';
 import { exitCodeOf, type RowsyncError } from '../../base/errors.ts';
 import type { Config } from '../../config/load.ts';
-import { verify, verifyFailures, type Mismatch, type TableVerifyReport, type VerifyReport } from './verify.ts';
+import { isEnd, outcomeOfTables, type ExtraWork } from '../../daemon/work-kinds.ts';
+import {
+  differenceOf,
+  verify,
+  verifyFailures,
+  type Mismatch,
+  type TableVerifyReport,
+  type VerifyReport,
+} from './verify.ts';
 import { finishPushes } from '../../push/push.ts';
 import { writeWithAccount, loadNamedConfig, withResources } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
@@ -65,6 +73,16 @@ export async function runVerify(
     return report;
   });
 }
+
+/** On schedule. A table that differs waits for a person: waiting does not help, and the next pull includes the table. */
+export const verifyOnSchedule: ExtraWork = async ({ pull: context, push }) => {
+  await finishPushes(push);
+  const { error, requestCount, tables: reports } = await verify(context, { tables: [] });
+  const tables = reports.map((table) => ({ ...table, held: differenceOf(table) ?? table.held }));
+  const rowCount = reports.reduce((sum, { comparedCount }) => sum + comparedCount, 0);
+  const facts = { requestCount, tableCount: tables.length, rowCount };
+  return { ...outcomeOfTables(context, error, tables, facts), isOver: isEnd(error) };
+};
 
 const COLUMNS: readonly TableColumn[] = [
   { title: 'table' },

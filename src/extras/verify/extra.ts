@@ -37,5 +37,5 @@ export const VERIFY: Extra = {
     return { jobs: { verify: { doc, ofTables: true } } };
   },
   join: async () => (await import('./differences.ts')).countDifferences(),
-  jobs: { verify: async (context) => (await import('./job.ts')).verifyOnSchedule(context) },
+  jobs: { verify: async (context) => (await import('./command.ts')).verifyOnSchedule(context) },
 };
