@@ -1,12 +1,16 @@
 /**
- * Tables as files: what another reader of Parquet finds in them, and that an export takes the place of the one before as a whole.
+ * `rowsync export`: which tables become files, and that an export takes the place of the one before as a whole.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { expect, test } from 'vitest';
 import { exportTables } from '../../../src/extras/export/command.ts';
+import { makeWorkspace } from '../../support/child.ts';
 import { startFixture } from '../../support/replica.ts';
+import { startTestSandbox } from '../../support/sandbox.ts';
+import { runCli } from '../../support/session.ts';
 import { NOTE } from '../../support/two-way.ts';
 
 test('a Parquet file has every cell with its type and all its digits', async () => {
@@ -186,4 +190,20 @@ test('a table without numbers becomes a Parquet file too', async () => {
   expect(table?.columns.map(({ name }) => name)).not.toContain('Count');
   const file = await asyncBufferFromFile(join(folder, String(table?.file)));
   expect(await parquetReadObjects({ file })).toHaveLength(6);
+});
+
+test('says how many rows with edits are left out, and nothing if there are none', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using made = makeWorkspace(sandbox, 'tables: { Note: { push: true } }\n');
+  const { folder } = made;
+  await runCli(['pull'], { folder });
+  const before = await runCli(['export', 'lake'], { folder });
+  const db = new Database(join(folder, 'replica.db'));
+  db.exec(`UPDATE "Note" SET "Title" = 'mine' WHERE _id <= 2; INSERT INTO "Note" ("Title") VALUES ('new')`);
+  db.close();
+
+  const { stdout } = await runCli(['export', 'lake'], { folder });
+
+  expect(stdout).toContain('left out: edits of 3 rows that the origin does not have yet (Note)\n');
+  expect(before.stdout).not.toContain('left out');
 });

@@ -1,10 +1,8 @@
+/** What a comparison with the origin finds, and what people change meanwhile. */
 import { expect, test } from 'vitest';
 
 import { RowsyncError } from '../../../src/base/errors.ts';
-import { problemsOf, readAccount } from '../../../src/daemon/account-facts.ts';
-import { EXTRAS } from '../../../src/extras.ts';
 import { readTables } from '../../../src/replica/bookkeeping/tables.ts';
-import { openReader } from '../../../src/replica/reader.ts';
 import { pull } from '../../../src/pull/pull.ts';
 import { resync } from '../../../src/cli/commands/resync.ts';
 import { verifyText } from '../../../src/extras/verify/command.ts';
@@ -12,7 +10,6 @@ import { changedIndexes, findBrokenLinks, verify, verifyFailures } from '../../.
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { atOrigin, pushNow } from '../../support/push.ts';
 import { HISTORY } from '../../support/history.ts';
-import { NOTHING_KEPT } from '../../support/kept.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
 import { captured, NOTE, startTwoWay } from '../../support/two-way.ts';
 
@@ -51,14 +48,6 @@ test('finds a faithful replica faithful, reading every page without an ETag', as
     tables: [{ table: 'Note', comparedCount: 23, mismatchCount: 0, error: null }],
   });
   expect(fixture.sandbox.requests.count({ method: 'select', status: 200 })).toBe(6);
-});
-
-test('a verification that the origin did not answer says nothing of differences', () => {
-  const error = new RowsyncError('originDown', 'origin.unreachable', { message: 'no connection', hint: 'Wait.' });
-
-  const text = verifyText({ tables: [], requestCount: 6, durationMs: 10, error }, null);
-
-  expect(text).toContain('0 tables, 0 rows: not everything could be compared\n');
 });
 
 test('finds what differs although every ETag says that nothing changed', async () => {
@@ -315,47 +304,6 @@ test('the history of a mirror without guards ends, and begins anew with rows as 
   ]);
 });
 
-test('what differs is a problem of the replica until all pages were read anew', async () => {
-  await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
-  await fixture.pull();
-  const [first] = fixture.sandbox.store.ids('Note');
-  tamper(fixture, `UPDATE "Note" SET "Title" = 'tampered' WHERE _id = ${first}`);
-  const problems = (): readonly unknown[] => {
-    using reader = openReader(fixture.replica.path);
-    const around = { ...NOTHING_KEPT, added: problemsOf(EXTRAS), keeper: 'nobody', complaints: [] } as const;
-    return readAccount(reader, { ...around, nowMs: Date.now() }).map(({ code, table }) => [code, table]);
-  };
-
-  await verify(fixture.context(), { tables: [] });
-  await fixture.pull();
-  const found = problems();
-  await resync(fixture.replica, ['Note']);
-  const before = problems();
-  await fixture.pull();
-
-  expect(found).toEqual([['rows.different', 'Note']]);
-  expect(before).toEqual(found);
-  expect(problems()).toEqual([]);
-});
-
-test('a row that the origin never listed stays a problem until a comparison finds the table equal', async () => {
-  await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
-  await fixture.pull();
-  tamper(fixture, `INSERT INTO "Note" (_id, "Title") VALUES (999999, 'invented')`);
-  const kept = () => fixture.rows('SELECT code, answers FROM _rowsync_differences');
-
-  await verify(fixture.context(), { tables: [] });
-  const found = kept();
-  await resync(fixture.replica, ['Note']);
-  await fixture.pull();
-  const resynced = kept();
-  await verify(fixture.context(), { tables: [] });
-
-  expect(resynced).toEqual(found);
-  expect(found).toEqual([{ code: 'verify.mismatch', answers: null }]);
-  expect(kept()).toEqual([]);
-});
-
 test('verify finds an entry that does not begin where the one before ended', async () => {
   const settings = { tableOptions: () => ({ sort: null, history: HISTORY }) };
   await using fixture = await startFixture({ tables: [NOTE] }, { settings });
@@ -373,4 +321,32 @@ test('verify finds an entry that does not begin where the one before ended', asy
   expect(whole).toEqual({ count: 0, links: [] });
   expect(tables.map(({ error }) => error?.code)).toEqual(['verify.history']);
   expect(findBrokenLinks(fixture.replica, id).links).toEqual([{ rowId: 1, id: 4 }]);
+});
+
+test('verify finds a row in the history that comes twice, or changes after it went', async () => {
+  const settings = { tableOptions: () => ({ sort: null, history: HISTORY }), maxDeletePercent: 100 };
+  await using fixture = await startFixture({ tables: [NOTE] }, { settings });
+  await fixture.pull();
+  const id = readTables(fixture.replica)[0]?.id ?? 0;
+  const row = fixture.sandbox.store.insert('Note', { Title: 'new' });
+  await fixture.pull();
+  fixture.sandbox.store.delete('Note', row);
+  await fixture.pull();
+  const whole = findBrokenLinks(fixture.replica, id);
+  const add = (kind: string): void =>
+    fixture.execute(`INSERT INTO _rowsync_history (table_id, row_id, kind, at, not_before, not_after, cause, cells)
+      VALUES (${id}, ${row}, '${kind}', unixepoch(), NULL, unixepoch(), 'pull', '[]')`);
+  for (const kind of ['update', 'insert', 'delete', 'insert', 'insert', 'forgotten']) add(kind);
+
+  const found = findBrokenLinks(fixture.replica, id);
+
+  expect(whole).toEqual({ count: 0, links: [] });
+  expect(found).toEqual({
+    count: 3,
+    links: [
+      { rowId: row, id: 4 },
+      { rowId: row, id: 5 },
+      { rowId: row, id: 8 },
+    ],
+  });
 });

@@ -1,0 +1,52 @@
+/**
+ * `rowsync files export`: what it says, and its exit code.
+ */
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeWorkspace } from '../../support/child.ts';
+import { contentsOf, fileOf } from '../../support/files.ts';
+import { startTestSandbox } from '../../support/sandbox.ts';
+import { runCli } from '../../support/session.ts';
+
+const ALBUM = {
+  name: 'Album',
+  columns: [{ name: 'Cover', type: 'Attachment' as const, options: ['AllowSeeRevisionHistory' as const] }],
+  rows: [{ Cover: fileOf('a.txt', 'first') }, { Cover: fileOf('b.txt', 'other') }],
+};
+
+test('files are written, found again, and named where they are lost; of revisions only the latest where that is asked', async () => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  using made = makeWorkspace(sandbox, `tables: { '*': { files: all } }\n`);
+  const { folder } = made;
+  const run = (...args: readonly string[]) => runCli(['files', 'export', ...args], { folder });
+  await runCli(['pull'], { folder });
+  sandbox.store.update('Album', 1, { Cover: fileOf('a.txt', 'second') });
+  const pulled = await runCli(['pull'], { folder });
+
+  const latest = await run('pictures', '--latest', '--json');
+  const all = await run('pictures');
+  const again = await run('pictures', 'Album');
+  const unknown = await run('pictures', 'Nope');
+  for (const path of contentsOf(join(folder, 'replica.db.files'))) rmSync(path);
+  const lost = await run('elsewhere', '--json');
+
+  expect(pulled.exitCode).toBe(0);
+  expect(latest.exitCode).toBe(0);
+  expect(JSON.parse(latest.stdout)).toMatchObject({
+    exitCode: 0,
+    folder: join(folder, 'pictures'),
+    lostCount: 0,
+    errors: [],
+  });
+  const names = readdirSync(join(folder, 'pictures'), { recursive: true }).map(String);
+  expect(names.filter((name) => name.endsWith('.txt')).toSorted()).toEqual(
+    expect.arrayContaining(['Album/1/Cover/a.txt', 'Album/2/Cover/b.txt']),
+  );
+  expect(readFileSync(join(folder, 'pictures/Album/1/Cover/a.txt'), 'utf8')).toBe('second');
+  expect(all.stdout).toContain(`${join(folder, 'pictures')}: `);
+  expect(again.stdout).toMatch(/0 linked, 0 copied \(0 B\), \d there already\n/);
+  expect(unknown).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(lost.exitCode).toBe(1);
+  expect(JSON.parse(lost.stdout)).toMatchObject({ exitCode: 1, errors: [{ code: 'files.damaged' }] });
+});
