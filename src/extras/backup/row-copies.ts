@@ -42,7 +42,7 @@ function copiesBeside(source: string): readonly string[] {
   return readdirSync(dirname(path))
     .filter((name) => name.startsWith(`${basename(path)}.`) && !NO_COPY.test(name))
     .map((name) => join(dirname(path), name))
-    .filter((copy) => statSync(copy).isFile());
+    .filter((copy) => statSync(copy, { throwIfNoEntry: false })?.isFile() === true);
 }
 
 /** Whether a copy has anything of a row: in its table, in the journal, or elsewhere. Null where that cannot be read. */

@@ -11,13 +11,11 @@ import { temporaryFolder } from '../../support/replica.ts';
 const OWNER = 65_533;
 const STRANGER = 65_534;
 const MODULE = new URL('../../../src/cli/runtime/process-owner.ts', import.meta.url).href;
-const OWNER_ACCESS = new URL('../../../src/extras/backup/owner-access.ts', import.meta.url).href;
 
 /** What a process of root says of this expression. */
 function asRoot(expression: string, within: readonly string[] = []): string {
   const source = `import { lstatSync } from 'node:fs';
     import { become, ownerOf } from '${MODULE}';
-    import { mayMake, mayRead } from '${OWNER_ACCESS}';
     const workOn = (path) => {
       const owner = ownerOf(path);
       if (owner !== null) become(owner);
@@ -92,20 +90,6 @@ describe.skipIf(process.geteuid?.() !== 0)('root', () => {
     prepare(place.path, place.roots);
 
     expect(asRoot(`workOn(${JSON.stringify(place.path)})`)).toBe(String(uid));
-  });
-
-  test.each([
-    ['may read what all may read', 'mayRead', (place: { roots: string }) => place.roots, 0o644, 'true'],
-    ['may not read what root alone may', 'mayRead', (place: { roots: string }) => place.roots, 0o600, 'false'],
-    ['may make a file in its folder', 'mayMake', (place: { path: string }) => place.path, 0o600, 'true'],
-    ['may make none in a folder of root', 'mayMake', (place: { roots: string }) => place.roots, 0o600, 'false'],
-  ])('knows that the owner %s', (_what, question, pathOf, mode, expected) => {
-    using place = startFolder();
-    chmodSync(place.roots, mode);
-
-    const asked = `${question}({ uid: ${OWNER}, gid: ${OWNER} }, ${JSON.stringify(pathOf(place))})`;
-
-    expect(asRoot(`\`\${${asked}} \${process.geteuid()}\``)).toBe(`${expected} 0`);
   });
 
   test('says so where the system does not let it become the owner', () => {

@@ -1,12 +1,12 @@
 /**
  * The script of edits that `rowsync rebuild` writes: run on a new replica, it brings back every edit, or says which it does not.
- * Rows on their way are comments.
+ * Rows on their way are comments. The former replica is moved aside with it, and no earlier script is overwritten.
  */
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { RowsyncError } from '../../../src/base/errors.ts';
-import { scriptOfTable } from '../../../src/extras/backup/rebuild-command.ts';
+import { moveAsideWithScript, scriptOfTable } from '../../../src/extras/backup/rebuild-command.ts';
 import { readTwoWayTables } from '../../../src/capture/two-way-table.ts';
 import { pushNow } from '../../support/push.ts';
 import type { Fixture } from '../../support/replica.ts';
@@ -104,4 +104,18 @@ test('an edit in conflict is a comment: nobody has decided that it wins', async 
 
   expect(script).toContain(`-- UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1 AND "Title" IS 'theirs';\nUPDATE`);
   expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id < 3')).toEqual([{ Title: 'theirs' }, { Title: 'other' }]);
+});
+
+test('two scripts of one second are both kept', async () => {
+  await using fixture = await startTwoWay({});
+  const moveAside = (line: string): string => {
+    fixture.replica.close();
+    const { scriptPath } = moveAsideWithScript(fixture.path, '20260601T120000Z', (_path, write) => write(line));
+    fixture.restart();
+    return scriptPath ?? '';
+  };
+
+  const scripts = [moveAside('-- first'), moveAside('-- second')];
+
+  expect(scripts.map((path) => readFileSync(path, 'utf8'))).toEqual(['-- first\n', '-- second\n']);
 });
