@@ -17,7 +17,6 @@ import { readyReply } from '../../src/extras/http/server.ts';
 import { statusLine } from '../../src/daemon/state.ts';
 import { listTables } from '../../src/extras/mcp/tool-process.ts';
 import type { Problem } from '../../src/reconcile/account/account.ts';
-import { must } from '../../src/base/assert.ts';
 import { ALL_PROBLEMS } from '../support/account-facts.ts';
 import { RESTING_STATE } from '../support/daemon-state.ts';
 import { MEASURES, TABLE_STATUS } from '../support/measures.ts';
@@ -93,14 +92,6 @@ test.each(SURFACES)('%s shows every problem that the catalogue does not except',
   });
 
   expect(silent.map(({ code }) => code)).toEqual([]);
-});
-
-test('the end of a run does not repeat what the run failed of, and says what an earlier one did', () => {
-  const sentence = 'The last push, 5 min ago (run 18), failed: no connection';
-  const ofRun = { ...problemOf(must(ALL_PROBLEMS[0], 'there are problems')), sentence, words: 'no connection' };
-
-  expect(accountBeside([ofRun], 'failed: no connection')).toBe('');
-  expect(accountBeside([ofRun], 'what the run did')).toContain(sentence);
 });
 
 test.each(ALL_PROBLEMS.map((entry) => [entry.code, entry] as const))(

@@ -2,10 +2,8 @@
  * The status screen.
  */
 import { expect, test } from 'vitest';
-import { accountExitCode, accountText } from '../../../src/cli/runtime/account-text.ts';
 import { statusText, type KeptTable } from '../../../src/cli/commands/status.ts';
 import { displayWidth } from '../../../src/base/text.ts';
-import type { Problem } from '../../../src/reconcile/account/account.ts';
 import { NOW, problem, status, table } from '../../support/status.ts';
 
 test('answers in one screen: how fresh, what is wrong, what to do', () => {
@@ -104,35 +102,6 @@ test('tells how many edits wait and how old the oldest is', () => {
   const text = statusText(status(tables), { nowMs: NOW, width: 80 });
 
   expect(text).toContain('edits: 3 rows to push, 2 parked; the oldest 2 h ago');
-});
-
-test('names the tables that have the same problem in one paragraph', () => {
-  const late = (name: string): Problem =>
-    problem('table.late', { severity: 'late', table: name, sentence: 'no answer' });
-
-  const text = accountText(Array.from({ length: 10 }, (_, index) => late(`T${index}`)));
-
-  expect(text).toBe('\nlate:\n  T0, T1, T2, T3, T4, T5, T6, T7 and 2 more: no answer\n    what to do: ask\n');
-});
-
-test('a count that tables share is said to be of each', () => {
-  const lost = (name: string): Problem => problem('rows.lost', { table: name, sentence: '1 edit lost' });
-
-  const text = accountText([lost('Item'), lost('Log')]);
-
-  expect(text).toContain('  Item, Log, each: 1 edit lost\n');
-});
-
-test.each([
-  [[], 0],
-  [['notice'], 0],
-  [['late', 'notice'], 75],
-  [['late', 'person'], 3],
-  [['person', 'damaged'], 78],
-] as const)('with problems of severity %j, --exit-code gives %i', (severities, code) => {
-  const problems = severities.map((severity) => problem('run.late', { severity }));
-
-  expect(accountExitCode(problems)).toBe(code);
 });
 
 test('says that a table was followed since, why it has one window, and that it is filtered', () => {

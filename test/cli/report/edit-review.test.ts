@@ -1,13 +1,7 @@
 /** What a person sees of edits before they leave: all of it. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, describe, expect, test, vi } from 'vitest';
-import { writePaged } from '../../../src/cli/terminal/pager.ts';
+import { expect, test } from 'vitest';
 import { reviewText } from '../../../src/cli/report/edit-review.ts';
-import { planText } from '../../../src/cli/report/push-report.ts';
 import type { PreviewRow, TablePreview } from '../../../src/push/plan-preview.ts';
-import { collectingOutput } from '../../support/session.ts';
 
 function row(changes: Partial<PreviewRow>): PreviewRow {
   return { rowId: 1, kind: 'update', fate: 'sent', method: 'update', reason: null, cells: [], ...changes };
@@ -33,22 +27,6 @@ test('all rows are shown, however many', () => {
   const rows = Array.from({ length: 500 }, (_, index) => row({ rowId: index + 1 }));
 
   expect(reviewText([table(...rows)], 80).match(/^ {2}update \d+$/gm)).toHaveLength(500);
-});
-
-test('the short form of many rows says in how many each column changes, with the first of them', () => {
-  const cells = [{ column: 'Text', base: 'a', local: 'b' }];
-  const rows = Array.from({ length: 1_506 }, (_, index) => row({ rowId: index + 1, cells }));
-  const both = row({ rowId: 9_999, cells: [{ column: 'Count', base: 1, local: 2 }, ...cells] });
-
-  const lines = planText([table(...rows, both)], 80).split('\n');
-
-  expect(lines.slice(0, 3)).toEqual([
-    'Note: 1,507 updates',
-    '  changed: Text in 1,507 rows, Count in 1 row',
-    '  update 1  Text: "a" -> "b"',
-  ]);
-  expect(lines.slice(-2)).toEqual(['  and 1,502 more rows (--json lists them)', '']);
-  expect(lines).toHaveLength(9);
 });
 
 test('a long value is shown whole on lines that fit, with the words that differ', () => {
@@ -82,36 +60,4 @@ test('a value of a megabyte is wrapped in one pass', () => {
   const text = reviewText([table(cell('x', '\u{1f600}'.repeat(250_000)))], 80);
 
   expect(text.match(/\u{1f600}/gu)).toHaveLength(250_000);
-});
-
-describe('a pager', () => {
-  afterEach(() => vi.unstubAllEnvs());
-
-  test('gets the text on a terminal, as $PAGER says', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'rowsync-pager-'));
-    try {
-      vi.stubEnv('PAGER', `cat > '${join(folder, 'seen')}'`);
-      const stdout = collectingOutput(80);
-
-      await writePaged({ stdout }, 'all of it\n');
-
-      expect(readFileSync(join(folder, 'seen'), 'utf8')).toBe('all of it\n');
-      expect(stdout.text()).toBe('');
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  });
-
-  test.each([
-    ['there is none', '/no/such/pager', 80],
-    ['it is switched off', '', 80],
-    ['a program reads', 'cat', null],
-  ])('is left out where %s', async (_, pager, width) => {
-    vi.stubEnv('PAGER', pager);
-    const stdout = collectingOutput(width);
-
-    await writePaged({ stdout }, 'all of it\n');
-
-    expect(stdout.text()).toBe('all of it\n');
-  });
 });
