@@ -236,7 +236,7 @@ const PARTS = [
   { name: 'start', test: /\/src\/cli\/(?:main|program)\.ts$/, priority: 2 },
   {
     name: 'status',
-    test: /\/src\/(?:cli\/commands\/status|config\/load|extras\/[^/]+\/(?:options|daemon-client|sinks|sink-text|moment-status|drill-result|service-plan|service-units))\.ts$/,
+    test: /\/src\/(?:cli\/commands\/status|config\/load|extras\/[^/]+\/(?:options|daemon-client|sinks|sink-text|fresh-tables|drill-result|service-plan|service-units))\.ts$/,
     priority: 1,
   },
 ];

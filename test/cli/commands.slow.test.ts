@@ -222,60 +222,6 @@ test('status says in the account that the replica is damaged', async () => {
   expect((await runCli(['status', '--exit-code'], workspace)).exitCode).toBe(78);
 });
 
-test('schema prune lists first, with exit code 3, and drops with --confirm', async () => {
-  await using sandbox = await startTestSandbox({ tables: tables() });
-  using workspace = makeWorkspace(sandbox);
-  await runCli(['pull'], workspace);
-  sandbox.store.dropColumn('Note', 'Old');
-  sandbox.store.dropTable('Empty');
-  await runCli(['pull'], workspace);
-
-  const listed = await runCli(['schema', 'prune'], workspace);
-  const kept = await runCli(['sql', 'SELECT count("Old") FROM "Note"', '-f', 'csv'], workspace);
-  const dropped = await runCli(['schema', 'prune', '--confirm'], workspace);
-  const again = await runCli(['schema', 'prune'], workspace);
-
-  expect(listed.exitCode).toBe(3);
-  expect(listed.stdout).toContain('\n  Empty\n  Note.Old\n');
-  expect(kept.stdout).toContain('60');
-  expect(dropped.exitCode).toBe(0);
-  expect(dropped.stdout).toBe('Dropped:\n  Empty\n  Note.Old\n');
-  expect(again.exitCode).toBe(0);
-});
-
-test('schema shows what the origin changed, with what is stopped and why', async () => {
-  await using sandbox = await startTestSandbox({ tables: tables() });
-  using workspace = makeWorkspace(sandbox);
-  await runCli(['pull'], workspace);
-  const steady = await runCli(['schema'], workspace);
-  sandbox.store.dropColumn('Note', 'Old');
-  sandbox.store.dropTable('Empty');
-  await runCli(['pull'], workspace);
-
-  const shown = await runCli(['schema'], workspace);
-  const asJson = await runCli(['schema', '--json'], workspace);
-  const { columns } = sandbox.store.table('Note');
-  const hiddenColumns = columns.map(({ name }) => ['Note', name] as const).slice(1);
-  sandbox.store.setRole({ name: 'Blind', canWrite: true, hiddenTables: [], hiddenColumns });
-  sandbox.store.changeUser({ role: 'Blind' });
-  await runCli(['pull'], workspace);
-  const stopped = await runCli(['schema'], workspace);
-
-  expect(steady).toMatchObject({ exitCode: 0, stdout: 'The replica has the shape that the origin described last\n' });
-  expect(shown.exitCode).toBe(0);
-  expect(shown.stdout).toMatch(/Empty .*the origin no longer shows the table/);
-  expect(shown.stdout).toMatch(/Note .* Old .*the origin no longer shows the column/);
-  expect(JSON.parse(asJson.stdout)).toMatchObject({
-    drift: [
-      { table: 'Empty', column: null, kind: 'gone' },
-      { table: 'Note', column: 'Old', kind: 'removed' },
-    ],
-  });
-  expect(stopped.stdout).toMatch(
-    /Note: \d+ of \d+ columns vanished at once; nothing was changed\n {2}what to do: Check the rights/,
-  );
-});
-
 test.each([
   ['SIGTERM', false],
   ['SIGINT', true],

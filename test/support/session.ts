@@ -1,6 +1,8 @@
 /**
  * A session that collects what a command prints; for tests of the command line inside this process.
  */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { run } from '../../src/cli/program.ts';
@@ -114,4 +116,11 @@ export function invocationIn(folder: string, given: Partial<Session> = {}): Invo
     ...given,
   };
   return { session, extras: EXTRAS, configPath: undefined, isJson: false, isVerbose: false };
+}
+
+/** Writes a configuration into the folder of a replica, for commands that ask the origin nothing. */
+export function configureOffline(folder: string, yaml = ''): void {
+  const origin = 'origin: { url: "http://127.0.0.1:1", database: "1", tokenFile: token }\n';
+  writeFileSync(join(folder, 'token'), '', { mode: 0o600 });
+  writeFileSync(join(folder, 'rowsync.yaml'), `${origin}replica: { path: replica.db }\n${yaml}`);
 }

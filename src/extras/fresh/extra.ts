@@ -13,7 +13,18 @@ export const FRESH: Extra = {
       jobs: { moment: { doc: 'When the daemon pulls, and proves that all tables are as they were at one moment.' } },
     }),
   jobs: { moment: async (context) => (await import('./moment.ts')).proveOnSchedule(context) },
-  status: async ({ replica: { path } }) => (await import('./moment-status.ts')).momentStatus(path),
+  status: async ({ replica: { path } }) => {
+    const { openReader } = await import('../../replica/reader.ts');
+    const { readLastMoment } = await import('../shared/fresh-tables.ts');
+    using reader = openReader(path);
+    const lastMoment = reader.isOlder() ? null : readLastMoment(reader);
+    if (lastMoment === null) return { lines: [], json: { lastMoment } };
+    const { at, holds } = lastMoment;
+    return {
+      lines: [`moment    ${at}, ${holds ? 'unchanged since' : 'rows have changed since'}`],
+      json: { lastMoment },
+    };
+  },
   hold: async (...args) => (await import('./snapshot.ts')).hold(...args),
   proveMoment: async (...pulled) => (await import('./moment.ts')).proveMoment(...pulled),
 };

@@ -259,21 +259,6 @@ test.each([
   expect(taken.error).toContain(message);
 });
 
-test('a mirror and an unknown table are refused', async () => {
-  await using world = await startWorld();
-  world.write('a.csv', 'Title\nx\n');
-
-  const mirror = await world.run(['import', 'Mirror', 'a.csv']);
-  const unknown = await world.run(['import', 'Nothing', 'a.csv']);
-  const misspelt = await world.run(['import', 'Miror', 'a.csv']);
-  const exported = await world.run(['export', 'out', 'Miror']);
-
-  expect(mirror.stderr).toContain('Mirror cannot be edited here');
-  expect(unknown.stderr).toContain('The replica has no table called "Nothing"\n');
-  expect(misspelt.stderr).toContain('The replica has no table called "Miror" (did you mean Mirror?)');
-  expect(exported.stderr).toContain('The replica has no table called "Miror" (did you mean Mirror?)');
-});
-
 test('JSON Lines keep numbers whole, and leave columns alone that a line does not have', async () => {
   await using world = await startWorld();
   const lines = [
@@ -319,20 +304,4 @@ with open('p.csv', 'w', newline='') as f:
   expect(await world.rows('"Title", "Body", "Due"', `"Code" = 'c9'`)).toEqual([
     { Title: 'say "hi", ä', Body: 'a\nb', Due: null },
   ]);
-});
-
-test('a table and a file that are exchanged are named so; the help says by what rows are matched', async () => {
-  await using world = await startWorld();
-  world.write('a.csv', 'Title\nnew\n');
-
-  const exchanged = await world.run(['import', 'a.csv', 'Note']);
-  const misspelt = await world.run(['import', 'Note', 'b.csv']);
-  const help = await world.run(['import', '--help']);
-
-  expect(exchanged.exitCode).toBe(2);
-  expect(exchanged.stderr).toContain('Name the table first, then the file');
-  expect(misspelt.stderr).toContain('Check the name');
-  expect(help.stdout.replaceAll(/\s+/g, ' ')).toContain(
-    'else by an autonumber column; in a file that has none of these',
-  );
 });

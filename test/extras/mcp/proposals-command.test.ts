@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { keepProposal, listProposals } from '../../../src/extras/mcp/proposal-files.ts';
 import { proposalsFolder } from '../../../src/extras/mcp/proposal-names.ts';
 import type { StoredEdit } from '../../../src/extras/mcp/proposal.ts';
-import { runCli } from '../../support/session.ts';
+import { configureOffline, runCli } from '../../support/session.ts';
 import { startTwoWay } from '../../support/two-way.ts';
 
 function update(rowId: number, was: string, value: string, column = 'Title'): StoredEdit {
@@ -28,11 +28,7 @@ const INSERT: StoredEdit = {
 async function startProposals() {
   const fixture = await startTwoWay();
   const folder = proposalsFolder(fixture.path);
-  writeFileSync(join(fixture.folder, 'token'), '', { mode: 0o600 });
-  writeFileSync(
-    join(fixture.folder, 'rowsync.yaml'),
-    'origin: { url: "http://127.0.0.1:1", database: "1", tokenFile: token }\nreplica: { path: replica.db }\n',
-  );
+  configureOffline(fixture.folder);
   return {
     folder,
     execute: (statements: string) => fixture.execute(statements),

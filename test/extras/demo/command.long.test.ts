@@ -1,4 +1,4 @@
-/** The demo, as a newcomer runs it. */
+/** `rowsync demo`, as a newcomer runs it. */
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
