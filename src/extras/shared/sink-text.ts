@@ -30,5 +30,5 @@ export function sinkSentence({ epoch, lagRows, lagSeconds, problem, tables }: Si
 }
 
 function lagText(rows: number, seconds: number): string {
-  return rows === 0 ? 'level' : `${plural(rows, 'changed row')} behind, ${countText(seconds)} s`;
+  return rows === 0 ? 'up to date' : `${plural(rows, 'changed row')} behind, ${countText(seconds)} s`;
 }

@@ -63,8 +63,8 @@ describe.skipIf(noPostgres !== null)('rowsync sink', () => {
         stderr: containing('warehouse gets no table Notes (did you mean Note?)'),
       });
     }
-    expect(await run('sink')).toMatchObject({ exitCode: 0, stdout: containing('warehouse: level') });
-    expect(await run('status')).toMatchObject({ exitCode: 0, stdout: containing('warehouse: level') });
+    expect(await run('sink')).toMatchObject({ exitCode: 0, stdout: containing('warehouse: up to date') });
+    expect(await run('status')).toMatchObject({ exitCode: 0, stdout: containing('warehouse: up to date') });
     expect(await run('sink', 'verify')).toMatchObject({
       exitCode: 0,
       stdout: containing('Every cell matches the replica'),
