@@ -1,5 +1,5 @@
 /**
- * The account for people at a terminal, and as an exit code.
+ * Prints the list of problems for people at a terminal, and turns it into an exit code.
  */
 import { EXIT } from '../../base/errors.ts';
 import { countText, printable, someOf } from '../../base/text.ts';

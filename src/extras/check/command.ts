@@ -91,7 +91,7 @@ export function accountResult({ code, severity, table, sentence, hint }: Problem
   // A check may come before the first pull.
   const outcome = code === 'replica.unpulled' ? 'note' : OUTCOMES[severity];
   return {
-    name: 'account',
+    name: 'problems',
     outcome,
     message: `${outcome === 'note' ? '' : `${code}: `}${table === null ? '' : `${table}: `}${sentence}`,
     hint: outcome === 'note' ? '' : hint,

@@ -241,13 +241,13 @@ test('a daemon that ran here and does not answer is missed; who never started on
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using workspace = makeWorkspace(sandbox, 'http: { listen: /tmp/rowsync-no-such.sock }\n');
 
-  const before = await check(workspace.folder, 'daemon', 'account');
+  const before = await check(workspace.folder, 'daemon', 'problems');
   writeFileSync(join(workspace.folder, 'replica.db.page-key'), 'key');
-  const found = await check(workspace.folder, 'daemon', 'account');
+  const found = await check(workspace.folder, 'daemon', 'problems');
 
   expect(before.filter(({ message }) => message.includes('No daemon answers'))).toEqual([]);
   expect(found).toContainEqual({
-    name: 'account',
+    name: 'problems',
     outcome: 'warn',
     message: 'daemon.silent: No daemon answers, although one should run',
     hint: expect.stringContaining('Start it, also if it was stopped') as string,
@@ -306,7 +306,7 @@ test('what is well is said in words alone', async () => {
   await using sandbox = await startTestSandbox({ tables: TABLES });
   using workspace = makeWorkspace(sandbox);
 
-  const found = await check(workspace.folder, 'account');
+  const found = await check(workspace.folder, 'problems');
 
   expect(found).toMatchObject([{ outcome: 'note', message: 'There is no replica yet' }]);
 });
