@@ -20,7 +20,7 @@ test('by default there is no folder, seven are kept, and nothing is scheduled', 
   const { extras, schedule } = load('');
 
   expect(extras.backup).toEqual({ folder: null, keep: 7 });
-  expect(schedule).toMatchObject({ backup: false });
+  expect(schedule.added).toMatchObject({ backup: false });
 });
 
 test('a folder is one beside the configuration, or a whole path', () => {
@@ -31,10 +31,12 @@ test('a folder is one beside the configuration, or a whole path', () => {
   expect(load('backup: { folder: /srv/backups }\n').extras.backup).toEqual({ folder: '/srv/backups', keep: 7 });
 });
 
-test('backups and drills may be scheduled', () => {
+test('where backups are scheduled the newest one is proven each Sunday, or when the configuration says', () => {
+  const usual = load('backup: { folder: backups }\nschedule: { backup: "0 2 * * *" }\n');
   const { schedule } = load('backup: { folder: backups }\nschedule: { backup: "0 2 * * *", drill: "0 5 * * 1" }\n');
 
-  expect(schedule).toMatchObject({ backup: '0 2 * * *', drill: '0 5 * * 1' });
+  expect(schedule.added).toMatchObject({ backup: '0 2 * * *', drill: '0 5 * * 1' });
+  expect(usual.schedule.added).toMatchObject({ backup: '0 2 * * *', drill: '30 4 * * 0' });
 });
 
 test.each([
