@@ -1,6 +1,6 @@
 /**
  * The public view `sync_changes`: waiting edits, cell by cell, in every two-way table. It reads marks, and compares each marked row with its base, so
- * a row that was edited back does not appear. It is made again when a two-way table appears, disappears or changes its shape. While shapes change it
+ * a row that was edited back does not appear. It is recreated when a two-way table appears, disappears or changes its shape. While shapes change it
  * is empty, because SQLite checks views then.
  */
 import type { Connection, Tx } from '../replica/connection.ts';

@@ -1,5 +1,5 @@
 /**
- * What every part of the work on files is handed, what it says while it runs, and what it did. Types only.
+ * Input, progress and result of every part of the work on files. Types only.
  */
 import type { Clock } from '../base/clock.ts';
 import type { RowsyncError } from '../base/errors.ts';

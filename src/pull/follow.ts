@@ -1,9 +1,9 @@
 /**
  * Follows one table: requests the rows that changed since the watermark, and applies them like rows of a page. It starts from a table that a sweep
- * proved whole, and says whether that sufficed, or why a sweep has to look. Loops that send requests, and their bounds:
+ * proved whole, and says whether that was enough, or why a sweep is needed. Loops that send requests, and their bounds:
  *
  *    pages of a round   as many as the table has, or FOLLOW_PAGES_MAX
- *    rounds             ROUNDS_MAX: the second tells what came while rows were counted from a delete; behind it, windows are read
+ *    rounds             ROUNDS_MAX: the second tells a delete from rows that came during the count; after that, windows are read
  *    changed windows    as fingerprint.ts says, when rows are missing, and when it is time to compare
  *    a short window     found by halving, once a round
  *

@@ -1,6 +1,5 @@
 /**
- * Gives tables their places and names here, by the configuration or as the origin calls them now. A table that another
- * client dropped is made again.
+ * Gives tables their names here, by the configuration or as the origin calls them now. Recreates a table that another client dropped.
  */
 import { foldIdent } from '../base/sql.ts';
 import { stampFromMs } from '../base/clock.ts';

@@ -1,5 +1,6 @@
 /**
- * Tells what changed in tables and columns, and through whom: compares two descriptions, and puts the differences into words. Pure.
+ * Compares two descriptions of the tables and puts the differences into words: what changed, and whether the origin, the configuration or another program
+ * changed it. Pure.
  */
 import { printable } from '../base/text.ts';
 import type { ColumnRecord } from '../replica/bookkeeping/columns.ts';

@@ -1,6 +1,6 @@
 /**
- * `pull`, `push`, `sync` and `verify` beside a daemon: only the process that holds the lock writes to a replica, so the work is handed over to it. What a
- * person agreed to with `--confirm` is left in the replica before, for its next run.
+ * `pull`, `push`, `sync` and `verify` beside a daemon. Only the process that holds the lock writes to a replica, so the daemon does the work. A confirmation
+ * (`--confirm`) is stored in the replica before, for its next run.
  */
 import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { plural, printable } from '../../base/text.ts';

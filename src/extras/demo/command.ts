@@ -1,7 +1,6 @@
 /**
- * `rowsync demo`: the whole story in one command, on this machine alone. Starts the sandbox, pulls it with the real commands and
- * a real configuration file, and asks a question in SQL. Then colleagues work, their changes are followed, and everything is
- * compared. The replica stays in a temporary folder for the reader to open.
+ * `rowsync demo`: pull, edit, push and verify on this machine alone. Starts the sandbox and runs the real commands with a real configuration file, while
+ * simulated colleagues work. The replica stays in a temporary folder for the reader to open.
  */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

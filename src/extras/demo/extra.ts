@@ -1,5 +1,5 @@
 /**
- * `rowsync demo`, the whole story in one command. It also shows what other extras do, so it is removed together with them.
+ * `rowsync demo`. It also shows what other extras do, so it is removed together with them.
  */
 import type { Extra } from '../../extra.ts';
 

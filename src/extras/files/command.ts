@@ -1,6 +1,6 @@
 /**
- * `rowsync files`: what there is of attached files, and what can be done with it. `list` reads the replica while other processes run;
- * `pull`, `verify` and `prune` need it for themselves.
+ * `rowsync files`: lists, fetches, verifies, exports and prunes attached files. `list` and `export` only read; `pull`, `verify` and `prune` need the replica for
+ * themselves.
  */
 import { Option, type Command } from 'commander';
 import { answerAsJson, answerAsTsv, plainText, type ResultTable } from '../../base/result-formats.ts';

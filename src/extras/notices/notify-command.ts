@@ -1,5 +1,5 @@
 /**
- * Whether the program that tells a person (`notify.command`) can be run. It is not run, since that would tell somebody.
+ * Checks whether `notify.command` can be run, without running it, since that would send a message.
  */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * What becomes of each lost row: created, left alone because it is there, or not possible, and why. A reference to another row that is put back becomes
- * a link, so that it can be written once that row has its new key. Pure.
+ * Decides what happens to each lost row: it is created, left alone because the origin has it, or cannot be put back, with the reason. A reference to another
+ * lost row becomes a link, which is written once that row has its new key. Pure.
  */
 import type { LostRow } from '../shared/linked-extra.ts';
 import type { Stored } from '../../replica/connection.ts';

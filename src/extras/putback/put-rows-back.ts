@@ -1,6 +1,6 @@
 /**
- * Puts rows back, round by round: those whose parents are there are written into the file and pushed, until none is left. Then references that had to
- * wait are filled in, only where they are empty or still hold the old key.
+ * Puts rows back in rounds: each round writes the rows whose parents exist into the file and pushes them. Afterwards, references that had to wait are filled
+ * in, if they are empty or still hold the old key.
  */
 import { rm } from 'node:fs/promises';
 import type { LostRow } from '../shared/linked-extra.ts';

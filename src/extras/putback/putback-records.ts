@@ -1,6 +1,6 @@
 /**
- * `sync_putback`, in the file of what is put back: each row that was lost, the row that it became, and how far that is. A row keeps the id that it
- * has in this file until the push gives it the origin's. The history of the file tells that one, also after a crash.
+ * The table `sync_putback` of the putback file: each lost row, its new row, and its progress. A row has a local id until the push brings the origin's id; the
+ * history of the file maps one to the other, also after a crash.
  */
 import { sql } from '../../base/sql.ts';
 import type { ForgottenRow } from '../shared/linked-extra.ts';

@@ -1,7 +1,6 @@
 /**
- * `rowsync schema`: shows what the origin changed about its tables and columns and the replica still keeps, or was not let to
- * follow. `rowsync schema prune` drops what is gone: drift itself never drops anything (I17); this is the person who decides that
- * the last values are not needed any more.
+ * `rowsync schema` lists tables and columns that the origin removed or changed and that the replica still keeps. `rowsync schema prune` drops them with
+ * their last values. A schema change alone never drops anything (I17): a person decides.
  */
 import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * `rowsync init`: writes a first configuration, from answers at a terminal or from options, and ends with `check`. Nothing is written before all is
- * known; what is there already is never replaced.
+ * `rowsync init`: writes a first configuration from answers at a terminal or from options, then runs `check`. It writes nothing before it has all answers, and
+ * never replaces an existing file.
  */
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';

@@ -1,6 +1,5 @@
 /**
- * The questions of `rowsync init`: what no option said is asked, with suggestions from what the origin describes.
- * Nothing is written here.
+ * The questions of `rowsync init`: asks for what no option gave, with suggestions from the origin's description. Writes nothing.
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

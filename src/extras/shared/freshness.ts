@@ -1,6 +1,6 @@
 /**
- * How old tables are here, which are older than a question allows, and whether all of them are as they were at one moment. A table is as of the time
- * when it was last read to the end: every change that the origin had stamped by then is here. Pure.
+ * The age of tables, which of them are too old for a question, and whether all are as they were at one moment. The age of a table counts from its last
+ * complete read: every change that the origin had stamped before that is here. Pure.
  */
 import { durationText } from '../../base/text.ts';
 
