@@ -42,7 +42,10 @@ export function addExportCommand(program: Command, runner: Runner): void {
     .command('export')
     .description('write tables as Parquet or CSV files')
     .argument('<folder>', 'where the files go; made if it is missing')
-    .argument('[table...]', 'names of tables; all by default. A folder holds one export: files of others go')
+    .argument(
+      '[table...]',
+      'names of tables; all by default. A folder holds one export: other files of an export are removed',
+    )
     .addOption(new Option('--format <format>', 'parquet or csv').choices(EXPORT_FORMATS).default('parquet'))
     .addHelpText('after', EXAMPLES)
     .action(runner(exportAndPrint));

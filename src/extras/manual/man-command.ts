@@ -90,7 +90,7 @@ export function manPage(program: Command, options: readonly ManOption[]): string
 const FILES: readonly (readonly [string, string])[] = [
   [
     'rowsync.yaml, /etc/rowsync/rowsync.yaml, /etc/rowsync/*.yaml',
-    'The configuration, where --config names no other; the first that exists.',
+    'The configuration, where --config names no other: the first that exists. Of several in /etc/rowsync, --service names one.',
   ],
   [
     '/usr/share/doc/rowsync',
