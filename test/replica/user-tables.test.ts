@@ -141,16 +141,16 @@ describe('renamed tables', () => {
 
     await rename(bare, [
       [1, 'Note', 'task'],
-      [2, 'Task', 'Note'],
+      [2, 'Task', 'note'],
     ]);
 
-    expect([bare.lines('SELECT "Title" FROM task'), bare.lines('SELECT "Title" FROM "Note"')]).toEqual([
+    expect([bare.lines('SELECT "Title" FROM task'), bare.lines('SELECT "Title" FROM note')]).toEqual([
       [['a note']],
       [['a task']],
     ]);
     expect(bare.lines('SELECT id, local_name FROM _rowsync_tables ORDER BY id')).toEqual([
       [1, 'task'],
-      [2, 'Note'],
+      [2, 'note'],
     ]);
   });
 
