@@ -3,9 +3,8 @@
  * transaction that is rolled back. The origin is not asked, so rows that changed there since the last pull may become conflicts when they are pushed.
  */
 import { must } from '../base/assert.ts';
-import { type Clock, stampFromMs } from '../base/clock.ts';
-import { captureChanges, readAllChanges, type RowChange } from '../capture/find-edits.ts';
-import { carryOutRequests } from '../capture/resolve-conflict.ts';
+import type { Clock } from '../base/clock.ts';
+import { readAllChanges, type RowChange } from '../capture/find-edits.ts';
 import type { TwoWayTable } from '../capture/two-way-table.ts';
 import { ADDS_OFF, CHANGE_KINDS, planPush, type ChangeKind, type WriteMethod } from '../reconcile/push-plan.ts';
 import { cellOf } from '../reconcile/merge.ts';
@@ -17,8 +16,7 @@ import { rowNamer } from '../replica/bookkeeping/row-names.ts';
 import { readReasons } from '../replica/bookkeeping/refusals.ts';
 import type { Value } from '../wire/schema.ts';
 import type { PushSettings } from './context.ts';
-import { judgeEdits } from './push-table.ts';
-import { retryDue } from '../capture/writer/apply-outcome.ts';
+import { captureForPush, judgeEdits } from './push-table.ts';
 import { pushTable, planOptions } from './record-batch.ts';
 
 /** One cell of a change, under its name here. */
@@ -75,11 +73,7 @@ function previewTable(
   table: TwoWayTable,
   { clock, uploadDir, tableOptions, ...limits }: PreviewSettings,
 ): TablePreview {
-  const nowMs = clock.nowMs();
-  const at = stampFromMs(nowMs);
-  carryOutRequests(tx, table.id, at);
-  retryDue(tx, table, { nowMs, at });
-  captureChanges(tx, table, at);
+  captureForPush(tx, table, clock.nowMs());
   const changes = [...readAllChanges(tx, table)];
   const edited = CHANGE_KINDS.flatMap((kind) => {
     const ofKind = changes.filter((change) => change.state === 'edited' && change.kind === kind);

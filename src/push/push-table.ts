@@ -11,7 +11,7 @@ import { missingColumnsError, type TwoWayTable } from '../capture/two-way-table.
 import { retryDue } from '../capture/writer/apply-outcome.ts';
 import { heldEdits, judgePush, OLDER_COPY, type PushFacts } from '../reconcile/guards.ts';
 import { storeProblem } from '../replica/bookkeeping/table-errors.ts';
-import type { Connection } from '../replica/connection.ts';
+import type { Connection, Tx } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { readTable, storeFacts, type TableRecord } from '../replica/bookkeeping/tables.ts';
 import { countEdits } from '../replica/bookkeeping/row-states.ts';
@@ -140,18 +140,21 @@ async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncErro
   return null;
 }
 
-/** Makes the marks true; the first time in a push, rows that a person or a timer released are tried again. */
+/** The first step of a push, and of its plan: rows that a person or a timer released are tried again, and the marks are made true. */
+export function captureForPush(tx: Tx, table: TwoWayTable, nowMs: number): void {
+  const at = stampFromMs(nowMs);
+  carryOutRequests(tx, table.id, at);
+  retryDue(tx, table, { nowMs, at });
+  captureChanges(tx, table, at);
+}
+
 async function captureEdits({ context, table, tally }: TablePush, isFirst: boolean): Promise<Edits> {
   const nowMs = context.clock.nowMs();
-  const at = stampFromMs(nowMs);
   // Edits are of no run: they were made before this one found them.
   const replica = context.replica.because({ cause: 'push', runId: null });
   return replica.write(`Planning the push of ${table.localName}`, (tx) => {
-    if (isFirst) {
-      carryOutRequests(tx, table.id, at);
-      retryDue(tx, table, { nowMs, at });
-    }
-    captureChanges(tx, table, at);
+    if (isFirst) captureForPush(tx, table, nowMs);
+    else captureChanges(tx, table, stampFromMs(nowMs));
     tally.endBeginning(tx);
     return countEdits(tx, table);
   });

@@ -5,7 +5,7 @@ import { codesOf, openPush, previewNow, pushNow, setFaults, type PushChoice } fr
 import { recordBatch } from '../../src/push/record-batch.ts';
 import { readBlock } from '../../src/push/find-rows.ts';
 import type { Fixture } from '../support/replica.ts';
-import { capture, NOTE, startTwoWay } from '../support/two-way.ts';
+import { capture, dropCaptureTriggers, NOTE, startTwoWay } from '../support/two-way.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
 
@@ -65,6 +65,14 @@ test('nothing is written, and the origin is not asked', async () => {
 
   expect(everything()).toEqual(before);
   expect(fixture.sandbox.requests.all).toEqual([]);
+});
+
+test('edits that another program made past our triggers are in the plan', async () => {
+  await using fixture = await startTwoWay();
+  dropCaptureTriggers(fixture);
+  fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1; DELETE FROM "Note" WHERE _id = 2`);
+
+  expect(await planned(fixture)).toEqual(['update 1 sent update', 'delete 2 sent delete']);
 });
 
 test('a table without an edit is left out', async () => {
