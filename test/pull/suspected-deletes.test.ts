@@ -208,6 +208,20 @@ describe('rows that are asked for outside of a sweep', () => {
     expect(await prove(fixture, [1, 2, 3, 4], { maxDeletePercent })).toEqual({ isSettled, ids });
   });
 
+  test('are asked for block by block', async () => {
+    await using fixture = await startFixture({ tables: [notes(510)] });
+    await fixture.pull();
+    for (const id of [3, 505]) fixture.sandbox.store.delete('Note', id);
+    fixture.sandbox.requests.clear();
+
+    const { isSettled, ids } = await prove(
+      fixture,
+      Array.from({ length: 510 }, (_, index) => 510 - index),
+    );
+
+    expect([isSettled, ids.length, fixture.sandbox.requests.count({ method: 'retrieve' })]).toEqual([true, 508, 2]);
+  });
+
   test('stay if the calling user changed meanwhile, who may see fewer rows', async () => {
     await using fixture = await startFixture({ tables: [notes(8)] });
     await fixture.pull();
