@@ -176,7 +176,8 @@ async function reply(
   { view, feeds, address, names }: Served,
 ): Promise<Reply | null> {
   const { host, origin } = request.headers;
-  const [path = '', query = ''] = (request.url ?? '').split('?', 2);
+  const [path = '', ...rest] = (request.url ?? '').split('?');
+  const query = rest.join('?');
   const ofPart = view.answerPath({ address, method: request.method ?? '', path });
   if (ofPart !== null) return plain(ofPart.status, ofPart.body);
   if (!isOwnHost((host ?? '').toLowerCase(), names)) return plain(421, 'wrong host\n');

@@ -40,6 +40,19 @@ test('a row leads to its page at the origin where its address is configured', as
   expect(stranger.status).toBe(401);
 });
 
+test('what is behind a second question mark belongs to the query, as a browser sends it', async () => {
+  await using sandbox = await startTestSandbox({ tables: [{ ...NOTE, rows: [{ Title: 'why?' }, { Title: 'why' }] }] });
+  await using daemon = startDaemon(sandbox, PAGE_YAML);
+  await daemon.idle();
+  const person = await signIn(daemon);
+
+  const { body } = await get(person, '/browse/Note?Title=why?');
+
+  expect(body).toContain('1 row of 2');
+  expect(body).toContain('href="/browse/Note/1"');
+  expect(body).not.toContain('href="/browse/Note/2"');
+});
+
 test('without that address no row leads there', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   await using daemon = startDaemon(sandbox, PAGE_YAML);
