@@ -3,9 +3,8 @@
  * parts of a daemon. The connection is one of its own, which never waits for a writer.
  */
 import { LoopDelay } from './loop-delay.ts';
-import { readReplicaMeasures } from './replica-measures.ts';
 import { resolve, dirname } from 'node:path';
-import type { Clock } from '../../base/clock.ts';
+import { stampFromMs, type Clock } from '../../base/clock.ts';
 import type { Config } from '../../config/load.ts';
 import { lastSeq } from '../history/entries.ts';
 import { ChildPool } from '../shared/child-pool.ts';
@@ -22,8 +21,8 @@ import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readSinkStatus } from '../shared/sinks.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { readAccount } from '../../daemon/account-facts.ts';
-import { metricsText } from './metrics.ts';
-import { stateJson } from './state-json.ts';
+import { metricsText, readReplicaMeasures } from './metrics.ts';
+import { statusLine, type DaemonState } from '../../daemon/state.ts';
 import { httpOf } from '../shared/http-settings.ts';
 
 /**
@@ -146,6 +145,48 @@ async function statusJson(view: DaemonView): Promise<object> {
       sinks: readSinkStatus(reader),
     }))),
   };
+}
+
+function stateJson(state: DaemonState): Readonly<Record<string, unknown>> {
+  const { failure } = state;
+  return {
+    startedAt: stampFromMs(state.startedAtMs),
+    status: statusLine(state),
+    working: state.working,
+    notes: state.notes,
+    failure:
+      failure === null
+        ? null
+        : {
+            kind: failure.kind,
+            code: failure.code,
+            message: failure.message,
+            hint: failure.hint,
+            cause: failure.cause,
+            count: failure.failureCount,
+            number: failure.number,
+            retryInMs: Math.round(state.circuitWaitMs),
+          },
+    jobs: state.jobs.map(({ id, nextAtMs, isDue }) => ({ job: id, nextAt: stampFromMs(nextAtMs), isDue })),
+    last: lastJson(state.lastByWork),
+    lastAsked: lastJson(state.lastAskedByWork),
+  };
+}
+
+function lastJson(lastByWork: DaemonState['lastByWork']): object {
+  return Object.fromEntries(
+    [...lastByWork].map(([work, { finishedAtMs, outcome, exitCode, durationMs, account, endedCount }]) => [
+      work,
+      {
+        finishedAt: stampFromMs(finishedAtMs),
+        outcome,
+        exitCode,
+        durationMs: Math.round(durationMs),
+        account,
+        endedCount,
+      },
+    ]),
+  );
 }
 
 /** The body of `/metrics`. @throws RowsyncError of the replica. */

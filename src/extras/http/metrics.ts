@@ -7,8 +7,9 @@ import { counter, gauge, type Metric } from '../shared/linked-extra.ts';
 import type { Counters } from '../../origin/requests.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import { type AddedProblem, catalogueWith } from '../../reconcile/account/problems.ts';
-import type { TableStatus } from '../../replica/reader.ts';
-import type { ReplicaMeasures } from './replica-measures.ts';
+import type { ReplicaReader, TableStatus } from '../../replica/reader.ts';
+import { readPrunable } from '../shared/drift.ts';
+import { sql } from '../../base/sql.ts';
 import type { DaemonState } from '../../daemon/state.ts';
 
 export interface Measures {
@@ -31,9 +32,42 @@ export interface Measures {
   readonly nowMs: number;
 }
 
+/** What monitoring wants to know of the replica beyond `sync_status`. */
+interface ReplicaMeasures {
+  /** Sweeps that were begun of each table, over the life of the replica. */
+  readonly sweeps: readonly TableCount[];
+  /** All conflicts that were kept, by who won when they came up. */
+  readonly conflicts: readonly (TableCount & { readonly winner: string })[];
+  /** Tables and columns that the origin no longer describes. */
+  readonly driftCount: number;
+  /** Pages in the write-ahead log that are not in the file yet. */
+  readonly pendingFrameCount: number;
+}
+
+interface TableCount {
+  readonly table: string;
+  readonly count: number;
+}
+
 type Sample = Metric['samples'][number];
 
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/** Counts for monitoring; tables by name. */
+export function readReplicaMeasures(reader: ReplicaReader): ReplicaMeasures {
+  // Looks without moving anything.
+  const [log] = reader.all(sql`PRAGMA wal_checkpoint(NOOP)`) as { log: number; checkpointed: number }[]; // its two columns
+  return {
+    sweeps: reader.all(
+      sql`SELECT local_name AS "table", sweep AS count FROM _rowsync_tables ORDER BY local_name`,
+    ) as TableCount[], // columns and types are ours
+    conflicts: reader.all(
+      sql`SELECT "table", winner, count(*) AS count FROM sync_conflicts GROUP BY "table", winner`,
+    ) as (TableCount & { winner: string })[], // as above
+    driftCount: readPrunable(reader).length,
+    pendingFrameCount: Math.max(0, (log?.log ?? 0) - (log?.checkpointed ?? 0)),
+  };
+}
 
 export function metricsText(measures: Measures): Promise<string> {
   const registry = new Registry();

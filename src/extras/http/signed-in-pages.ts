@@ -16,7 +16,7 @@ const PLACES: ReadonlySet<string> = new Set(['browse', 'ask', 'work', 'edit', 'e
 const PAGE_MS_MAX = 15_000;
 const STREAM_MS_MAX = 600_000;
 
-/** Log facts of an answer beyond the usual ones; a mistyped query is no failure of the server. */
+/** What a person reads where the page process gave no answer. */
 const WORDS: Readonly<Record<ChildFailure['reason'], { readonly sentence: string; readonly hint: string }>> = {
   late: {
     sentence: `It took longer than ${PAGE_MS_MAX / 1000} seconds and was stopped`,

@@ -5,7 +5,9 @@ import type { ServerResponse } from 'node:http';
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { metricsText } from '../../../src/extras/http/metrics.ts';
+import { metricsText, readReplicaMeasures } from '../../../src/extras/http/metrics.ts';
+import { openReader } from '../../../src/replica/reader.ts';
+import { startFixture } from '../../support/replica.ts';
 import type { SeenRequest } from '../../../src/sandbox/server/requests.ts';
 import { MEASURES, TABLE_STATUS } from '../../support/measures.ts';
 import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
@@ -174,4 +176,31 @@ test('the last backup is told by its date, 0 before the first, and not at all wi
   expect((await scrape(without)).filter(isOfBackup)).toEqual([]);
   expect(never).toEqual(['rowsync_last_backup_timestamp_seconds 0']);
   expect(made).toEqual([`rowsync_last_backup_timestamp_seconds ${Date.UTC(2026, 5, 1, 12, 5) / 1000}`]);
+});
+
+test('what is counted in the replica is by table: full reads that were begun, and conflicts by who won', async () => {
+  await using fixture = await startFixture({ tables: [spec, { ...spec, name: 'Another' }] });
+  await fixture.pull();
+  await fixture.pull({ tables: ['Note'] });
+  const conflicts = ['origin', 'origin', 'nobody'].map(
+    (winner) => `INSERT INTO _rowsync_conflicts (table_id, table_name, row_id, kind, column_name, winner, at, state)
+      SELECT id, local_name, 1, 'cell', 'Title', '${winner}', '2026-06-01T12:00:00Z', 'decided' FROM _rowsync_tables WHERE name = 'Note';`,
+  );
+  fixture.execute(conflicts.join('\n'));
+  using reader = openReader(fixture.path);
+
+  const { sweeps, conflicts: counts, driftCount } = readReplicaMeasures(reader);
+
+  expect(sweeps).toEqual([
+    { table: 'Another', count: 1 },
+    { table: 'Note', count: 2 },
+  ]);
+  expect(counts).toEqual([
+    { table: 'Note', winner: 'nobody', count: 1 },
+    { table: 'Note', winner: 'origin', count: 2 },
+  ]);
+  expect(driftCount).toBe(0);
+  fixture.sandbox.store.dropTable('Another');
+  await fixture.pull();
+  expect(readReplicaMeasures(reader).driftCount).toBe(1);
 });
