@@ -1,6 +1,6 @@
 /**
- * The last result of a drill: a small file beside the backups, so a restart of the daemon does not forget a bad one. Apart from the drill itself, which
- * `rowsync status` need not load.
+ * The last result of a drill: a small file beside the backups, so a restart of the daemon does not forget a bad one. The drill itself is in another
+ * file, which `rowsync status` need not load.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';

@@ -215,7 +215,7 @@ function applyEdits(from: ClientConnection, { edits }: Proposal): readonly Appli
   for (const edit of edits) {
     const group = byTable.get(edit.table) ?? { edits: [], refusals: [] };
     byTable.set(edit.table, group);
-    const found = held(from, edit);
+    const found = editIfUnchanged(from, edit);
     group.refusals.push(...found.refusals);
     if (found.edit === null) continue;
     const why = refusedEdit(from, edit.table, found.edit);
@@ -225,7 +225,8 @@ function applyEdits(from: ClientConnection, { edits }: Proposal): readonly Appli
   return [...byTable].map(([table, group]) => ({ table, ...group }));
 }
 
-function held(from: Connection, edit: StoredEdit): Inverse {
+/** An edit as it can be made today, or why it cannot: a cell, a column or the row has changed since. */
+function editIfUnchanged(from: Connection, edit: StoredEdit): Inverse {
   const rowId = edit.rowId ?? 0;
   const refused = (why: string, column: string | null = null): Inverse => ({
     edit: null,
@@ -251,10 +252,10 @@ function held(from: Connection, edit: StoredEdit): Inverse {
   if (edit.rowId === null) {
     return { edit: { rowId, kind: 'insert', cells: edit.cells.map((cell) => editedCell(cell, null)) }, refusals: [] };
   }
-  return heldRow(from, table, { ...edit, rowId: edit.rowId }, columns);
+  return rowEditIfUnchanged(from, table, { ...edit, rowId: edit.rowId }, columns);
 }
 
-function heldRow(
+function rowEditIfUnchanged(
   from: Connection,
   table: BrowsedTable,
   { rowId, kind, cells }: StoredEdit & { readonly rowId: number },

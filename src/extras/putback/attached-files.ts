@@ -43,7 +43,7 @@ export function fileFinder(
   };
 }
 
-/** Puts a file where the push finds it under its own name; the value that attaches it. */
+/** Puts a file where the push finds it under its own name; returns the value that attaches it. */
 export async function stageFile(folder: string, { name, path, columnId }: PlannedFile, rowId: number): Promise<string> {
   const place = join(folder, `${rowId}-${columnId}`);
   await rm(place, { recursive: true, force: true });

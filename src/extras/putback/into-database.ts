@@ -16,7 +16,7 @@ import { fileFinder, nameThere } from './attached-files.ts';
 import type { LostRows } from './lost-rows.ts';
 import { knownMatch, planRows, uniqueColumn, type PutbackPlan } from './make-plan.ts';
 import { rowName } from './lost-row-outcome.ts';
-import { describeTables, keyColumnOf, lookAt, type PutbackPlace, type PutbackTable } from './putback-file.ts';
+import { describeTables, keyColumnOf, openLookUp, type PutbackPlace, type PutbackTable } from './putback-file.ts';
 import { readCells, readRecords, type LineCells, type PutbackRecord } from './putback-records.ts';
 import { referencesOf } from './references.ts';
 
@@ -147,7 +147,7 @@ export async function verifyInto(
   const keys = new Map(records.map(({ tableId, oldId, newKey }) => [rowName(tableId, oldId), newKey]));
   const differences: string[] = [];
   for (const [tableId, own] of Map.groupBy(done, (record) => record.tableId)) {
-    const run = lookAt(place, tableId);
+    const run = openLookUp(place, tableId);
     const ids = own.flatMap(({ newId }) => newId ?? []);
     const { byId } = await findById(run, ids);
     const cells = readCells(file, own);
@@ -166,7 +166,7 @@ export async function verifyInto(
 }
 
 function differingColumns(
-  columns: ReturnType<typeof lookAt>['table']['columns'],
+  columns: ReturnType<typeof openLookUp>['table']['columns'],
   row: Row,
   { values, record }: { readonly values: LineCells; readonly record: PutbackRecord },
 ): readonly string[] {

@@ -195,7 +195,7 @@ export class LostRows {
       }
       for (const [rowId, row] of own) if (row.deletedAt >= (rows.get(rowId)?.deletedAt ?? '')) rows.set(rowId, row);
     };
-    // What is no text in UTF-8 is an object there, and cannot be sent.
+    // A text that is not valid UTF-8 is an object there, and cannot be sent.
     const history = sql`SELECT h.row_id, ${stampSql}, json_extract(c.value, '$[0]'),
           CASE json_type(c.value, '$[1]') WHEN 'object' THEN NULL ELSE json_extract(c.value, '$[1]') END
         FROM (SELECT row_id, at, cells, max(seq) FROM _rowsync_history

@@ -27,7 +27,7 @@ import {
   type PlannedPutback,
   type ThereRow,
 } from './lost-row-outcome.ts';
-import { keyColumnOf, lookAt, pushStaged, stagedTable, type PutbackPlace } from './putback-file.ts';
+import { keyColumnOf, openLookUp, pushStaged, stagedTable, type PutbackPlace } from './putback-file.ts';
 import {
   addRecords,
   changeRecords,
@@ -154,7 +154,7 @@ export async function findThere(
 ): Promise<ReadonlyMap<string, ThereRow>> {
   const there = new Map<string, ThereRow>();
   for (const [tableId, own] of Map.groupBy(rows, (row) => row.tableId)) {
-    const run = lookAt(place, tableId);
+    const run = openLookUp(place, tableId);
     const { table } = run;
     const note = (oldId: number, row: Row, reason: string): void => {
       const newKey = keyOf(table, keyColumnOf(place, tableId), row);
@@ -265,7 +265,7 @@ async function finishRows(place: PutbackPlace): Promise<void> {
       const states = readRowStates(place.push.replica, tableId, ids);
       // A later push settles what is on its way.
       const free = ids.filter((id) => states.get(id) !== 'sending');
-      const { byId } = await findById(lookAt(place, tableId), free);
+      const { byId } = await findById(openLookUp(place, tableId), free);
       await stageCells(place, { records: own, rows: [...byId.values()], done });
     }
     await pushStaged(place);

@@ -160,7 +160,7 @@ async function noteSentRows(place: PutbackPlace): Promise<void> {
   });
   const unknown = readRecords(replica).filter((record) => lacksKey(record));
   for (const [tableId, records] of Map.groupBy(unknown, (record) => record.tableId)) {
-    const run = lookAt(place, tableId);
+    const run = openLookUp(place, tableId);
     const { byId } = await findById(
       run,
       records.flatMap(({ newId }) => newId ?? []),
@@ -182,8 +182,8 @@ export async function pushStaged(place: PutbackPlace): Promise<PushReport> {
   return report;
 }
 
-/** A table as the look-ups of a push take it. */
-export function lookAt(place: PutbackPlace, tableId: number): TablePush {
+/** Opens a table for the look-ups of a push. */
+export function openLookUp(place: PutbackPlace, tableId: number): TablePush {
   const { replica, settings } = place.push;
   const run = openUnasked(place.push, stagedTable(place, tableId), {
     options: { conflict: 'origin', workflow: place.workflow },
