@@ -12,6 +12,7 @@ import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { editJson, previewOf, refusalLines } from './edit-report.ts';
 import { loadNamedConfig, numberArgument, printResult } from '../../cli/runtime/invocation.ts';
+import type { Config } from '../../config/load.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import type { LinkedExtra, LostRow, PutBackAnswer } from '../shared/linked-extra.ts';
 import { momentOf, MOMENT_FORMS } from './time-argument.ts';
@@ -63,14 +64,16 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
   const isKept = options.dryRun !== true;
   const work = (kept: boolean, known: RowsBack): readonly TableUndo[] =>
     workAsClient(path, (from) => tables.map((table) => undoTable(from, table, selection, known)), { isKept: kept });
-  const none = { goneKeys: new Set<string>(), hereAgain: new Set<string>() };
-  const first = work(false, { ...none, rekeyed: new Set() });
+  const first = work(false, { goneKeys: new Map(), hereAgain: new Set() });
   const deleted = first.flatMap((table) => table.deleted);
   const back = await putBack(invocation, deleted, options.confirm === true);
-  const rekeyed = new Set(first.flatMap((table) => table.rekeyed));
-  const undone = work(isKept, { ...(back ?? none), rekeyed }).filter(
-    ({ changeCount, refusals }) => changeCount + refusals.length > 0,
+  const same = await keysOfSame(
+    invocation,
+    config,
+    first.flatMap((table) => table.same),
   );
+  const known = { goneKeys: new Map([...same, ...(back?.goneKeys ?? [])]), hereAgain: back?.hereAgain ?? new Set() };
+  const undone = work(isKept, known).filter(({ changeCount, refusals }) => changeCount + refusals.length > 0);
   const ofPush = editsSince === null ? null : ofPushText(editsSince);
   if (undone.length === 0 && run !== undefined)
     throw usageError(`No change of run ${run} is known`, ofPush ?? 'rowsync log lists runs.');
@@ -86,6 +89,24 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
   return isLeft ? EXIT.needsPerson : EXIT.done;
 }
 
+/** Cells that would refer to rows which are here under another key, and that key. */
+async function keysOfSame(
+  { extras }: Invocation,
+  config: Config,
+  same: TableUndo['same'],
+): Promise<RowsBack['goneKeys']> {
+  const [find] = extras.flatMap((extra: LinkedExtra) => extra.referringCells ?? []);
+  if (same.length === 0 || find === undefined) return new Map();
+  using reader = openReader(config.replica.path);
+  const cells = await find(
+    reader,
+    config,
+    same.map(({ row }) => row),
+  );
+  const keys = new Map(same.map(({ row, newKey }) => [`${row.tableId} ${row.oldId}`, newKey]));
+  return new Map([...cells].map(([cell, name]) => [cell, keys.get(name) ?? null]));
+}
+
 /** Plans how deleted rows come back at the origin, or puts them back; null if there are none. @throws RowsyncError of the origin. */
 async function putBack(
   invocation: Invocation,
@@ -96,7 +117,7 @@ async function putBack(
   if (deleted.length === 0) return null;
   if (engine !== undefined) return engine(invocation, deleted, { isConfirmed });
   const text = `${plural(deleted.length, 'deleted row')}: cannot be put back by this rowsync\n`;
-  return { text, json: {}, needsPerson: true, goneKeys: new Set(), hereAgain: new Set() };
+  return { text, json: {}, needsPerson: true, goneKeys: new Map(), hereAgain: new Set() };
 }
 
 /** The changes to take back, by table. @throws RowsyncError `usage.invalid`, `history.unknown`. */

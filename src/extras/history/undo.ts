@@ -5,7 +5,7 @@
 import { allOf, ident, joinSql, sql } from '../../base/sql.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
-import type { LostRow } from '../shared/linked-extra.ts';
+import type { LostRow, PutBackAnswer } from '../shared/linked-extra.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { isSameExact, type Exact } from '../../replica/history-cells.ts';
 import { openKnownRows, type KnownRows } from '../../replica/history-writer.ts';
@@ -44,20 +44,13 @@ export interface TableUndo {
   readonly withdrawn: readonly number[];
   /** Rows that are gone at the origin, too, and are put back there. */
   readonly deleted: readonly LostRow[];
-  /** New keys of deleted rows that are here again under another id, each with the key before, as `rekeyName` has them. */
-  readonly rekeyed: readonly string[];
+  /** Deleted rows that are here again under another id, with the key that they have now; null if it is not known. */
+  readonly same: readonly { readonly row: LostRow; readonly newKey: string | null }[];
   readonly refusals: readonly UndoRefusal[];
 }
 
 /** Rows that come back, or are back, under another id and key. */
-export interface RowsBack {
-  /** As in `PutBackAnswer`. */
-  readonly hereAgain: ReadonlySet<string>;
-  /** Keys that none of the deleted rows gets again, so that no cell may refer to them. */
-  readonly goneKeys: ReadonlySet<string>;
-  /** What all tables say of `rekeyed`. */
-  readonly rekeyed: ReadonlySet<string>;
-}
+export type RowsBack = Pick<PutBackAnswer, 'hereAgain' | 'goneKeys'>;
 
 const NOTHING_UNDONE = {
   changeCount: 0,
@@ -65,7 +58,7 @@ const NOTHING_UNDONE = {
   ofOrigin: [],
   withdrawn: [],
   deleted: [],
-  rekeyed: [],
+  same: [],
   refusals: [],
 };
 
@@ -119,7 +112,7 @@ export function undoTable(
     }
     if (found.edit?.kind === 'insert' && !isTwoWay) continue;
     refusals.push(...found.refusals);
-    const edit = found.edit === null ? null : withoutGoneKeys(found.edit, { tableId: id, columnIds, back, refusals });
+    const edit = found.edit === null ? null : withPresentKeys(found.edit, { tableId: id, columnIds, back, refusals });
     if (edit === null) continue;
     if (edit.kind === 'insert' && !record.allowsAdd) {
       refusals.push({ rowId, column: null, why: NO_INSERTS });
@@ -140,13 +133,9 @@ export function undoTable(
     ofOrigin,
     withdrawn,
     deleted,
-    rekeyed: same.rekeyed,
+    same: same.rows,
     refusals,
   };
-}
-
-function rekeyName(now: Exact, before: Exact): string {
-  return JSON.stringify([now, before].map((key) => (typeof key === 'object' ? null : String(key))));
 }
 
 /** Whether the origin has a row that is deleted here. */
@@ -198,8 +187,11 @@ function deletedRow(
   return { tableId, oldId: rowId, values: new Map(values), deletedAt: queryText(from, last, [rowId, tableId]) };
 }
 
-/** An edit without the cells that would refer to a key which is gone; null if none is left. An empty one is linked again where the row is put back. */
-function withoutGoneKeys(
+/**
+ * An edit whose cells refer to no key that is gone: a row that is here again is meant by its key of now. Null if no cell is left. An empty cell is linked
+ * again where its row is put back.
+ */
+function withPresentKeys(
   edit: InverseEdit,
   given: {
     readonly tableId: number;
@@ -209,13 +201,18 @@ function withoutGoneKeys(
   },
 ): InverseEdit | null {
   const { tableId, columnIds, back, refusals } = given;
-  if (edit.kind !== 'update') return edit;
-  const cells = edit.cells.filter(({ column, today, edited }) => {
-    const isGone = back.goneKeys.has(`${tableId} ${columnIds.get(column)} ${typeof edited === 'object' ? '' : edited}`);
-    const isRekeyed = back.rekeyed.has(rekeyName(today, edited));
-    const why = `it referred to a row that ${isRekeyed ? 'has' : 'gets'} a new key`;
-    if (isRekeyed || (isGone && (today ?? '') !== '')) refusals.push({ rowId: edit.rowId, column, why });
-    return !isGone && !isRekeyed;
+  if (edit.kind === 'delete') return edit;
+  const cells = edit.cells.flatMap((cell) => {
+    const { column, today, edited } = cell;
+    const key = back.goneKeys.get(`${tableId} ${columnIds.get(column)} ${typeof edited === 'object' ? '' : edited}`);
+    if (key === undefined) return cell;
+    if (key === null) {
+      const why = 'it referred to a row that gets a new key';
+      if ((today ?? '') !== '') refusals.push({ rowId: edit.rowId, column, why });
+      return [];
+    }
+    const now = typeof edited === 'bigint' ? BigInt(key) : key;
+    return isSameExact(today, now) ? [] : { ...cell, edited: now };
   });
   return cells.length === 0 ? null : { ...edit, cells };
 }
@@ -283,7 +280,7 @@ function isForgotten(from: Connection, id: number, rowId: number): boolean {
   return queryAny(from, text, [rowId, id]);
 }
 
-/** Rows of today that equal deleted ones, by the ids of these, and their keys that the origin gave anew. */
+/** Rows of today that equal deleted ones, by the ids of these. */
 function findSameRows(
   from: Connection,
   deletes: readonly NetChange[],
@@ -295,24 +292,25 @@ function findSameRows(
     /** Which the origin still has: they come back as they are there. */
     readonly deletedHere: ReadonlySet<number>;
   },
-): Pick<TableUndo, 'rekeyed'> & {
+): {
   readonly ids: ReadonlyMap<number, number>;
   readonly hereAgain: ReadonlySet<number>;
+  readonly rows: TableUndo['same'];
 } {
-  const { rows, known, deletedHere } = given;
-  const keySeq = known.find(({ type, kind }) => type === 'Autonumber' && kind === 'Key')?.seq;
+  const { record, rows, known, deletedHere } = given;
+  const keySeq = known.find(({ kind }) => kind === 'Key')?.seq;
   const keyIndex = rows.columns.findIndex(({ seq }) => seq === keySeq);
-  const ids = new Map<number, number>();
-  const rekeyed: string[] = [];
-  for (const change of deletes.filter(({ rowId }) => !deletedHere.has(rowId))) {
-    const rowId = findSameRow(from, change, given);
-    if (rowId === null) continue;
-    ids.set(change.rowId, rowId);
-    const before = change.cells.find(({ index }) => index === keyIndex)?.before ?? null;
-    const now = rows.standing([rowId]).get(rowId)?.[keyIndex] ?? null;
-    if (before !== null && now !== null) rekeyed.push(rekeyName(now, before));
-  }
-  return { ids, rekeyed, hereAgain: new Set(ids.values()) };
+  const same = deletes
+    .filter(({ rowId }) => !deletedHere.has(rowId))
+    .flatMap((change) => {
+      const sameRowId = findSameRow(from, change, given);
+      if (sameRowId === null) return [];
+      const key = rows.standing([sameRowId]).get(sameRowId)?.[keyIndex] ?? null;
+      const newKey = key === null || typeof key === 'object' ? null : String(key);
+      return [{ sameRowId, newKey, row: deletedRow(from, record.id, { change, rows, known }) }];
+    });
+  const ids = new Map(same.map(({ row, sameRowId }) => [row.oldId, sameRowId]));
+  return { ids, hereAgain: new Set(ids.values()), rows: same };
 }
 
 /** Today's row that equals a deleted one: by the value that identifies rows, else by all values. */

@@ -2,17 +2,42 @@
  * Puts rows back whose deletes are taken back by another command: with its own plan first, and with the same engine.
  */
 import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
+import type { Config } from '../../config/load.ts';
 import type { Invocation } from '../../extra.ts';
-import type { LostRow, PutBackAnswer } from '../shared/linked-extra.ts';
-import { openReader } from '../../replica/reader.ts';
+import type { LostRow, PutBackAnswer, RowName } from '../shared/linked-extra.ts';
+import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { LostRows } from './lost-rows.ts';
 import { rowName } from './lost-row-outcome.ts';
 import { makePlan } from './make-plan.ts';
 import { withPutback } from './putback-file.ts';
 import { putbackPlanJson, putbackPlanText, putbackRunText, statusJson } from './putback-text.ts';
 import { needsPerson } from './putback-records.ts';
-import { referencesOf } from './references.ts';
+import { referencesOf, type TableReference } from './references.ts';
 import { carryOut } from './put-rows-back.ts';
+
+/** As `LinkedExtra` has it. Nothing is asked. */
+export async function referringCells(
+  main: ReplicaReader,
+  config: Config,
+  rows: readonly LostRow[],
+): Promise<ReadonlyMap<string, RowName>> {
+  const lost = new LostRows(main, { kind: 'given', rows });
+  const references = lost.tables.flatMap((table) => referencesOf(lost, table, config.tables));
+  return Promise.resolve(cellsOf(lost, references));
+}
+
+function cellsOf(lost: LostRows, references: readonly TableReference[]): ReadonlyMap<string, RowName> {
+  return new Map(
+    references.flatMap(({ tableId, column, toId }) => {
+      const key = lost.keyOf(toId);
+      const own = key?.type === 'Autonumber' ? lost.rows(toId) : [];
+      return own.map(
+        ({ oldId, values }) =>
+          [`${tableId} ${column.id} ${values.get(key?.id ?? 0) ?? ''}`, rowName(toId, oldId)] as const,
+      );
+    }),
+  );
+}
 
 /** Plans rows, and puts them back if a person agrees. @throws RowsyncError of the origin. */
 export async function putBackDeleted(
@@ -32,13 +57,9 @@ export async function putBackDeleted(
       folders: [config.replica.files],
       revisions: false,
     });
-    const goneKeys = new Set(
-      references.flatMap(({ tableId, column, toId }) => {
-        const key = lost.keyOf(toId);
-        const own = key?.type === 'Autonumber' ? lost.rows(toId) : [];
-        return own.map(({ values }) => `${tableId} ${column.id} ${values.get(key?.id ?? 0) ?? ''}`);
-      }),
-    );
+    const newKeys = new Map(plan.rows.map((row) => [rowName(row.tableId, row.oldId), row.there?.newKey ?? null]));
+    const cells = cellsOf(lost, references);
+    const goneKeys = new Map([...cells].map(([cell, name]) => [cell, newKeys.get(name) ?? null]));
     const hereAgain = new Set(plan.rows.map(({ tableId, there }) => rowName(tableId, there?.newId ?? 0)));
     const left = { goneKeys, hereAgain };
     if (!isConfirmed) {

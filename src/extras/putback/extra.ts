@@ -12,6 +12,7 @@ export const PUTBACK: LinkedExtra = {
     { group: 'Look back', names: ['putback'], load: async () => (await import('./command.ts')).addPutbackCommand },
   ],
   putBack: async (...rows) => (await import('./deleted-rows.ts')).putBackDeleted(...rows),
+  referringCells: async (...rows) => (await import('./deleted-rows.ts')).referringCells(...rows),
   forget: async ({ replica }, row) => {
     const path = `${replica.path}.putback`;
     const has = existsSync(path) && (await import('./putback-records.ts')).hasRecordOf(path, row);

@@ -25,6 +25,12 @@ export interface LinkedExtra extends Extra {
     rows: readonly LostRow[],
     options: { readonly isConfirmed: boolean },
   ) => Promise<PutBackAnswer>;
+  /** The cells that may refer to rows by keys that the origin numbers, as in `PutBackAnswer`, each with the name of its row. */
+  readonly referringCells?: (
+    main: ReplicaReader,
+    config: Config,
+    rows: readonly LostRow[],
+  ) => Promise<ReadonlyMap<string, RowName>>;
   /** Removes what it keeps of a forgotten row outside of the replica, and finds who else has it. */
   readonly forget?: (config: Config, row: ForgottenRow, nowMs: number) => Promise<ForgottenCopies>;
 }
@@ -76,16 +82,19 @@ export interface LostRow {
   readonly deletedAt: string | null;
 }
 
+/** The id of a table, a space, the `_id` of a row. */
+export type RowName = string;
+
 /** How deleted rows come back at the origin, or did. */
 export interface PutBackAnswer {
   readonly text: string;
   readonly json: object;
   /** Whether a row waits for a person, if only for their consent. */
   readonly needsPerson: boolean;
-  /** Cells that would refer to a key that none of the rows gets again, as `TABLE ID, COLUMN ID, KEY`. */
-  readonly goneKeys: ReadonlySet<string>;
-  /** Rows that the origin has in the place of deleted ones: the id of the table, a space, their `_id`. */
-  readonly hereAgain: ReadonlySet<string>;
+  /** Cells that would refer to a key that none of the rows gets again, as `TABLE ID, COLUMN ID, KEY`, and the key of their row now; null if it is not known. */
+  readonly goneKeys: ReadonlyMap<string, string | null>;
+  /** Rows that the origin has in the place of deleted ones. */
+  readonly hereAgain: ReadonlySet<RowName>;
 }
 
 export type ListenAddress =
