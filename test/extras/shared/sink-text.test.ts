@@ -14,14 +14,14 @@ const table = (tableName: string, state: SinkTableState['state']): SinkTableStat
 });
 
 test.each<[string, Partial<SinkStatus>, string]>([
-  ['has everything', { tables: [table('a', 'live')] }, 'level'],
+  ['has everything', { tables: [table('a', 'live')] }, 'up to date'],
   ['has nothing yet', { epoch: null, lagRows: 5 }, 'nothing was sent yet'],
   ['is behind by one row', { lagRows: 1, lagSeconds: 3 }, '1 changed row behind, 3 s'],
   ['is behind by many', { lagRows: 1_200, lagSeconds: 7_200 }, '1,200 changed rows behind, 7,200 s'],
   [
     'loads tables, and cannot send one',
     { tables: [table('a', 'loading'), table('b', 'waits'), table('c', 'held')] },
-    'level, 2 tables loading, 1 table held',
+    'up to date, 2 tables loading, 1 table held',
   ],
   [
     'cannot continue',
@@ -36,7 +36,7 @@ test('its lines say since when and what to do, of the sink and of each table tha
   const lines = sinkLines({ ...SINK, problem: PROBLEM, tables: [table('live', 'live'), table('c', 'held')] });
 
   expect(lines).toEqual([
-    'sink      warehouse: cannot continue (sink.rights); level',
+    'sink      warehouse: cannot continue (sink.rights); up to date',
     '  since 2026-06-01T12:00:00Z: no right',
     '  what to do: GRANT it',
     String.raw`  c: in the way \u001b[2J`,
