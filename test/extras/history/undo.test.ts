@@ -35,7 +35,7 @@ function undo(
   }: { selection?: UndoSelection; goneKeys?: readonly string[]; isKept?: boolean } = {},
 ): TableUndo {
   const { id, localName } = must(readTables(fixture.replica)[0], 'a table was pulled');
-  const back = { hereAgain: new Set<string>(), goneKeys: new Set(goneKeys), rekeyed: new Set<string>() };
+  const back = { hereAgain: new Set<string>(), goneKeys: new Map(goneKeys.map((cell) => [cell, null])) };
   return workAsClient(fixture.path, (from) => undoTable(from, { id, table: localName }, selection, back), { isKept });
 }
 
@@ -263,7 +263,6 @@ test('without a history nothing is known, so nothing is done', async () => {
     ofOrigin: [],
     withdrawn: [],
     deleted: [],
-    rekeyed: [],
     refusals: [],
   });
 });

@@ -42,5 +42,5 @@ test('its lines say since when and what to do, of the sink and of each table tha
     String.raw`  c: in the way \u001b[2J`,
     '  what to do: rename it',
   ]);
-  expect(sinkLines(SINK)).toEqual(['sink      warehouse: level']);
+  expect(sinkLines(SINK)).toEqual(['sink      warehouse: up to date']);
 });
