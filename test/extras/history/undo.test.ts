@@ -263,6 +263,7 @@ test('without a history nothing is known, so nothing is done', async () => {
     ofOrigin: [],
     withdrawn: [],
     deleted: [],
+    same: [],
     refusals: [],
   });
 });
