@@ -140,8 +140,8 @@ describe('renamed tables', () => {
     await using bare = await startTwo();
 
     await rename(bare, [
-      [1, 'Note', 'task'],
-      [2, 'Task', 'note'],
+      [1, 'Note', 'TASK'],
+      [2, 'Task', 'NOTE'],
     ]);
 
     expect([bare.lines('SELECT "Title" FROM task'), bare.lines('SELECT "Title" FROM note')]).toEqual([
@@ -149,8 +149,8 @@ describe('renamed tables', () => {
       [['a task']],
     ]);
     expect(bare.lines('SELECT id, local_name FROM _rowsync_tables ORDER BY id')).toEqual([
-      [1, 'task'],
-      [2, 'note'],
+      [1, 'TASK'],
+      [2, 'NOTE'],
     ]);
   });
 
