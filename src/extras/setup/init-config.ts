@@ -43,7 +43,7 @@ export function answerComplaints(answers: Answers, sections: readonly OptionSect
   return parsed.success ? [] : parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
 }
 
-/** The file; every text in it is quoted, so that no name can mean anything else in YAML. */
+/** The file; every text in it is quoted, so that no name can mean anything else in YAML. Only values have variables, which `$${` keeps out. */
 export function firstConfigText(answers: Answers): string {
   const quote = (text: string): string => JSON.stringify(text.replaceAll('${', () => '$${'));
   const { pushed, tables } = answers;
@@ -63,7 +63,7 @@ replica:
 
 # Singular names of tables, or patterns in which * matches any text; the most specific one decides alone.
 tables:
-${mirrors.map((name) => `  # A read-only mirror.\n  ${quote(name)}: {}\n`).join('')}${pushed.map((table) => pushedText(table, quote)).join('')}
+${mirrors.map((name) => `  # A read-only mirror.\n  ${JSON.stringify(name)}: {}\n`).join('')}${pushed.map((table) => pushedText(table, quote)).join('')}
 # When rowsync daemon does what: minute hour day month weekday.
 schedule:
   # A pull, then a push of what was edited; edits are also pushed some seconds after they were made.
@@ -94,7 +94,7 @@ function pushedText({ table, match, purges }: PushedTable, quote: (text: string)
       ? '    # match: a unique, writable column that identifies rows; without one, a new row whose answer got lost waits for you.\n'
       : `    # The column that identifies rows.\n    match: ${quote(match)}\n`;
   return `  # Edited here with SQL, and pushed.
-  ${quote(table)}:
+  ${JSON.stringify(table)}:
     push: true
 ${matchText}    # Who wins if both sides changed a cell: origin, local, or ask.
     conflict: origin
