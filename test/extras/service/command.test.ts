@@ -2,15 +2,11 @@
  * The systemd service: the units against systemd's own checks, and `rowsync service` into a folder that stands for a
  * machine. What needs systemd's programs is skipped by name where they are missing.
  */
-import { SECTIONS } from '../../support/sections.ts';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { NODE_FLAGS } from '../../../src/base/node-flags.ts';
-import { optionsSchema } from '../../../src/config/options.ts';
-import { firstConfig, planInstall } from '../../../src/extras/service/service-plan.ts';
 import { temporaryFolder } from '../../support/replica.ts';
 import { runCli, type RunResult } from '../../support/session.ts';
 
@@ -111,32 +107,6 @@ test.each(UNITS.slice(0, 2))('%s dumps no memory, gains no right and sees nothin
   expect(HARDENING.filter((line) => !lines.includes(line))).toEqual([]);
   // A dump would hold rows and the token.
   expect(lines.filter((line) => /^\w.*(?:heapsnapshot|heap-prof|inspect|LimitCORE=(?!0$))/.test(line))).toEqual([]);
-});
-
-test('a program with blanks and percent signs is quoted as systemd reads it', () => {
-  const units = new Map(readdirSync('systemd').map((name) => [name, unit(name)]));
-  const program = ['/opt/my node/100%', '--flag=1'];
-
-  const steps = planInstall({ name: 'main', by: 'daemon', program, units, config: null, token: null, maskKey: '' });
-
-  const texts = steps.flatMap((step) => (step.kind === 'write' && step.path.endsWith('.service') ? [step.text] : []));
-  expect(texts).toEqual([
-    expect.stringContaining('ExecStart="/opt/my node/100%%" --flag=1 daemon --config /etc/rowsync/%i.yaml\n'),
-    expect.stringContaining('ExecStart="/opt/my node/100%%" --flag=1 sync --config /etc/rowsync/%i.yaml\n'),
-  ]);
-});
-
-test('the configuration to begin with is valid, and asks for the credential that the unit loads', () => {
-  const values: unknown = parse(firstConfig('main', { url: 'https://www.teamdesk.net', database: '21995' }));
-
-  expect(optionsSchema(SECTIONS).safeParse(values).success).toBe(true);
-  expect(values).toMatchObject({
-    origin: { tokenFile: '${CREDENTIALS_DIRECTORY:-/etc/rowsync}/main.token' },
-    replica: { maskKeyFile: '${CREDENTIALS_DIRECTORY:-/etc/rowsync}/main.mask-key' },
-  });
-  for (const file of ['rowsync@.service', 'rowsync-sync@.service'])
-    for (const name of ['token', 'mask-key'])
-      expect(unit(file)).toContain(`LoadCredential=%i.${name}:/etc/rowsync/%i.${name}\n`);
 });
 
 test('the flags that Node gets are ones that it knows, and the program runs under them', () => {
