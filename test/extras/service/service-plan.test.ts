@@ -119,7 +119,7 @@ test.each([
   ['/etc/rowsync/crm-2_b.yaml', 'crm-2_b'],
   ['/etc/rowsync/main.token', null],
   ['/etc/rowsync/sub/main.yaml', null],
-  ['/home/us/rowsync.yaml', null],
+  ['/srv/rowsync.yaml', null],
   ['/etc/rowsync/.yaml', null],
 ])('%s is the configuration of %j', (file, name) => {
   expect(instanceOf(file)).toBe(name);

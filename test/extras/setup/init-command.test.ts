@@ -5,7 +5,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
-import { answerComplaints, firstConfigText, readAddress } from '../../../src/extras/setup/init-config.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { startTestProxy } from '../../support/proxy.ts';
 import { temporaryFolder } from '../../support/replica.ts';
