@@ -1,6 +1,7 @@
 /**
  * Decisions handed to the daemon's loop are carried out between two pieces of work, or the person learns within seconds that they were not.
  */
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { PersonDecision } from '../../../src/capture/person-decision.ts';
 import type { DecisionAnswer } from '../../../src/extra.ts';
@@ -51,6 +52,27 @@ test('that nobody takes up in time are never carried out', async () => {
   expect(kind).toBe('busy');
   expect(words).toContain('nothing was changed');
   expect(await decisions.carryOut({ replica: fixture.replica, log: silentLogger })).toBe(false);
+});
+
+test('that wait for another program at the file end with the patience of the person, and change nothing', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1`);
+  const { clock, decisions } = still();
+  const other = new Database(fixture.path);
+  other.exec('BEGIN IMMEDIATE');
+  const answer = decisions.ask({ kind: 'discard', table: 'Note', rowId: 1 });
+  const carriedOut = decisions.carryOut({ replica: fixture.replica, log: silentLogger });
+  await clock.sleeper();
+  clock.advance(10_000);
+
+  const { kind, words } = await answer;
+  other.exec('COMMIT');
+  other.close();
+
+  expect(await carriedOut).toBe(false);
+  expect(kind).toBe('failed');
+  expect(words).toMatch(/^nothing was changed: .*database is locked/);
+  expect(fixture.rows('SELECT "Title" FROM "Note" WHERE _id = 1')).toEqual([{ Title: 'mine' }]);
 });
 
 test('more than a person could make are turned away', async () => {

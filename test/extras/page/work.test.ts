@@ -98,6 +98,28 @@ test.each([
   expect(linesOf([run(99), run(98, changes), run(97)])[1]).toBe(expected);
 });
 
+test('runs that failed, or that met a row that was refused, are never summed up', () => {
+  const refused = { table: 'Note', inserted: 0, updated: 1, deleted: 0, refused: 1, problem: null, hint: null };
+  const moved = { insertedCount: 1 };
+  const failed = { outcome: 'failed', errorMessage: 'away' };
+
+  const lines = linesOf(
+    [run(99, moved), run(98, failed), run(97, failed), run(96, moved), run(95, moved)],
+    new Map([[95, [refused]]]),
+  );
+
+  expect(
+    lines.filter((line) => !line.startsWith('Note')).map((line) => /^(\w+) pull (\d+ times|\d+)/.exec(line)?.slice(1)),
+  ).toEqual([
+    ['done', '2 times'],
+    ['done', '99'],
+    ['done', '96'],
+    ['failed', '98'],
+    ['failed', '97'],
+    ['done', '95'],
+  ]);
+});
+
 test('an interrupted run without a later one of its kind says what comes', () => {
   const runs = [run(99, { kind: 'push' }), run(98, { outcome: 'interrupted', finishedAt: null })];
 
