@@ -26,13 +26,13 @@ export function sinkSettings(address: PgAddress): SinkSettings {
 export async function openWriter(
   fixture: Fixture,
   address: PgAddress,
-  options: Partial<SinkSettings> & Pick<SinkContext, 'onStep' | 'signal'> = {},
+  options: Partial<SinkSettings> & Pick<SinkContext, 'onStep' | 'signal'> & Partial<Pick<SinkContext, 'clock'>> = {},
 ): Promise<SinkWriter> {
   await ensureSinks(fixture.replica, [SINK]);
-  const { onStep, signal, ...settings } = options;
+  const { onStep, signal, clock = systemClock, ...settings } = options;
   return new SinkWriter({
     replica: fixture.replica,
-    clock: systemClock,
+    clock,
     log: silentLogger,
     settings: { ...sinkSettings(address), ...settings },
     onStep,

@@ -2,6 +2,8 @@
  * Tables about the replica in the target: status, columns, files, and the history.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { tableRules } from '../../../src/config/table-patterns.ts';
 import { HISTORY } from '../../support/history.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../support/postgres.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
@@ -74,5 +76,77 @@ describe.skipIf(noPostgres !== null)('tables about the replica', () => {
     expect(there.map(({ id, kind }) => ({ id, kind }))).toEqual(
       fixture.rows('SELECT id, kind FROM sync_history ORDER BY id'),
     );
+  });
+
+  test('are written where they differ, and hold no table that is left out', async () => {
+    await using fixture = await startFixture({ tables: [NOTE, { ...NOTE, name: 'Salary' }] });
+    await fixture.pull();
+    const address = await server.database();
+    await using writer = await openWriter(fixture, address, { tables: tableRules({ '*': {}, Salary: false }) });
+    await writer.work();
+    const writers = () =>
+      server.rows(address, `SELECT "table", "column", xmin::text FROM crm.sync_columns ORDER BY 1, 2`);
+    const before = await writers();
+    for (const name of ['Note', 'Salary']) fixture.sandbox.store.addColumn(name, { name: 'Rank', type: 'Numeric' });
+    await fixture.pull();
+    await writer.work();
+
+    const after = await writers();
+
+    const known = new Set(before.map((line) => JSON.stringify(line)));
+    expect(before.every(({ table }) => table === 'Note')).toBe(true);
+    expect(
+      after.filter((line) => !known.has(JSON.stringify(line))).map(({ table, column }) => [table, column]),
+    ).toEqual([['Note', 'Rank']]);
+    expect(after).toHaveLength(before.length + 1);
+    expect(await server.rows(address, 'SELECT "table" FROM crm.sync_status')).toEqual([{ table: 'Note' }]);
+  });
+
+  test('say of a column that the origin dropped that it is there no more, within half a minute', async () => {
+    let aheadMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
+    await using fixture = await startFixture({ tables: [NOTE] });
+    await fixture.pull();
+    const address = await server.database();
+    await using writer = await openWriter(fixture, address, { clock });
+    await writer.work();
+    fixture.sandbox.store.dropColumn('Note', 'Due');
+    await fixture.pull();
+    const state = `SELECT state FROM crm.sync_columns WHERE "column" = 'Due'`;
+
+    await writer.work();
+    const atOnce = await server.rows(address, state);
+    aheadMs = 30_000;
+    await writer.work();
+
+    expect(atOnce).toEqual([{ state: 'live' }]);
+    expect(await server.rows(address, state)).toEqual([{ state: 'removed' }]);
+    await sameColumns(fixture, address);
+  });
+
+  test('of a history of many entries all arrive once, in order, with what JSON cannot hold replaced', async () => {
+    await using fixture = await startFixture({ tables: [NOTE] }, WITH_HISTORY);
+    await fixture.pull();
+    const address = await server.database();
+    const add = (count: number): void =>
+      fixture.execute(`INSERT INTO _rowsync_history (table_id, row_id, kind, at, not_before, not_after, cause, cells)
+        SELECT t.id, 1, 'update', unixepoch(), NULL, unixepoch(), 'pull',
+          json_array(json_array((SELECT seq FROM _rowsync_columns WHERE local_name = 'Title'), 'a', 'b' || char(0) || i))
+        FROM _rowsync_tables t, (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count}) SELECT i FROM n)`);
+    add(2_500);
+    await using writer = await openWriter(fixture, address);
+    await writer.work();
+    add(3);
+    fixture.sandbox.store.update('Note', 2, { Title: 'later' });
+    await fixture.pull();
+
+    await writer.work();
+    await writer.work();
+
+    const there = await server.rows(address, 'SELECT id::int, kind, row_id::int FROM crm.sync_history ORDER BY id');
+    expect(there).toEqual(fixture.rows('SELECT id, kind, row_id FROM sync_history ORDER BY id'));
+    expect(await server.rows(address, `SELECT after ->> 'Title' AS title FROM crm.sync_history WHERE id = 2`)).toEqual([
+      { title: 'b\uFFFD1' },
+    ]);
   });
 });
