@@ -5,10 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { countFiles, filesBarText, filesLineText } from '../../../src/cli/terminal/progress.ts';
 import { filesText } from '../../../src/cli/report/files-report.ts';
 import { pruneText } from '../../../src/extras/files/command.ts';
-import { filesVerifyText } from '../../../src/extras/verify/files-command.ts';
 import { RowsyncError } from '../../../src/base/errors.ts';
 import type { FilesReport } from '../../../src/files/context.ts';
-import type { FilesVerifyReport } from '../../../src/extras/verify/files.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { makeWorkspace } from '../../support/child.ts';
 import { testClock } from '../../support/clock.ts';
@@ -243,35 +241,6 @@ describe('words', () => {
         "\n1 file could not be fetched; later pulls try again\n  what to do: SELECT * FROM sync_files WHERE state = 'failed' says which, and why\n" +
         '\n2 files not downloaded: files.maxBytes is reached\n  what to do: raise it, or leave files out by type or size under tables\n' +
         '\nfiles: Writing a file: ENOSPC\n  what to do: Free some space.\n  code: replica.full\n',
-    );
-  });
-
-  test('about a verification name the places', () => {
-    const verified: FilesVerifyReport = {
-      contentCount: 3,
-      contentBytes: 30,
-      damagedCount: 2,
-      missingCount: 0,
-      lost: ['A.B of row 1, revision 2'],
-      lostCount: 1,
-      askedCount: 5,
-      unaskedCount: 0,
-      vanishedCount: 0,
-      different: [],
-      differentCount: 0,
-      refusedCount: 0,
-      mending: null,
-      requestCount: 6,
-      durationMs: 100,
-      error: null,
-    };
-
-    expect(filesVerifyText(verified)).toBe(
-      'Some files are not intact, or could not be checked\n' +
-        '  2 files lost or damaged here\n  1 file mended\n' +
-        'Not here:\n  A.B of row 1, revision 2\n' +
-        '3 contents (30 B) read, 5 files asked for at the origin, with 6 requests in 0.1 s\n' +
-        '\nfailed: 1 file is not what the origin has, and could not be fetched again\n  what to do: sync_files says why; what the origin no longer has can come from a backup only.\n  code: files.damaged\n',
     );
   });
 
