@@ -104,6 +104,15 @@ test('content that is in neither folder is missing from then on, and what was mo
   ]);
 });
 
+test('a store that was moved by hand is opened where it is now', async () => {
+  await using given = await start();
+  renameSync(given.folder, given.elsewhere);
+
+  const { lostIds } = await given.open(given.elsewhere);
+
+  expect([lostIds, contentsOf(given.elsewhere).length]).toEqual([[], 2]);
+});
+
 test.each([
   ['no folder', (folder: string) => rmSync(folder, { recursive: true })],
   [

@@ -3,9 +3,18 @@
  * stop a table only if they can do harm.
  */
 import Database from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { asRowsyncError } from '../../src/base/errors.ts';
+import {
+  dropTriggers,
+  ensureTriggers,
+  guardsOf,
+  hasTriggers,
+  requireHarmlessTriggers,
+} from '../../src/replica/triggers.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { quoted, readReplica } from '../support/compare.ts';
+import { described, openBare, type Bare } from '../support/bare.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import { SHELLS } from '../support/shells.ts';
 
@@ -117,3 +126,90 @@ function refusalOf(fixture: Fixture, edit: string, pragma?: string): string | nu
     db.close();
   }
 }
+
+const NOTE = { id: 1, localName: 'Note' };
+
+describe('the triggers of a table', () => {
+  const named = (bare: Bare): unknown[] =>
+    bare.lines(`SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name GLOB '_rowsync_guard*' ORDER BY 1`);
+
+  test('are made once, replaced where their text differs, and dropped without those of other tables', async () => {
+    await using bare = await openBare();
+    await bare.makeTable(2, 'Task', []);
+    const ensure = (words: string): Promise<boolean> =>
+      bare.write((tx) => ensureTriggers(tx, 1, guardsOf(NOTE, words)));
+    await bare.write((tx) => ensureTriggers(tx, 2, guardsOf({ id: 2, localName: 'Task' }, 'no')));
+
+    expect([await ensure('no'), await ensure('no'), await ensure('never')]).toEqual([true, false, true]);
+    expect(() => bare.execute('DELETE FROM "Note"; INSERT INTO "Note" (_id) VALUES (1)')).toThrow('never');
+    expect(named(bare)).toHaveLength(6);
+
+    await bare.write((tx) => dropTriggers(tx, 1));
+
+    expect(named(bare)).toEqual([
+      ['_rowsync_guard_delete_2'],
+      ['_rowsync_guard_insert_2'],
+      ['_rowsync_guard_update_2'],
+    ]);
+  });
+
+  test('are complete only while each has the text that it was made with', async () => {
+    await using bare = await openBare();
+    const wanted = guardsOf(NOTE, 'no');
+    const are = (): boolean => hasTriggers(bare.replica, 1, wanted);
+    expect(are()).toBe(false);
+    await bare.write((tx) => ensureTriggers(tx, 1, wanted));
+    expect(are()).toBe(true);
+
+    bare.execute(
+      `DROP TRIGGER _rowsync_guard_update_1; CREATE TRIGGER _rowsync_guard_update_1 AFTER UPDATE ON "Note" BEGIN SELECT 1; END`,
+    );
+
+    expect(are()).toBe(false);
+    expect(await bare.write((tx) => ensureTriggers(tx, 1, wanted))).toBe(true);
+    expect(are()).toBe(true);
+  });
+});
+
+/** Writes that a trigger of another program may do, and what is said of it. */
+const HARMS: readonly (readonly [string, string])[] = [
+  [
+    `AFTER UPDATE ON "Note" BEGIN UPDATE "Note" SET "Title" = 'x'; END`,
+    '"mine" of another program writes to a synced table',
+  ],
+  [`AFTER INSERT ON note BEGIN DELETE FROM "Task"; END`, '"mine" of another program writes to a synced table'],
+  ['AFTER DELETE ON "Note" BEGIN DELETE FROM _rowsync_rows; END', '"mine" of another program writes to a synced table'],
+  [
+    `BEFORE DELETE ON _rowsync_base_1 BEGIN DELETE FROM "Note"; END`,
+    '"mine" of another program writes to a synced table',
+  ],
+  ['BEFORE INSERT ON "Note" BEGIN SELECT RAISE(IGNORE); END', '"mine" of another program can refuse or drop a row'],
+  [`AFTER UPDATE ON "Note" BEGIN SELECT RAISE(FAIL, 'no'); END`, '"mine" of another program can refuse or drop a row'],
+  ['AFTER UPDATE ON "Note" BEGIN INSERT INTO log VALUES (NEW._id); END', 'nothing'],
+  [
+    `AFTER UPDATE ON "Note" WHEN NOT EXISTS (SELECT 1 FROM _rowsync_writer) BEGIN UPDATE "Note" SET "Title" = 'x'; END`,
+    'nothing',
+  ],
+  [`AFTER UPDATE ON "Task" BEGIN UPDATE "Note" SET "Title" = 'x'; END`, 'nothing'],
+];
+
+test.each(HARMS)('a trigger %s: what stops the table Note is %s', async (trigger, harm) => {
+  await using bare = await openBare([described('Title')], { isTwoWay: true });
+  await bare.makeTable(2, 'Task', [described('Title')]);
+  bare.execute('CREATE TABLE log (id)');
+  const problem = (): string | null => {
+    try {
+      requireHarmlessTriggers(bare.replica, NOTE);
+      return null;
+    } catch (thrown) {
+      return asRowsyncError(thrown).message;
+    }
+  };
+  expect(problem()).toBeNull();
+
+  bare.execute(`CREATE TRIGGER mine ${trigger}`);
+
+  expect(problem() ?? 'nothing').toContain(harm);
+  bare.execute('DROP TRIGGER mine');
+  expect(problem()).toBeNull();
+});
