@@ -26,14 +26,20 @@ export interface FoundRows {
 
 /** Requests rows by id; rows in neither part of the answer do not exist, or are hidden from the calling user. */
 export async function findById(run: TablePush, ids: readonly number[]): Promise<FoundRows> {
-  const { context, address, names } = run;
+  const { context, address, names, pageRows = TOP_MAX } = run;
   const byId = new Map<number, Row>();
   const unreadable = new Map<number, UnreadableRow>();
-  for (const batch of context.origin.idBatches(ids, names, run.pageRows)) {
-    const request = { table: address, columns: run.table.columns, names, ids: batch };
-    const { value: page } = await context.origin.retrieve(request, { signal: context.signal });
-    for (const row of page.rows) byId.set(row.id, row);
-    for (const row of page.unreadable) unreadable.set(row.id, row);
+  try {
+    for (const batch of context.origin.idBatches(ids, names, pageRows)) {
+      const request = { table: address, columns: run.table.columns, names, ids: batch };
+      const { value: page } = await context.origin.retrieve(request, { signal: context.signal });
+      for (const row of page.rows) byId.set(row.id, row);
+      for (const row of page.unreadable) unreadable.set(row.id, row);
+    }
+  } catch (thrown) {
+    // They may be the largest rows of the table, whose pages fit. Each time half as many: ends at one.
+    if (pageRows === 1 || asRowsyncError(thrown).code !== 'origin.tooLarge') throw thrown;
+    return findById({ ...run, pageRows: Math.ceil(pageRows / 2) }, ids);
   }
   return { byId, unreadable };
 }

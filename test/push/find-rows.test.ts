@@ -14,6 +14,7 @@ import {
   setFaults,
   unreadableAnswer as unreadableRow,
 } from '../support/push.ts';
+import { readOrigin, readReplica } from '../support/compare.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
 import type { RawAnswer } from '../support/sandbox.ts';
 import { startTwoWay, twoWaySettings } from '../support/two-way.ts';
@@ -215,6 +216,29 @@ test('rows that are too large for one answer together are looked up in several',
   expect(fixture.rows('SELECT DISTINCT reason FROM sync_failures WHERE row_id = -2')).toEqual([
     { reason: 'row 1 has the same match value at the origin' },
   ]);
+});
+
+test('the largest rows of a table are pushed, though its pages fit into an answer and they do not', async () => {
+  const rows = Array.from({ length: 60 }, (_, index) => ({
+    Title: 'old',
+    Body: 'x'.repeat(index % 3 === 0 ? 1_500 : 1),
+  }));
+  const columns = [
+    { name: 'Title', type: 'Text' },
+    { name: 'Body', type: 'Multiline' },
+  ] as const;
+  await using fixture = await startFixture(
+    { tables: [{ name: 'Note', columns, rows }] },
+    { settings: { pageRows: 12, ...twoWaySettings() }, limits: { decodedBytesMax: 20_000, wireBytesMax: 20_000 } },
+  );
+  await fixture.pull();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'new' WHERE length("Body") > 1`);
+
+  const report = await pushNow(fixture);
+
+  expect([codesOf(report), countsOf(report)]).toEqual([[], { updated: 20 }]);
+  expect(fixture.rows('SELECT page_rows FROM sync_status')).toEqual([{ page_rows: null }]);
+  expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
 });
 
 describe('a deleted row that was never here', () => {
