@@ -3,11 +3,8 @@
  */
 import { expect, test } from 'vitest';
 import { exitCodeOf, RowsyncError, type ErrorCode, type ErrorKind } from '../../../src/base/errors.ts';
-import { cycleJson } from '../../../src/cli/commands/pull.ts';
-import { printJson } from '../../../src/cli/runtime/invocation.ts';
 import { failuresOf, problemsText, pullText, reportProblemsText } from '../../../src/cli/report/pull-report.ts';
 import type { PullReport, TablePullReport } from '../../../src/pull/report.ts';
-import { collectingOutput } from '../../support/session.ts';
 
 const error = (kind: ErrorKind, code: ErrorCode): RowsyncError =>
   new RowsyncError(kind, code, { message: `${code} happened`, hint: 'do this' });
@@ -161,37 +158,6 @@ test('what a table has wrong is one line, also of the kind that lists problems o
   const text = pullText(report([table('A', { error: config })]), null);
 
   expect(text).toContain(String.raw`do not exist: x\n  code: forged`);
-});
-
-test('the JSON of a pull holds every count, every problem, the exit code, and whole milliseconds', async () => {
-  const stdout = collectingOutput();
-  const rows = report([table('A', { held: guard })], down);
-  const cycle = cycleJson({ rows, pushed: null, files: null, moment: null, unproven: null, lost: [] }, false);
-  await printJson({ session: { stdout } }, cycle);
-
-  expect(JSON.parse(stdout.text())).toEqual({
-    exitCode: 3,
-    runId: 1,
-    stop: null,
-    lost: [],
-    push: null,
-    files: null,
-    requestCount: 12,
-    notModifiedCount: 9,
-    receivedBytes: 2_048,
-    notes: [],
-    schemaChanges: [],
-    removedEntryCount: 0,
-    durationMs: 2_300,
-    error: { code: 'origin.timeout', kind: 'originDown', message: 'origin.timeout happened', hint: 'do this' },
-    tables: [
-      {
-        ...table('A'),
-        durationMs: 10,
-        held: { code: 'guard.deletes', kind: 'needsPerson', message: 'guard.deletes happened', hint: 'do this' },
-      },
-    ],
-  });
 });
 
 test('tables that need one word each are not told together', () => {
