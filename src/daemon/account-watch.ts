@@ -5,18 +5,18 @@ import type { Logger } from '../base/log.ts';
 import type { Problem } from '../reconcile/account/account.ts';
 
 export class AccountWatch {
-  #problems: readonly Problem[] = [];
+  #byKey: ReadonlyMap<string, Problem> = new Map();
 
   /** As of the end of the last work. */
   get problems(): readonly Problem[] {
-    return this.#problems;
+    return [...this.#byKey.values()];
   }
 
   /** Takes an account, and logs in what it differs from the last one. */
   take(problems: readonly Problem[], log: Logger): void {
-    const before = byKey(this.#problems);
-    const now = byKey(problems);
-    this.#problems = problems;
+    const before = this.#byKey;
+    const now = byKey(problems, before);
+    this.#byKey = now;
     for (const [key, { code, table, sentence, hint }] of now) {
       if (before.get(key)?.sentence !== sentence) log.warn('problem.found', { code, table, message: sentence, hint });
     }
@@ -24,14 +24,20 @@ export class AccountWatch {
   }
 }
 
-/** Two problems with one code and one table, such as two sinks, count apart. */
-export function byKey(problems: readonly Problem[]): ReadonlyMap<string, Problem> {
-  const keyed = new Map<string, Problem>();
-  for (const problem of problems) {
-    const key = `${problem.code} ${problem.table ?? ''}`;
-    let number = 0;
-    while (keyed.has(`${key} ${number}`)) number += 1;
-    keyed.set(`${key} ${number}`, problem);
-  }
-  return keyed;
+/** Two problems with one code and one table, such as two sinks, count apart. Those with the words of one `before` keep its key. */
+export function byKey(
+  problems: readonly Problem[],
+  before: ReadonlyMap<string, Problem>,
+): ReadonlyMap<string, Problem> {
+  const placeOf = ({ code, table }: Problem): string => `${code} ${table ?? ''}`;
+  const knownKeys = new Map([...before].map(([key, known]) => [`${placeOf(known)} ${known.sentence}`, key]));
+  const taken = new Set<string>();
+  const take = (key: string | undefined): string | null => {
+    if (key === undefined || taken.has(key)) return null;
+    taken.add(key);
+    return key;
+  };
+  const keys = problems.map((problem) => take(knownKeys.get(`${placeOf(problem)} ${problem.sentence}`)));
+  const firstFree = (place: string, number = 0): string => take(`${place} ${number}`) ?? firstFree(place, number + 1);
+  return new Map(problems.map((problem, index) => [keys[index] ?? firstFree(placeOf(problem)), problem]));
 }

@@ -1,7 +1,7 @@
 /** What the log says of an account, compared with the one before. */
 import { expect, test } from 'vitest';
 import { loggerOf } from '../../src/base/log.ts';
-import { AccountWatch, byKey } from '../../src/daemon/account-watch.ts';
+import { AccountWatch } from '../../src/daemon/account-watch.ts';
 import { problem } from '../support/status.ts';
 
 function watching() {
@@ -49,11 +49,29 @@ test('the same problem of another table is another one', () => {
   expect(take({ ...held, table: 'Order' })).toEqual([['info', 'problem.solved', 'Note', undefined]]);
 });
 
-test('two problems with one code and one table count apart, and one of them can be solved', () => {
-  const { take } = watching();
-  const sinks = ['one', 'other'].map((sentence) => problem('work.failed', { sentence }));
+test('of two problems with one code and one table, the one that is over is solved, and the other is not found anew', () => {
+  const [one, other] = ['one', 'other'].map((sentence) => problem('work.failed', { sentence }));
+  const both = [one, other].filter((it) => it !== undefined);
+  const solved = [['info', 'problem.solved', null, undefined]];
 
-  expect([...byKey(sinks).values()]).toEqual(sinks);
-  expect(take(...sinks)).toHaveLength(2);
-  expect(take(...sinks.slice(0, 1))).toEqual([['info', 'problem.solved', null, undefined]]);
+  for (const left of both) {
+    const { watch, take } = watching();
+    expect(take(...both)).toHaveLength(2);
+    expect(take(left)).toEqual(solved);
+    expect(watch.problems).toEqual([left]);
+    expect(take(left)).toEqual([]);
+    expect(take(...both)).toHaveLength(1);
+  }
+});
+
+test('problems keep the order of the account', () => {
+  const [one, other, third] = ['one', 'other', 'third'].map((sentence) => problem('work.failed', { sentence }));
+  const { watch, take } = watching();
+  const accounts = [[other], [one, other], [third, other, one]].map((all) => all.filter((it) => it !== undefined));
+
+  for (const account of accounts) {
+    take(...account);
+
+    expect(watch.problems).toEqual(account);
+  }
 });

@@ -68,7 +68,11 @@ export function judgeNotices(
     notices.push(notice);
     recentMs.push(nowMs);
   };
-  const present = byKey(problems.filter(({ code }) => !UNTOLD.has(code)));
+  const before = new Map([...sent.seenByKey].map(([key, { problem }]) => [key, problem]));
+  const present = byKey(
+    problems.filter(({ code }) => !UNTOLD.has(code)),
+    before,
+  );
   const seenByKey = new Map<string, SeenProblem>();
   for (const [key, problem] of present) {
     const { sinceMs = nowMs, sent: last = null } = sent.seenByKey.get(key) ?? {};

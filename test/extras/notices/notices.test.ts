@@ -143,3 +143,20 @@ test('an event that no account has is told as it happens', () => {
   expect(noticeOfEvent('schema.changed', { message: 'm' })).toMatchObject({ kind: 'changed', message: 'm' });
   expect(noticeOfEvent('work.started', { work: 'pull' })).toBeNull();
 });
+
+test.each(['verify', 'backup'])(
+  'of two failures of one kind, the recovery is that of the one that is over: %s',
+  (left) => {
+    const failures = ['verify', 'backup'].map((work) => ({
+      ...problemOf('person work.failed'),
+      sentence: `The last ${work} failed`,
+    }));
+    const isLeft = ({ sentence }: Problem): boolean => sentence.includes(left);
+    const first = judgeNotices(failures, NO_NOTICES_SENT, { nowMs: 0, repeatMs: 6 * HOUR });
+
+    const { notices } = judgeNotices(failures.filter(isLeft), first.sent, { nowMs: HOUR, repeatMs: 6 * HOUR });
+
+    const over = left === 'verify' ? 'backup' : 'verify';
+    expect(notices).toMatchObject([{ kind: 'recovered', message: expect.stringContaining(over) as string }]);
+  },
+);
