@@ -78,6 +78,8 @@ async function showLog(invocation: Invocation, options: LogOptions): Promise<num
   const [since, until] = [stamp(options.since, '--since'), stamp(options.until, '--until')];
   const now = stampFromMs(clock.nowMs());
   if (since !== null && since > now) throw usageError(`--since: ${since} lies ahead`, `It is ${now} now.`);
+  if (since !== null && until !== null && since > until)
+    throw usageError(`--since ${since} is later than --until ${until}`, 'Give the earlier time with --since.');
   const runId = options.run === undefined ? null : numberArgument(options.run, 'number of a run', RUNS_HINT);
   using reader = openReader(config.replica.path);
   const known = readKnownTables(reader);

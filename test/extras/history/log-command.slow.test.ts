@@ -53,6 +53,9 @@ test('log lists runs, the newest first, and rows where a table or a run is named
   const ahead = await history.run(['log', '--since', '2099-01-01']);
   expect(ahead).toMatchObject({ exitCode: 2, stdout: '' });
   expect(ahead.stderr).toContain('--since: 2099-01-01T00:00:00Z lies ahead');
+  const turned = await history.run(['log', '--since', '10m', '--until', '20m']);
+  expect(turned).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(turned.stderr).toContain('--since 2026-11-25T08:30:00Z is later than --until 2026-11-25T08:20:00Z');
   await history.run(['pull']);
   expect(await history.run(['log', '--run', '5'])).toMatchObject({ exitCode: 0, stdout: 'No changes\n' });
 });
