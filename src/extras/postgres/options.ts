@@ -166,6 +166,9 @@ function readAddress(given: string, folder: string): { readonly address: PgAddre
   const sslMode = SSL_MODES.find((mode) => mode === named);
   if (sslMode === undefined) return { complaint: `has an sslmode that is not one of ${SSL_MODES.join(', ')}` };
   if (user === '') return { complaint: 'needs a user before the @' };
+  const port = Number(part('port', url.port) || PORT);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    return { complaint: 'has a port that is not a number from 1 to 65535' };
   const password = part('password', url.password);
   const path = (name: string): string | null => {
     const file = parameters.get(name);
@@ -173,7 +176,7 @@ function readAddress(given: string, folder: string): { readonly address: PgAddre
   };
   const address: PgAddress = {
     host,
-    port: Number(part('port', url.port)) || PORT,
+    port,
     database: part('dbname', url.pathname.slice(1)) || user,
     user,
     password: password === '' ? null : password,

@@ -80,6 +80,9 @@ test.each([
   ['postgresql://me@a,b/w', 'several hosts'],
   ['postgresql://me%@db/w', 'special characters in user or password as %40'],
   ['postgresql://me@db:port/w', 'is not an address'],
+  ['postgresql://me@db/w?port=543x', 'has a port that is not a number from 1 to 65535'],
+  ['postgresql://me@db:0/w', 'has a port that is not a number from 1 to 65535'],
+  ['postgresql://me@db/w?port=65536', 'has a port that is not a number from 1 to 65535'],
 ])('%s is a problem', (url, complaint) => {
   const { problems } = read({ url });
 
