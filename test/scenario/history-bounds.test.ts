@@ -1,9 +1,9 @@
 /** The history never grows beyond its bounds, and loses nothing while the clock is in doubt. */
 import { expect, test } from 'vitest';
-import { systemClock, type Clock } from '../../../src/base/clock.ts';
-import { HISTORY } from '../../support/history.ts';
-import { startFixture, type Fixture } from '../../support/replica.ts';
-import { NOTE } from '../../support/two-way.ts';
+import { systemClock, type Clock } from '../../src/base/clock.ts';
+import { HISTORY } from '../support/history.ts';
+import { startFixture, type Fixture } from '../support/replica.ts';
+import { NOTE } from '../support/two-way.ts';
 
 function kept(bounds: Partial<typeof HISTORY> = {}): { readonly settings: object } {
   return { settings: { tableOptions: () => ({ sort: null, history: { ...HISTORY, ...bounds } }) } };

@@ -1,8 +1,8 @@
 /**
- * Decisions about sinks: where a target stands.
+ * Whether a target continues where this replica left it.
  */
 import { describe, expect, test } from 'vitest';
-import { judgeCursor } from '../../src/extras/postgres/cursor.ts';
+import { judgeCursor } from '../../../src/extras/postgres/cursor.ts';
 
 describe('a target', () => {
   const own = { epoch: 'b', former: 'a', sent: 5, pending: 8 };
