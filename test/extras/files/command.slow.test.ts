@@ -103,7 +103,7 @@ test('a file that failed is tried at once on demand, and shows in the exit code 
     stdout: expect.stringContaining('1 file could not be fetched') as unknown,
   });
   expect(again).toMatchObject({ exitCode: 1, stdout: expect.stringContaining("state = 'failed'") as unknown });
-  expect(checked.stdout).toMatch(/warn +account +files.late: Album: 1 file not here yet; the worst is _id 1, a.png: /);
+  expect(checked.stdout).toMatch(/warn +problems +files.late: Album: 1 file not here yet; the worst is _id 1, a.png: /);
   expect(third).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('1 downloaded') as unknown });
   expect(fourth.stdout).toBe('Nothing to fetch: every file that is wanted is here\n');
 });
