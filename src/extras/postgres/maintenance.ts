@@ -194,7 +194,7 @@ export function dropSink(settings: SinkSettings, names: readonly string[]): Prom
       }
       for (const { name, tableId } of chosen) {
         await session.query(sql`DROP TABLE ${target.of(name)}`);
-        for (const table of [target.tables, target.columns])
+        for (const table of [target.tables, target.columns, target.replaced])
           await session.query(sql`DELETE FROM ${table} WHERE table_id = $1`, [tableId]);
       }
       const standing = new Set(relations.map(({ name }) => name));

@@ -110,8 +110,11 @@ async function followNames(
     const id = wanted.get(relation.name);
     if (id !== undefined && !isOurs(relation)) problems.set(id, foreignError(target, relation.name));
   }
-  const rename = (from: string, to: string): Promise<unknown> =>
-    session.query(sql`ALTER TABLE ${target.of(from)} RENAME TO ${ident(to)}`);
+  const rename = async (id: number, from: string, to: string): Promise<void> => {
+    await session.query(sql`ALTER TABLE ${target.of(from)} RENAME TO ${ident(to)}`);
+    await session.query(sql`UPDATE ${target.tables} SET name = $2 WHERE table_id = $1`, [id, to]);
+    await session.query(sql`UPDATE ${target.replaced} SET "table" = $2 WHERE table_id = $1`, [id, to]);
+  };
   // Also tables that are yet to be made.
   const misplaced = tables.filter(({ id, name }) => byId.get(id)?.name !== name && !problems.has(id));
   const moving = misplaced.filter(({ id }) => byId.has(id));
@@ -119,10 +122,10 @@ async function followNames(
     const holder = relations.find((relation) => relation.name === name)?.tableId ?? null;
     // A table that is no longer sent keeps its rows under another name.
     if (holder !== null && !moving.some(({ id }) => id === holder))
-      await rename(name, pgName(`${name}~old${holder}`, holder, 'table'));
+      await rename(holder, name, pgName(`${name}~old${holder}`, holder, 'table'));
   }
-  for (const { id } of moving) await rename(byId.get(id)?.name ?? '', `_rowsync_moving_${id}`);
-  for (const { id, name } of moving) await rename(`_rowsync_moving_${id}`, name);
+  for (const { id } of moving) await rename(id, byId.get(id)?.name ?? '', `_rowsync_moving_${id}`);
+  for (const { id, name } of moving) await rename(id, `_rowsync_moving_${id}`, name);
 }
 
 /** A relation that rowsync did not make has the name of a table. */

@@ -2,6 +2,7 @@
  * Tables of the target follow the names and columns of the replica; nothing that rowsync did not make is touched, and no value is lost.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tableRules } from '../../../src/config/table-patterns.ts';
 import { RowsyncError } from '../../../src/base/errors.ts';
 import { ident } from '../../../src/base/sql.ts';
 import { pgSchema, prepareTarget, readOwnColumns } from '../../../src/extras/postgres/bookkeeping.ts';
@@ -15,11 +16,12 @@ import {
   type SentTable,
   type ShapeOutcome,
 } from '../../../src/extras/postgres/shape-tables.ts';
+import { dropSink } from '../../../src/extras/postgres/maintenance.ts';
 import { prune } from '../../../src/extras/schema/prune.ts';
 import { AT, NOTE } from '../../support/two-way.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../support/postgres.ts';
 import { startFixture } from '../../support/replica.ts';
-import { openWriter, replicaCells, targetCells } from '../../support/sink.ts';
+import { openWriter, replicaCells, sinkSettings, targetCells } from '../../support/sink.ts';
 
 let server: PostgresServer;
 const TARGET = pgSchema('crm');
@@ -240,5 +242,28 @@ describe.skipIf(noPostgres !== null)('the shape of a table there', () => {
       { count: 1 },
     ]);
     expect(await server.rows(address, `SELECT "Title" FROM crm."Note"`)).toEqual([{ Title: 'anew' }]);
+  });
+
+  test('a renamed table has its new name in sync_replaced, and where it is no longer sent', async () => {
+    await using fixture = await startFixture({ tables: [NOTE, { ...NOTE, name: 'Other' }] });
+    const address = await server.database();
+    fixture.sandbox.store.update('Note', 1, { Title: 'a\0b' });
+    await fixture.pull();
+    const first = await openWriter(fixture, address);
+    await first.work();
+    fixture.sandbox.store.renameTable('Note', 'Memo');
+    await fixture.pull();
+    await first.work();
+    await first.close();
+    await using writer = await openWriter(fixture, address, { tables: tableRules({ Other: {} }) });
+
+    const { left } = await writer.work();
+
+    expect(left).toEqual(['Memo']);
+    expect(await server.rows(address, 'SELECT "table", "column" FROM crm.sync_replaced')).toEqual([
+      { table: 'Memo', column: 'Title' },
+    ]);
+    expect(await dropSink(sinkSettings(address), left)).toEqual(['Memo']);
+    expect(await server.rows(address, 'SELECT * FROM crm.sync_replaced')).toEqual([]);
   });
 });
