@@ -3,10 +3,9 @@
  *
  *    const { invocation, stdout, stderr } = invocationIn(workspace.folder, { isJson: true });
  */
-import { PassThrough } from 'node:stream';
 import type { Extra, Invocation } from '../../src/extra.ts';
 import { testClock } from './clock.ts';
-import { collectingOutput } from './session.ts';
+import { collectingOutput, sessionIn } from './session.ts';
 
 /** Makes one for a folder, with these extras, and without any unless given. */
 export function invocationIn(
@@ -17,16 +16,7 @@ export function invocationIn(
   const [stdout, stderr] = [collectingOutput(width ?? null), collectingOutput(width ?? null)];
   const clock = testClock();
   const invocation: Invocation = {
-    session: {
-      stdout,
-      stderr,
-      stdin: new PassThrough().end(),
-      clock,
-      stopSignal: () => new AbortController().signal,
-      onSignal: () => undefined,
-      hasTerminal: () => false,
-      folder,
-    },
+    session: sessionIn(folder, { stdout, stderr, clock }),
     extras: [],
     configPath: undefined,
     isJson: false,

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { run } from '../../src/cli/program.ts';
-import type { Invocation } from '../../src/extra.ts';
 import { EXTRAS } from '../../src/extras.ts';
 import type { Output, Session } from '../../src/cli/terminal/session.ts';
 import { runRowsync } from './child.ts';
@@ -97,14 +96,14 @@ export async function runCli(
   const stderr = collectingOutput(world.stderrWidth);
   const stdin = world.typed === undefined ? inputOf(input) : typingPerson(world.typed, stderr);
   const { signal = new AbortController().signal, clock = systemClock } = world;
-  const { session } = invocationIn(folder, { stdout, stderr, stdin, clock, stopSignal: () => signal });
+  const session = sessionIn(folder, { stdout, stderr, stdin, clock, stopSignal: () => signal });
   const exitCode = await run(args, session, EXTRAS);
   return { exitCode, stdout: stdout.text(), stderr: stderr.text() };
 }
 
-/** How a command is called that is run without the command line, in a folder with a configuration. */
-export function invocationIn(folder: string, given: Partial<Session> = {}): Invocation {
-  const session: Session = {
+/** A session in a folder, without a terminal and without input; what it prints is remembered. */
+export function sessionIn(folder: string, given: Partial<Session> = {}): Session {
+  return {
     stdout: collectingOutput(),
     stderr: collectingOutput(),
     stdin: inputOf(undefined),
@@ -115,7 +114,6 @@ export function invocationIn(folder: string, given: Partial<Session> = {}): Invo
     folder,
     ...given,
   };
-  return { session, extras: EXTRAS, configPath: undefined, isJson: false, isVerbose: false };
 }
 
 /** Writes a configuration into the folder of a replica, for commands that ask the origin nothing. */

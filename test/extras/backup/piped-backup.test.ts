@@ -9,7 +9,7 @@ import type { Config } from '../../../src/config/load.ts';
 import { receiveBackup, restoreReceived, sendBackup, streamOf } from '../../../src/extras/backup/piped-backup.ts';
 import { contentsOf, fileOf, startFilesFixture } from '../../support/files.ts';
 import { temporaryFolder } from '../../support/replica.ts';
-import { invocationIn } from '../../support/session.ts';
+import { sessionIn } from '../../support/session.ts';
 
 /** A file that stands for a backup, and one of its files. */
 function makeBackup(folder: string): string {
@@ -73,7 +73,7 @@ function sessionWith(input: Readable | null): { readonly session: Session; reado
       done();
     },
   });
-  const { session } = invocationIn('.');
+  const session = sessionIn('.');
   const stdout = { ...session.stdout, stream: Object.assign(stream, { isTTY: false }) };
   return { session: { ...session, stdout, ...(input === null ? {} : { stdin: input }) }, written };
 }
@@ -85,7 +85,10 @@ test('a replica that is sent is restored from what was received, with its files,
   });
   await fixture.pull();
   await fixture.pullFiles();
-  const config = { replica: { path: fixture.path, files: fixture.store, shared: false } } as Config;
+  const { database } = fixture.sandbox;
+  const configOf = (path: string, files: string): Config =>
+    ({ replica: { path, files, shared: false }, origin: { database } }) as unknown as Config;
+  const config = configOf(fixture.path, fixture.store);
   const sending = sessionWith(null);
   const bare = sessionWith(null);
 
@@ -93,9 +96,7 @@ test('a replica that is sent is restored from what was received, with its files,
   await sendBackup(bare.session, config, false);
   const elsewhere = join(fixture.folder, 'elsewhere');
   mkdirSync(elsewhere);
-  const target = {
-    replica: { path: join(elsewhere, 'replica.db'), files: join(elsewhere, 'files'), shared: false },
-  } as Config;
+  const target = configOf(join(elsewhere, 'replica.db'), join(elsewhere, 'files'));
   const receiving = sessionWith(Readable.from(sending.written));
   const report = await restoreReceived(receiving.session, target, '20260601T120000Z');
 

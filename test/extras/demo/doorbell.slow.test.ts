@@ -3,10 +3,12 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
+import { EXTRAS } from '../../../src/extras.ts';
 import { freePort, letItRing } from '../../../src/extras/demo/doorbell.ts';
 import { startSandbox } from '../../../src/extras/shared/sandbox.ts';
 import { makeWorkspace } from '../../support/child.ts';
-import { invocationIn, runCli } from '../../support/session.ts';
+import { invocationIn } from '../../support/invocation.ts';
+import { runCli, sessionIn } from '../../support/session.ts';
 
 const ORDERS = {
   name: 'Order',
@@ -23,11 +25,12 @@ async function startShop() {
   );
   await runCli(['pull'], workspace);
   const configPath = join(workspace.folder, 'rowsync.yaml');
+  const { invocation } = invocationIn(workspace.folder, { extras: EXTRAS, configPath });
   return {
     sandbox,
     folder: workspace.folder,
     let: () =>
-      letItRing({ ...invocationIn(workspace.folder), configPath }, sandbox, join(workspace.folder, 'replica.db')),
+      letItRing({ ...invocation, session: sessionIn(workspace.folder) }, sandbox, join(workspace.folder, 'replica.db')),
     [Symbol.asyncDispose]: async () => {
       workspace[Symbol.dispose]();
       await sandbox[Symbol.asyncDispose]();

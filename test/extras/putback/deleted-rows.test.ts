@@ -4,7 +4,7 @@ import { putBackDeleted } from '../../../src/extras/putback/deleted-rows.ts';
 import { LostRows } from '../../../src/extras/putback/lost-rows.ts';
 import { openReader } from '../../../src/replica/reader.ts';
 import { startFamily } from '../../support/putback.ts';
-import { invocationIn } from '../../support/session.ts';
+import { invocationIn } from '../../support/invocation.ts';
 
 /** A family of which customer 3, her order and what hangs on it were purged, and a call for some of the lost rows. */
 async function startLost() {
@@ -36,7 +36,7 @@ async function startLost() {
         const lost = new LostRows(reader, { kind: 'deleted' });
         return tables.flatMap((name) => lost.rows(idOf(name)));
       })();
-      return await putBackDeleted(invocationIn(world.folder), rows, { isConfirmed });
+      return await putBackDeleted(invocationIn(world.folder).invocation, rows, { isConfirmed });
     },
   };
 }
