@@ -141,7 +141,10 @@ export function putbackRunText(
   const isIdle = [...plan.rows, ...plan.orphans].every(({ fate }) => fate !== 'create');
   const done =
     news.length === 0 && verified === null ? '' : putbackStatusText(news, { path: place.push.replica.path, verified });
-  return (isIdle ? putbackPlanText(plan, place) : '') + done;
+  if (isIdle) return putbackPlanText(plan, place) + done;
+  const lacking = plan.rows.filter(({ fate, reason }) => fate === 'create' && reason !== null);
+  const lines = lacking.map((row) => `  ${labelOf(row, plan.nameOf)} ${row.reason ?? ''}`);
+  return (lines.length === 0 ? '' : linesText(['not complete:', ...cut(lines)])) + done;
 }
 
 /** What a comparison with another database found. */

@@ -368,10 +368,14 @@ test('a reference to a parent that comes back later is filled in then', async ()
   const before = world.graph();
   await world.purge();
 
-  await world.run('putback', 'Link', '1', '--confirm');
+  const first = await world.run('putback', 'Link', '1', '--confirm');
   const alone = world.graph();
   const done = await world.run(...PUT_BACK, '--confirm');
 
+  expect(first.stdout).toMatch(
+    /^not complete:\n {2}Link 1 without: Customer refers to a row that is gone .*; Order refers/,
+  );
+  expect(done.stdout).not.toContain('not complete');
   expect(alone).toContain('["Link",null,null]');
   expect([done.stderr, done.exitCode]).toEqual(['', 0]);
   expect(world.graph()).toEqual(before);
