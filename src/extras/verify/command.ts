@@ -110,10 +110,15 @@ export function verifyText(report: VerifyReport, width: number | null): string {
       : 'not everything could be compared';
   const verdict = failures.length === 0 ? 'every cell matches the origin' : wrong;
   const mismatches = compared.filter((table) => rowCountOf(table) > 0).map(mismatchText);
+  const editedCount = compared.reduce((sum, table) => sum + table.editedCount, 0);
+  const edited =
+    editedCount === 0
+      ? ''
+      : `not compared: edits of ${plural(editedCount, 'row')} that the origin does not have (rowsync plan)\n`;
   const named = failures.map((error) => ({ what: wordFor(error), error }));
   return (
     (rows.length === 0 ? '' : boxTable(COLUMNS, rows, width)) +
-    `${plural(compared.length, 'table')}, ${plural(comparedCount, 'row')}: ${verdict}\n` +
+    `${plural(compared.length, 'table')}, ${plural(comparedCount, 'row')}: ${verdict}\n${edited}` +
     `${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}\n` +
     mismatches.join('') +
     problemsText(named)

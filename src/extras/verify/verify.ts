@@ -25,7 +25,7 @@ import { pull } from '../../pull/pull.ts';
 import { sql } from '../../base/sql.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { findHistory } from '../../replica/bookkeeping/history.ts';
-import { blocksAbove, queryRows } from '../../replica/query.ts';
+import { blocksAbove, queryNumber, queryRows } from '../../replica/query.ts';
 import { pageSkip } from '../../reconcile/windows.ts';
 import { describeTable } from '../../pull/table-description.ts';
 import { shrinkPages } from '../../pull/windows.ts';
@@ -61,6 +61,8 @@ export interface TableVerifyReport {
   readonly mismatchCount: number;
   /** Rows of a mirror without its guards that the pull wrote before the comparison: most likely another program had changed them. */
   readonly putBackCount: number;
+  /** Rows with edits that the origin does not have, which are not compared. */
+  readonly editedCount: number;
   /** The first of those that differ. */
   readonly mismatches: readonly Mismatch[];
   /** Rows with a value that cannot be read, and the first of them. */
@@ -72,6 +74,11 @@ export interface TableVerifyReport {
   readonly held: RowsyncError | null;
   readonly error: RowsyncError | null;
 }
+
+/** What the comparison itself finds. */
+type ComparedRows = Omit<TableVerifyReport, 'putBackCount' | 'editedCount'>;
+
+const EDITED = sql`SELECT count(*) FROM _rowsync_rows WHERE table_id = (SELECT id FROM _rowsync_tables WHERE local_name = ?)`;
 
 export interface VerifyReport {
   readonly tables: readonly TableVerifyReport[];
@@ -101,7 +108,8 @@ export async function verify(
     const stop = held?.code === 'guard.names' ? held : error;
     const verified = stop === null ? await verifyTable(context, table) : unverified(table, stop);
     const isUnguarded = unguarded.some(({ localName }) => localName === table);
-    tables.push({ ...verified, putBackCount: isUnguarded ? writtenCountOf(report) : 0 });
+    const editedCount = queryNumber(replica, EDITED, [table]);
+    tables.push({ ...verified, editedCount, putBackCount: isUnguarded ? writtenCountOf(report) : 0 });
   }
   const compared = tables.flatMap((report): ComparedTable[] => {
     const { table, error, mismatches } = report;
@@ -179,12 +187,12 @@ function unreadableOf({ table, unreadableCount }: TableVerifyReport): RowsyncErr
   });
 }
 
-function unverified(table: string, error: RowsyncError): Omit<TableVerifyReport, 'putBackCount'> {
+function unverified(table: string, error: RowsyncError): ComparedRows {
   const none = { comparedCount: 0, changedMeanwhileCount: 0, mismatchCount: 0, unreadableCount: 0 };
   return { table, ...none, mismatches: [], unreadable: [], isAlwaysUnmodified: false, held: null, error };
 }
 
-async function verifyTable(context: PullContext, name: string): Promise<Omit<TableVerifyReport, 'putBackCount'>> {
+async function verifyTable(context: PullContext, name: string): Promise<ComparedRows> {
   try {
     const { table, ...seen } = await compareFitting(context, name);
     const first = seen.differing;

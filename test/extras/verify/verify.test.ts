@@ -350,3 +350,15 @@ test('verify finds a row in the history that comes twice, or changes after it we
     ],
   });
 });
+
+test('edits that wait are not compared, and that is said', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'mine' WHERE _id = 1; DELETE FROM "Note" WHERE _id = 2`);
+
+  const report = await verify(fixture.context(), { tables: [] });
+
+  expect(verifyFailures(report)).toEqual([]);
+  expect(verifyText(report, null)).toContain(
+    'every cell matches the origin\nnot compared: edits of 2 rows that the origin does not have (rowsync plan)\n',
+  );
+});
