@@ -16,6 +16,7 @@ const EQUAL: TableVerifyReport = {
   table: 'Note',
   comparedCount: 6,
   changedMeanwhileCount: 0,
+  editedCount: 0,
   mismatchCount: 0,
   putBackCount: 0,
   mismatches: [],
