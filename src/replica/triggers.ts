@@ -83,10 +83,9 @@ function findHarm(from: Connection, { id, localName }: WrittenTable): string {
   const text = sql`SELECT name, sql, tbl_name AS tableName FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*'
           AND tbl_name COLLATE NOCASE IN (SELECT value FROM json_each(?))`;
   const found = queryAll(from, text, [JSON.stringify(names)]) as { name: string; sql: string; tableName: string }[];
-  const suspects = found.filter((trigger) => !IS_FOR_PEOPLE.test(trigger.sql));
   const harmless = new Set(found.filter((trigger) => IS_FOR_PEOPLE.test(trigger.sql)).map(({ name }) => name));
   const pages = new Set(from.prepare(SYNCED_PAGES).pluck().all());
-  for (const name of new Set(suspects.map(({ tableName }) => tableName))) {
+  for (const name of new Set(found.map(({ tableName }) => tableName))) {
     const table = ident(name);
     const columns = queryTexts(from, sql`SELECT name FROM pragma_table_info(?)`, [name]);
     const same = joinSql(columns.map(ident).map((column) => sql`${column} = ${column}`));
