@@ -27,13 +27,13 @@ export function pgType(type: ColumnType): PgType {
 /** Bytes of a name in PostgreSQL (NAMEDATALEN - 1); a longer one would be cut silently. */
 const NAME_BYTES_MAX = 63;
 
-/** Columns that every table of PostgreSQL has already (its documentation, 5.6). */
-const SYSTEM_COLUMNS = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid', 'oid']);
+/** Columns that every table of PostgreSQL has already (its documentation, 5.6), and the one that rowsync adds for deleted rows. */
+const TAKEN_COLUMNS = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid', 'oid', '_deleted_at']);
 
 /** The name in PostgreSQL: as it is here, or shortened, with a number that is unique among its kind. */
 export function pgName(name: string, number: number, kind: 'table' | 'column'): string {
-  const isSystem = kind === 'column' && SYSTEM_COLUMNS.has(name);
-  if (!isSystem && Buffer.byteLength(name) <= NAME_BYTES_MAX) return name;
+  const isTaken = kind === 'column' && TAKEN_COLUMNS.has(name);
+  if (!isTaken && Buffer.byteLength(name) <= NAME_BYTES_MAX) return name;
   const ending = `~${number}`;
   let kept = name;
   while (Buffer.byteLength(kept + ending) > NAME_BYTES_MAX) kept = withoutLast(kept);

@@ -266,4 +266,27 @@ describe.skipIf(noPostgres !== null)('the shape of a table there', () => {
     expect(await dropSink(sinkSettings(address), left)).toEqual(['Memo']);
     expect(await server.rows(address, 'SELECT * FROM crm.sync_replaced')).toEqual([]);
   });
+
+  test('a column of the origin that is called _deleted_at is never taken for the time of a delete', async () => {
+    const odd = { name: 'Odd', systemColumns: false, columns: [{ name: '_deleted_at', type: 'Text' as const }] };
+    await using fixture = await startFixture({
+      tables: [{ ...odd, rows: [{ _deleted_at: 'theirs' }, { _deleted_at: 'gone' }] }],
+    });
+    const address = await server.database();
+    await fixture.pull();
+    await using writer = await openWriter(fixture, address, { deletes: 'keep' });
+    await writer.work();
+    fixture.sandbox.store.delete('Odd', 2);
+    await fixture.pull({ confirm: true });
+
+    const { tables } = await writer.work();
+
+    expect(tables).toMatchObject([{ tableName: 'Odd', state: 'live' }]);
+    const rows = await server.rows(address, 'SELECT * FROM crm."Odd" ORDER BY _id');
+    expect(rows.map((row) => [row['_deleted_at'] === null, Object.values(row).includes('theirs')])).toEqual([
+      [true, true],
+      [false, false],
+    ]);
+    expect(rows[1]?.['_deleted_at']).toBeInstanceOf(Date);
+  });
 });
