@@ -44,7 +44,8 @@ export async function letItRing(
   const forLog = outputTo(catcher((line) => line.includes('"http.listening"') && listening.resolve()));
   const ended = run(['daemon', '--config', configPath], { ...quiet, stdout: forLog }, extras);
   try {
-    await Promise.race([listening.promise, ended]);
+    const exitCode = await Promise.race([listening.promise, ended]);
+    if (typeof exitCode === 'number') throw endedError(exitCode);
     sandbox.ringAt(url);
     const startedMs = clock.monotonicMs();
     sandbox.store.update(TABLE, ROW, { [COLUMN]: VALUE });
@@ -64,6 +65,13 @@ function isHere(path: string): boolean {
   using reader = openReader(path);
   const { rows } = reader.query(`SELECT 1 FROM "${TABLE}" WHERE _id = ${ROW} AND "${COLUMN}" = '${VALUE}'`);
   return [...rows].length > 0;
+}
+
+function endedError(exitCode: number): RowsyncError {
+  return new RowsyncError('originDown', 'origin.timeout', {
+    message: `The daemon of the demo ended with the exit code ${exitCode}`,
+    hint: 'What it said above tells why.',
+  });
 }
 
 function lateError(): RowsyncError {

@@ -6,6 +6,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { EXTRAS } from '../../../src/extras.ts';
 import { freePort, letItRing } from '../../../src/extras/demo/doorbell.ts';
 import { startSandbox } from '../../../src/extras/shared/sandbox.ts';
+import { openReplica } from '../../../src/replica/database.ts';
 import { makeWorkspace } from '../../support/child.ts';
 import { invocationIn } from '../../support/invocation.ts';
 import { runCli, sessionIn } from '../../support/session.ts';
@@ -60,4 +61,13 @@ test('a row that a colleague edits is here within seconds, and the daemon has en
   expect(stdout).toBe('Comment\nrings\n');
   // The replica is free again.
   expect([pulled.exitCode, pulled.stderr]).toEqual([0, '']);
+});
+
+test('a daemon that ends at once is said, and not waited for', async () => {
+  await using shop = await startShop();
+  using _other = openReplica(join(shop.folder, 'replica.db'), { clock: systemClock });
+  const startedMs = performance.now();
+
+  await expect(shop.let()).rejects.toMatchObject({ message: 'The daemon of the demo ended with the exit code 75' });
+  expect(performance.now() - startedMs).toBeLessThan(15_000);
 });
