@@ -72,10 +72,7 @@ export function addSandboxCommand(program: Command, runner: Runner): void {
     .option('--no-extensions', 'answer updated, deleted and select on a view, which no specification names, with 405')
     .option('--escape-colons', 'write a colon in the name of a column as _x003a_ in XML, as some servers do')
     .option('--text-widths-only', 'describe a width of columns with bounded text alone, as some servers do')
-    .option(
-      '--lenient',
-      'also take dates as Unix seconds, and with slashes; it is not known whether the service does',
-    )
+    .option('--lenient', 'also take dates as Unix seconds, and with slashes; it is not known whether the service does')
     .addHelpText('after', EXAMPLES)
     .action(runner(serve));
 }
