@@ -18,6 +18,7 @@ import {
   writerProblems,
   type TidyFile,
 } from './support/tidy.ts';
+import { untestedProblems } from './support/test-paths.ts';
 
 const TOP = new URL('../', import.meta.url);
 /** What git ignores or owns, and what no person wrote. */
@@ -222,6 +223,30 @@ describe('source files', () => {
       expect(leftoverProblems(planted('src/a.ts', text))).toHaveLength(1);
     },
   );
+});
+
+describe('tests', () => {
+  test('of every file with logic are under its path', () => {
+    expect(untestedProblems(sources, paths)).toEqual([]);
+  });
+
+  const branches = 'export const f = (a: number) => (a > 2 ? 1 : a > 1 && a < 9 ? 2 : 3);';
+  const file = planted('src/push/send.ts', branches);
+
+  test.each([
+    ['none', ['test/push/sender.test.ts', 'test/push/send.ts'], 1],
+    ['some', ['test/push/send.test.ts'], 0],
+    ['long ones', ['test/push/send.long.test.ts'], 0],
+    ['a folder of them', ['test/push/send/retries.test.ts'], 0],
+  ])('where a file has %s', (_what, tests, count) => {
+    expect(untestedProblems([file], tests, {})).toHaveLength(count);
+  });
+
+  test('a file without branches needs none, and an exception is one only while it is needed', () => {
+    expect(untestedProblems([planted('src/push/a.ts', 'export const a = (b: number) => b + 1;')], [], {})).toEqual([]);
+    expect(untestedProblems([file], [], { 'src/push/send.ts': 'why' })).toEqual([]);
+    expect(untestedProblems([file], ['test/push/send.test.ts'], { 'src/push/send.ts': 'why' })).toHaveLength(1);
+  });
 });
 
 describe('texts', () => {
