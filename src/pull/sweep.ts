@@ -83,11 +83,9 @@ export async function sweepWindows(run: TablePull, windows: readonly string[]): 
     if (thrown instanceof WindowLie) return false;
     throw thrown;
   }
-  await replica.write(`Looking for the missing rows of ${localName}`, (tx) =>
-    clearSeenSuspects(tx, confirmedRows(table)),
-  );
-  // Earlier suspects too: a row that was followed, and deleted since, is on no page that it could leave.
   const target = confirmedRows(table);
+  await replica.write(`Looking for the missing rows of ${localName}`, (tx) => clearSeenSuspects(tx, target));
+  // Earlier suspects too: a row that was followed, and deleted since, is on no page that it could leave.
   const column = target.columns[table.shapes.findIndex(({ name }) => name === created)]?.localName;
   const left = windows.flatMap((window) => {
     const from = window === NO_STAMP_WINDOW ? null : window;

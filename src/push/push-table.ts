@@ -208,14 +208,14 @@ export function openUnasked(
   table: TwoWayTable,
   { options, tally = new TableTally(table) }: OpenOrder,
 ): TablePush {
-  const { name, alias } = readTable(context.replica, table.id);
+  const { name, alias, pageRows } = readTable(context.replica, table.id);
   const address = { name, alias };
   return {
     context,
     table,
     address,
     names: table.columns.map((column) => column.name),
-    pageRows: readTable(context.replica, table.id).pageRows ?? undefined,
+    pageRows: pageRows ?? undefined,
     planned: pushTable(table),
     options,
     zone: 'UTC',
