@@ -83,16 +83,6 @@ export async function prepareTarget(session: PgConnection, target: PgSchema): Pr
   }
 }
 
-/** Drops what an earlier version left of loads that had not ended; it kept their rows in tables of their own. */
-export async function dropFormerLoads(session: PgConnection, target: PgSchema): Promise<void> {
-  const rows = await session.query(
-    sql`SELECT c.relname AS name FROM pg_class c JOIN pg_constraint k ON k.conrelid = c.oid AND k.conname = c.relname || '_key'
-        WHERE c.relnamespace = to_regnamespace($1) AND c.relname ~ '^_rowsync_load_[0-9]+$'`,
-    [ident(target.schema)],
-  );
-  for (const { name } of rows) await session.query(sql`DROP TABLE IF EXISTS ${target.of(String(name))}`);
-}
-
 /** The cursor of the target, locked until the transaction ends; null if nothing was ever written. */
 export async function readCursor(
   session: PgConnection,

@@ -38,7 +38,6 @@ import { makeRound, NamesChanged, TableFailure, type RoundTable } from './send-r
 import { followShapes, sentTable, type SentTable, type ShapeOutcome } from './shape-tables.ts';
 import {
   beginSeries,
-  dropFormerLoads,
   forgetLoads,
   prepareTarget,
   readCursor,
@@ -206,7 +205,6 @@ export class SinkWriter {
       const cursor = await readCursor(session, this.#target);
       const verdict = judgeCursor(own, cursor, agreed);
       if (verdict === 'taken') throw takenError(this.#target, cursor?.replica ?? '');
-      await dropFormerLoads(session, this.#target);
       if (verdict === 'go' && cursor !== null) {
         this.#epoch = cursor.epoch;
         this.#seq = cursor.seq;

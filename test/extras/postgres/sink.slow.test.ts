@@ -505,30 +505,6 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     await again.close();
   });
 
-  test('drops the rows that an earlier version left of a load, and no table of someone else', async () => {
-    await using fixture = await startFixture({ tables: [NOTE] });
-    const address = await server.database();
-    await fixture.pull();
-    await server.rows(
-      address,
-      `CREATE SCHEMA crm; CREATE TABLE crm._rowsync_load_7 (_id bigint, CONSTRAINT _rowsync_load_7_key PRIMARY KEY (_id));
-       CREATE TABLE crm._rowsync_load_8 (theirs text); CREATE TABLE crm._rowsync_tables (table_id bigint PRIMARY KEY, name text NOT NULL,
-         seq bigint, whole bigint, load_seq bigint, load_id bigint, load_done boolean NOT NULL DEFAULT false, load_shape text);
-       INSERT INTO crm._rowsync_tables VALUES (7, 'Note', NULL, NULL, 3, 200, false, '[]')`,
-    );
-    const writer = await openWriter(fixture, address);
-
-    await writer.work();
-
-    const names = await server.rows(
-      address,
-      `SELECT relname AS name FROM pg_class WHERE relnamespace = 'crm'::regnamespace AND relname ~ '^_rowsync_load' ORDER BY 1`,
-    );
-    expect(names).toEqual([{ name: '_rowsync_load_8' }]);
-    expect(await targetCells(server, address)).toEqual(replicaCells(fixture.path));
-    await writer.close();
-  });
-
   test('stops at once, whatever the server is busy with', async () => {
     await using fixture = await startFixture({ tables: [NOTE] });
     const address = await server.database();
