@@ -15,7 +15,7 @@ import type { PushContext } from '../../push/context.ts';
 import type { PushReport } from '../../push/report.ts';
 import type { ConfirmationKind } from '../../replica/bookkeeping/table-errors.ts';
 import { type ConflictLine, readLostSince, readLastConflictId } from '../../replica/bookkeeping/conflicts.ts';
-import { plural, printable, someOf } from '../../base/text.ts';
+import { countText, printable, someOf } from '../../base/text.ts';
 import type { ProvenMoment } from '../../replica/bookkeeping/changed-rows.ts';
 import { orLeaveConfirmation } from '../runtime/hand-over.ts';
 import { writeWithAccount, loadNamedConfig, withResources } from '../runtime/invocation.ts';
@@ -124,7 +124,9 @@ function momentText(moment: ProvenMoment | null): string {
   if (moment === null) return '';
   const { at, tables, notCovered } = moment;
   const rest = notCovered.length === 0 ? '' : `; not covered: ${someOf(notCovered)}`;
-  return `${printable(`All ${plural(tables.length, 'table')} are as they were at ${at}${rest}`)}\n`;
+  const all =
+    tables.length === 1 ? 'The table is as it was' : `All ${countText(tables.length)} tables are as they were`;
+  return `${printable(`${all} at ${at}${rest}`)}\n`;
 }
 
 export function cycleJson({ rows, pushed, files, lost, moment }: CycleReport, isStrict: boolean): object {

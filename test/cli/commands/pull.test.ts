@@ -93,11 +93,14 @@ test('the JSON of a pull holds every count, every problem, the exit code, and wh
 });
 
 test('a run says what it did to rows, and at which moment all tables were so', () => {
-  const moment = { at: '2026-11-21T12:00:00Z', tables: ['A'], notCovered: ['B', 'C'] };
+  const moment = { at: '2026-11-21T12:00:00Z', tables: ['A', 'D'], notCovered: ['B', 'C'] };
 
   expect(cycleText(cycleOf(), null)).not.toContain('as they were');
   expect(cycleText(cycleOf({ moment }), null)).toMatch(
-    /\nAll 1 table are as they were at 2026-11-21T12:00:00Z; not covered: B, C\n$/,
+    /\nAll 2 tables are as they were at 2026-11-21T12:00:00Z; not covered: B, C\n$/,
+  );
+  expect(cycleText(cycleOf({ moment: { ...moment, tables: ['A'], notCovered: [] } }), null)).toMatch(
+    /\nThe table is as it was at 2026-11-21T12:00:00Z\n$/,
   );
   expect(cycleJson(cycleOf({ moment }), false)).toMatchObject({ moment });
   expect(cycleJson(cycleOf(), false)).not.toHaveProperty('moment');
