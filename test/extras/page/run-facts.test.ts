@@ -21,7 +21,7 @@ function runSql(
 const failed = (table: string | null) => ({ table, problem: 'it is away' });
 
 test('tries are pulls that ended, from the last one before a moment on, and tell whether nothing could be read', async () => {
-  await using fixture = await startFixture();
+  await using fixture = await startFixture({ tables: [] });
   fixture.execute(
     [
       runSql(1),
@@ -48,7 +48,7 @@ test('tries are pulls that ended, from the last one before a moment on, and tell
 });
 
 test('of many tables that all failed, those that are listed count for all', async () => {
-  await using fixture = await startFixture();
+  await using fixture = await startFixture({ tables: [] });
   const all = Array.from({ length: RESULTS_MAX - 1 }, (_, index) => failed(`T${index}`));
   fixture.execute(runSql(1, { outcome: 'failed', tables: 400, results: [failed(null), ...all] }));
   fixture.execute(runSql(2, { outcome: 'failed', tables: 400, results: [failed(null), ...all.slice(1)] }));
@@ -59,7 +59,7 @@ test('of many tables that all failed, those that are listed count for all', asyn
 });
 
 test('what the newest runs did is read by their ids, without runs that no longer say it', async () => {
-  await using fixture = await startFixture();
+  await using fixture = await startFixture({ tables: [] });
   fixture.execute([runSql(1, { results: [failed('A')] }), runSql(2), runSql(3, { results: [] })].join('\n'));
 
   expect([...readRunResults(fixture.replica, 10)]).toEqual([

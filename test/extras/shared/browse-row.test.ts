@@ -226,38 +226,40 @@ describe('a value leads to a row', () => {
     { name: 'Order', columns: [text('Customer')], rows: [{ Customer: 'bo' }] },
   ];
 
-  async function found(column: string, values: readonly Cell[], from = 'Order'): Promise<readonly unknown[] | null> {
-    await using fixture = await startFixture({ tables });
-    await fixture.pull();
+  type Found = (column: string, values: readonly Cell[], from?: string) => readonly unknown[] | null;
+
+  /** Where values lead in these tables. */
+  function finder(fixture: Fixture): Found {
     const all = readBrowsedTables(fixture.replica);
-    const reference = findReference(fixture.replica, all, { table: tableOf(fixture, from), column, values });
-    return reference && [reference.table.name, ...reference.idByKey];
+    return (column, values, from = 'Order') => {
+      const reference = findReference(fixture.replica, all, { table: tableOf(fixture, from), column, values });
+      return reference && [reference.table.name, ...reference.idByKey];
+    };
   }
 
-  test.each([
-    ['Customer'],
-    ['customer'],
-    ['Customer Id'],
-    ['Customer key'],
-    ['Customer No.'],
-    ['Customer number'],
-    ['CUSTOMER CODE'],
-  ])('by a column called %s', async (column) => {
-    expect(await found(column, ['bo', 'zoe', null, 'bo'])).toEqual(['Customer', ['bo', 2]]);
-  });
+  test('by the name of its column, also with a word for a key behind it, where one of the values is a key', async () => {
+    await using fixture = await startFixture({ tables });
+    await fixture.pull();
+    const found = finder(fixture);
+    const leading = ['', ' Id', ' key', ' No.', ' number', ' CODE'].map((end) => `Customer${end}`);
 
-  test.each<[string, string, readonly Cell[]]>([
-    ['where no value is a key', 'Customer', ['zoe']],
-    ['where there is no value', 'Customer', [null, new Uint8Array(2)]],
-    ['by another column', 'Customers', ['bo']],
-    ['by a longer word', 'CustomerId', ['bo']],
-  ])('not %s', async (_what, column, values) => {
-    expect(await found(column, values)).toBe(null);
+    for (const column of [...leading, 'customer']) {
+      expect([column, found(column, ['bo', 'zoe', null, 'bo'])]).toEqual([column, ['Customer', ['bo', 2]]]);
+    }
+    for (const column of ['Customers', 'CustomerId', 'Client'])
+      expect([column, found(column, ['bo'])]).toEqual([column, null]);
+    expect(found('Customer', ['zoe'])).toBe(null);
+    expect(found('Customer', [null, new Uint8Array(2)])).toBe(null);
+    expect(found('Order', [1n, 1, 9_007_199_254_740_993n], 'Customer')).toEqual(['Order', ['1', 1]]);
   });
 
   test('not from the key of its own table, nor to that table', async () => {
-    expect(await found('Code', ['bo'], 'Customer')).toBe(null);
-    expect(await found('Customer', ['bo'], 'Customer')).toBe(null);
+    await using fixture = await startFixture({ tables });
+    await fixture.pull();
+    const found = finder(fixture);
+
+    expect(found('Code', ['bo'], 'Customer')).toBe(null);
+    expect(found('Customer', ['bo'], 'Customer')).toBe(null);
   });
 
   test('not where two tables would do', async () => {
@@ -269,9 +271,5 @@ describe('a value leads to a row', () => {
 
     expect(findReference(fixture.replica, all, input)).not.toBe(null);
     expect(findReference(fixture.replica, twice, input)).toBe(null);
-  });
-
-  test('by numbers, also long ones', async () => {
-    expect(await found('Order', [1n, 1, 9_007_199_254_740_993n], 'Customer')).toEqual(['Order', ['1', 1]]);
   });
 });

@@ -72,7 +72,7 @@ const LATER = '2026-06-01T13:00:00Z';
 
 describe('the sinks of a file', () => {
   test('are those of the configuration: a new one begins, one that stays keeps its place, one that is gone is forgotten', async () => {
-    await using fixture = await startFixture();
+    await using fixture = await startFixture({ tables: [] });
     const { replica } = fixture;
     await ensureSinks(replica, ['a', 'b']);
     await replica.write('Test', (tx) => storePlace(tx, 'b', PLACE));
@@ -94,7 +94,7 @@ describe('the sinks of a file', () => {
   });
 
   test('leave nothing in the file once none is configured', async () => {
-    await using fixture = await startFixture();
+    await using fixture = await startFixture({ tables: [] });
     expect(tablesOf(fixture)).toEqual([]);
 
     await ensureSinks(fixture.replica, ['a']);
@@ -133,7 +133,7 @@ describe('the state of a sink', () => {
   const held = { tableId: 1, tableName: 'note', state: 'held', problem: { ...PROBLEM, code: 'sink.foreign' } } as const;
 
   test('says since when its problem lasts, also where its words change, and nothing once it is over', async () => {
-    await using fixture = await startFixture();
+    await using fixture = await startFixture({ tables: [] });
     const { replica } = fixture;
     await ensureSinks(replica, ['a']);
     const note = async (problem: typeof PROBLEM | null, at: string) => {
@@ -152,7 +152,7 @@ describe('the state of a sink', () => {
   });
 
   test('is written only where it is other than before, and only of a sink that is configured', async () => {
-    await using fixture = await startFixture();
+    await using fixture = await startFixture({ tables: [] });
     const { replica } = fixture;
     await ensureSinks(replica, ['a']);
     const state = { problem: PROBLEM, tables: [held], at: SINCE };
@@ -177,7 +177,7 @@ describe('the state of a sink', () => {
 });
 
 test('a person asks for tables, or all, to be loaded again, until that is forgotten', async () => {
-  await using fixture = await startFixture();
+  await using fixture = await startFixture({ tables: [] });
   const { replica } = fixture;
   await ensureSinks(replica, ['a', 'b']);
   const asked = () => ['a', 'b'].map((name) => readRequestedLoad(replica, name));
@@ -195,8 +195,8 @@ test.each([
   ['both have the same series', 'same', { epoch: 'same', former: 'x' }, 'x'],
   ['the replaced file sent nothing', 'old', { epoch: null, former: null }, 'f'],
 ])('a copy that is put back knows which series the target has: %s', async (_what, epoch, replaced, former) => {
-  await using copy = await startFixture();
-  await using file = await startFixture();
+  await using copy = await startFixture({ tables: [] });
+  await using file = await startFixture({ tables: [] });
   await ensureSinks(copy.replica, ['a', 'b']);
   await ensureSinks(file.replica, ['a']);
   const place = { epoch, former: 'f', sent: 1, pending: null };
@@ -210,8 +210,8 @@ test.each([
 });
 
 test('a copy of a file without sinks inherits none', async () => {
-  await using copy = await startFixture();
-  await using file = await startFixture();
+  await using copy = await startFixture({ tables: [] });
+  await using file = await startFixture({ tables: [] });
   await ensureSinks(file.replica, ['a']);
 
   await copy.replica.write('Test', (tx) => inheritSeries(tx, file.replica));
