@@ -224,7 +224,7 @@ test('names are kept of the columns that go, or of a table with all of its colum
   await bare.write((tx) => keepNames(tx, 1, 'all'));
 
   expect(names()).toEqual([
-    [0, 'Note'],
+    [0, 'Note (pruned)'],
     [1, 'Title (pruned)'],
     [2, 'Count (pruned)'],
   ]);
