@@ -18,8 +18,7 @@ import type { SentFile } from '../../reconcile/files.ts';
  * The line goes with the last of its rows.
  *
  *    method    create · update · upsert · delete
- *    rows      JSON: for each row that is not settled its id, kind, cells as sent (with path, size and hash of files) and answer;
- *              for a new row also the largest id of the origin's rows in the replica at that time
+ *    rows      JSON: for each row that is not settled its id, kind, cells as sent (with path, size and hash of files) and answer.
  */
 export const BATCHES = sql`
   CREATE TABLE _rowsync_batches (

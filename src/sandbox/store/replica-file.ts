@@ -173,7 +173,7 @@ function readTables(file: Database.Database, database: DatabaseDescriptor | unde
   const tables = file
     .prepare<[], { id: number; name: string; alias: string; localName: string; allowAdd: 0 | 1 }>(
       `SELECT id, name, alias, local_name AS localName, allow_add AS allowAdd FROM _rowsync_tables
-       WHERE state <> 'gone' AND local_name IN (SELECT name FROM sqlite_schema WHERE type = 'table') ORDER BY id`,
+       WHERE state <> 'gone' AND local_name COLLATE NOCASE IN (SELECT name FROM sqlite_schema WHERE type = 'table') ORDER BY id`,
     )
     .all();
   const place = new Map(database?.tables.map(({ id }, index) => [id, index]));

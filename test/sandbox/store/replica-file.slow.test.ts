@@ -45,6 +45,16 @@ test('serves the whole sample database as it is at the origin: descriptions, ids
   }
 });
 
+test('serves a table whose name another client wrote in another case', async () => {
+  await using fixture = await startFixture({ tables: [NOTE] });
+  await fixture.pull();
+  fixture.execute('ALTER TABLE "Note" RENAME TO "NOTE"');
+
+  await using copy = await serve(fixture);
+
+  expect(copy.store.ids('Note')).toEqual(fixture.sandbox.store.ids('Note'));
+});
+
 test('serves fields that no specification names, in their order', async () => {
   await using fixture = await startFixture({ tables: [NOTE] });
   fixture.sandbox.store.insert('Note', { Title: 'x', Code: 'y' });
