@@ -48,7 +48,7 @@ test('serves the whole sample database as it is at the origin: descriptions, ids
 test('serves a table whose name another client wrote in another case', async () => {
   await using fixture = await startFixture({ tables: [NOTE] });
   await fixture.pull();
-  fixture.execute('ALTER TABLE "Note" RENAME TO "NOTE"');
+  fixture.execute('ALTER TABLE "Note" RENAME TO x; ALTER TABLE x RENAME TO "NOTE"');
 
   await using copy = await serve(fixture);
 
