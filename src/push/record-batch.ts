@@ -83,12 +83,11 @@ export async function recordBatch(run: TablePush, block: FoundBlock, round: Roun
   round.putBack({ kind, ids: decision.rest });
   // No other row with one of these match values may leave before they have arrived.
   round.leaving.push(new Set(decision.rows.flatMap(({ matchKey }) => matchKey ?? [])));
-  return batch === null ? null : { batch, unpublished: publish(run, batch) };
+  return batch === null ? null : { batch, unpublished: publish(run) };
 }
 
-/** Notes in the count beside the file that rows are about to be created, while the batch before is on its way: two syncs take their time. */
-function publish({ context: { replica } }: TablePush, { rows }: Batch): RowsyncError | null {
-  if (!rows.some(({ kind }) => kind === 'insert')) return null;
+/** Notes in the count beside the file that a batch is about to leave, while the batch before is on its way: two syncs take their time. */
+function publish({ context: { replica } }: TablePush): RowsyncError | null {
   try {
     publishCount(replica);
     return null;
@@ -244,7 +243,7 @@ function store(
   tally.counts.conflictCount += merged.reduce((sum, { conflicts }) => sum + conflicts.length, 0);
   if (rows.length === 0) return null;
   spendPushConfirmation(tx, table.id, rows.length);
-  if (kind === 'insert') countBatch(tx);
+  countBatch(tx);
   const sent = rows.map(({ id, cells }): BatchRow => ({ id, kind, cells, answer: null }));
   const batch = { method, sentAt: at, rows: sent };
   return {

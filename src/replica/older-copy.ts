@@ -1,9 +1,9 @@
 /**
- * Notices that an older copy of the replica was put in its place, by hand or by `rowsync restore`. What such a copy wants to create
- * may have been created since it was made.
+ * Notices that an older copy of the replica was put in its place, by hand or by `rowsync restore`. What such a copy wants to send
+ * may have been sent since it was made, and changed again.
  *
- * Batches that create rows are counted in the file, as they are recorded and as they are settled. The count is beside the file in
- * `<replica>.sent` before such a batch leaves. A file that has counted less, or has the count of another file beside it, is
+ * Batches are counted in the file as they are recorded, and those that create rows also as they are settled. The count is beside the
+ * file in `<replica>.sent` before a batch leaves. A file that has counted less, or has the count of another file beside it, is
  * an older copy. No ETag is trusted, two-way tables are compared with base, and edits wait (capture/find-edits.ts). Losing
  * `.sent` costs just that.
  *
@@ -30,7 +30,7 @@ import { takeName } from './copy-file.ts';
 import { sql } from '../base/sql.ts';
 import { queryFirst, queryText } from './query.ts';
 
-/** One row: which file it is, and how many batches with new rows it has recorded and settled. */
+/** One row: which file it is, and how many batches it has recorded, with those that create rows and are settled. */
 export const SENT = sql`
   CREATE TABLE _rowsync_sent (
     lock INTEGER PRIMARY KEY CHECK (lock = 1), file_id TEXT NOT NULL, batch_count INTEGER NOT NULL
@@ -109,7 +109,7 @@ export function requireOwnLog(path: string): void {
   });
 }
 
-/** Counts a batch that creates rows; in the transaction that records or settles it, which is to be durable. */
+/** Counts a batch; in the transaction that records it, or settles its new rows, which is to be durable. */
 export function countBatch(tx: Tx): void {
   tx.prepare(sql`UPDATE _rowsync_sent SET batch_count = batch_count + 1`).run();
 }

@@ -83,6 +83,30 @@ test.each([
   expect(added(fixture)).toEqual([[7, 'once']]);
 });
 
+test.each([
+  [
+    'an update',
+    `UPDATE "Note" SET "Title" = 'stale' WHERE _id = 1`,
+    `UPDATE "Note" SET "Title" = 'newer' WHERE _id = 1`,
+  ],
+  ['a delete', `DELETE FROM "Note" WHERE _id = 1`, null],
+])('an edit that was sent since the copy was made waits in a copy: %s', async (_what, edit, later) => {
+  await using fixture = await startTwoWay({ editing: { conflict: 'local' } });
+  const copy = join(fixture.folder, 'copy.db');
+  fixture.execute(edit);
+  await backUp(fixture.path, copy);
+  await pushNow(fixture, { options: { conflict: 'local' } });
+  if (later !== null) fixture.execute(later);
+  await pushNow(fixture, { options: { conflict: 'local' } });
+  const before = atOrigin(fixture, ['Title']);
+  putBack(fixture, copy);
+
+  const report = await pushNow(fixture, { options: { conflict: 'local' } });
+
+  expect(codesOf(report)).toEqual(['guard.olderCopy']);
+  expect(atOrigin(fixture, ['Title'])).toEqual(before);
+});
+
 test('keeps what may have been created where a person discards it once it was deleted', async () => {
   await using fixture = await startTwoWay();
   const copy = join(fixture.folder, 'copy.db');
@@ -370,7 +394,7 @@ test('is no copy where the power went before the count of a new replica was besi
   replica.close();
 });
 
-test('sends no create where the count cannot be written', async () => {
+test('sends nothing where the count cannot be written', async () => {
   await using fixture = await startTwoWay();
   fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('once'); UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);
   const { mode } = statSync(`${fixture.path}.sent`);
@@ -381,7 +405,7 @@ test('sends no create where the count cannot be written', async () => {
   const report = await pushNow(fixture);
 
   expect(report.tables[0]?.error).toMatchObject({ kind: 'replica' });
-  expect(changesSent(fixture)).toEqual(['update']);
+  expect(changesSent(fixture)).toEqual([]);
   rmSync(`${fixture.path}.sent`, { recursive: true });
   await pushNow(fixture);
   expect(added(fixture)).toEqual([[7, 'once']]);

@@ -223,8 +223,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/record-batch.ts',
-        find: "if (kind === 'insert') countBatch(tx);",
-        replace: '',
+        find: '  countBatch(tx);\n',
+        replace: "  if (kind !== 'insert') countBatch(tx);\n",
       },
     ],
   },
