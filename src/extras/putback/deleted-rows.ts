@@ -31,10 +31,11 @@ function cellsOf(lost: LostRows, references: readonly TableReference[]): Readonl
     references.flatMap(({ tableId, column, toId }) => {
       const key = lost.keyOf(toId);
       const own = key?.type === 'Autonumber' ? lost.rows(toId) : [];
-      return own.map(
-        ({ oldId, values }) =>
-          [`${tableId} ${column.id} ${values.get(key?.id ?? 0) ?? ''}`, rowName(toId, oldId)] as const,
-      );
+      return own.flatMap(({ oldId, values }) => {
+        const value = values.get(key?.id ?? 0) ?? '';
+        // A row may have left before its key was known here. Nothing refers to it, least of all an empty cell.
+        return value === '' ? [] : [[`${tableId} ${column.id} ${value}`, rowName(toId, oldId)] as const];
+      });
     }),
   );
 }

@@ -1,7 +1,8 @@
 /** Rows whose deletes another command takes back: planned first, and put back once a person agrees. */
 import { expect, test } from 'vitest';
-import { putBackDeleted } from '../../../src/extras/putback/deleted-rows.ts';
+import { putBackDeleted, referringCells } from '../../../src/extras/putback/deleted-rows.ts';
 import { LostRows } from '../../../src/extras/putback/lost-rows.ts';
+import { loadNamedConfig } from '../../../src/cli/runtime/invocation.ts';
 import { openReader } from '../../../src/replica/reader.ts';
 import { startFamily } from '../../support/putback.ts';
 import { invocationIn } from '../../support/invocation.ts';
@@ -97,4 +98,18 @@ test('a row that is refused needs a person', async () => {
   const { text, needsPerson } = await putBack(['Customer'], true);
 
   expect([needsPerson, text]).toEqual([true, expect.stringContaining('Customer: refused 1')]);
+});
+
+test('a row whose key is not known is referred to by no cell, least of all by an empty one', async () => {
+  const { world: opened, idOf, columnIdOf } = await startLost();
+  await using world = opened;
+  const config = await loadNamedConfig(invocationIn(world.folder).invocation, { needsCredentials: false });
+  using reader = openReader(`${world.folder}/replica.db`);
+  const known = new LostRows(reader, { kind: 'deleted' }).rows(idOf('Customer'));
+  const keyId = columnIdOf('Customer', 'Id');
+  const keyless = known.map((row) => ({ ...row, values: new Map([...row.values].filter(([id]) => id !== keyId)) }));
+
+  const cells = await Promise.all([known, keyless].map((rows) => referringCells(reader, config, rows)));
+
+  expect(cells.map(({ size }) => size)).toEqual([3, 0]);
 });
