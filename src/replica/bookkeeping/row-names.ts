@@ -1,6 +1,7 @@
 /**
  * Names of rows as people know them, for lists of conflicts, refusals, edits and files.
  */
+import { oncePerKey } from '../../base/memoize.ts';
 import { ident, joinSql, sql } from '../../base/sql.ts';
 import type { Connection, Stored } from '../connection.ts';
 import { queryAll, queryRows } from '../query.ts';
@@ -27,23 +28,24 @@ const LAST_VALUES = sql`SELECT key, value FROM json_each((SELECT row_values FROM
  * first other text column. A deleted row keeps the name that the origin last confirmed, or else its last one. Empty if there is none.
  */
 export function rowNamer(from: Connection): (table: string, rowId: number) => string {
-  const columnsByTable = new Map<string, readonly NamingColumn[]>();
+  const naming = oncePerKey((table: string) => {
+    const columns = queryAll(from, NAMING_COLUMNS, [{ table }]) as NamingColumn[]; // as selected
+    const names = columns.map(({ name }) => name);
+    // Another client may have dropped the table, or a column.
+    const texts = [table, baseName(columns[0]?.tableId ?? 0)]
+      .filter((source) => readStanding(from, source, names).length === names.length)
+      .map((source) => sql`SELECT ${joinSql(names.map(ident))} FROM ${ident(source)} WHERE _id = ?`);
+    return { columns, texts };
+  });
   return (table, rowId) => {
-    const columns = columnsByTable.get(table) ?? (queryAll(from, NAMING_COLUMNS, [{ table }]) as NamingColumn[]); // as selected
-    columnsByTable.set(table, columns);
+    const { columns, texts } = naming(table);
     const [first] = columns;
     if (first === undefined) return '';
-    const names = columns.map(({ name }) => name);
-    const readFrom = (source: string): readonly Stored[] | undefined => {
-      if (readStanding(from, source, names).length < names.length) return undefined; // another client dropped it
-      return queryRows(from, sql`SELECT ${joinSql(names.map(ident))} FROM ${ident(source)} WHERE _id = ?`, [rowId])[0];
-    };
     const readDeleted = (): readonly Stored[] => {
-      const values = queryAll(from, LAST_VALUES, [first.tableId, rowId]) as { key: string; value: Stored }[]; // as selected
-      const byName = new Map(values.map(({ key, value }) => [key, value]));
-      return names.map((name) => byName.get(name) ?? null);
+      const values = new Map(queryRows(from, LAST_VALUES, [first.tableId, rowId]).map(([key, value]) => [key, value]));
+      return columns.map(({ name }) => values.get(name) ?? null);
     };
-    const row = readFrom(table) ?? readFrom(baseName(first.tableId)) ?? readDeleted();
+    const row = texts.flatMap((text) => queryRows(from, text, [rowId]))[0] ?? readDeleted();
     const nameBy = (isOwn: 0 | 1): string => {
       const values = row.map((value) => String(value ?? ''));
       return [...new Set(values.filter((text, index) => text !== '' && columns[index]?.isOwn === isOwn))].join(' ');
