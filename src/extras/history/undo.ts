@@ -2,7 +2,7 @@
  * Takes changes back, those of a run or all since a moment, as ordinary edits of two-way tables, which triggers
  * capture like any client's.
  */
-import { allOf, ident, joinSql, sql } from '../../base/sql.ts';
+import { allOf, ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
 import type { LostRow, PutBackAnswer } from '../shared/linked-extra.ts';
@@ -300,40 +300,86 @@ function findSameRows(
   const { record, rows, known, deletedHere } = given;
   const keySeq = known.find(({ kind }) => kind === 'Key')?.seq;
   const keyIndex = rows.columns.findIndex(({ seq }) => seq === keySeq);
-  const same = deletes
-    .filter(({ rowId }) => !deletedHere.has(rowId))
-    .flatMap((change) => {
-      const sameRowId = findSameRow(from, change, given);
-      if (sameRowId === null) return [];
-      const key = rows.standing([sameRowId]).get(sameRowId)?.[keyIndex] ?? null;
-      const newKey = key === null || typeof key === 'object' ? null : String(key);
-      return [{ sameRowId, newKey, row: deletedRow(from, record.id, { change, rows, known }) }];
-    });
+  const gone = deletes.filter(({ rowId }) => !deletedHere.has(rowId));
+  const findSame = sameRowFinder(from, gone, given);
+  const same = gone.flatMap((change) => {
+    const sameRowId = findSame(change);
+    if (sameRowId === null) return [];
+    const key = rows.standing([sameRowId]).get(sameRowId)?.[keyIndex] ?? null;
+    const newKey = key === null || typeof key === 'object' ? null : String(key);
+    return [{ sameRowId, newKey, row: deletedRow(from, record.id, { change, rows, known }) }];
+  });
   const ids = new Map(same.map(({ row, sameRowId }) => [row.oldId, sameRowId]));
   return { ids, hereAgain: new Set(ids.values()), rows: same };
 }
 
-/** Today's row that equals a deleted one: by the value that identifies rows, else by all values. */
-function findSameRow(
+/** From so many deleted rows on, today's rows are read once for all of them: each query may read the whole table. */
+const READ_ONCE_FROM = 20;
+
+/** Finds today's row that equals a deleted one: by the value that identifies rows, else by all values. */
+function sameRowFinder(
   from: Connection,
-  { cells }: NetChange,
+  deletes: readonly NetChange[],
   { record, columns }: { readonly record: TableRecord; readonly columns: readonly WritableColumn[] },
-): number | null {
-  const was = new Map(cells.map(({ index, before }) => [index, before]));
+): (change: NetChange) => number | null {
   const identifying = matchName(from, record);
-  const match = columns.find(({ name }) => name === identifying);
-  const matched = match === undefined ? null : (was.get(match.index) ?? null);
-  const compared =
-    match !== undefined && matched !== null
-      ? [match]
-      : columns.filter(({ isFile, given }) => !isFile && given !== 'always');
-  if (compared.length === 0) return null;
-  const conditions = allOf(compared.map(({ name }) => sql`${ident(name)} IS ?`));
-  const found = from
-    .prepare(sql`SELECT _id FROM ${ident(record.localName)} WHERE ${conditions} LIMIT 1`)
-    .pluck()
-    .get(...compared.map(({ index }) => bindable(was.get(index) ?? null)));
-  return typeof found === 'number' ? found : null;
+  const match = columns.filter(({ name }) => name === identifying);
+  const all = columns.filter(({ isFile, given }) => !isFile && given !== 'always');
+  const wantedOf = ({ cells }: NetChange): WantedValues => {
+    const was = new Map(cells.map(({ index, before }) => [index, before]));
+    const compared = match.some(({ index }) => (was.get(index) ?? null) !== null) ? match : all;
+    return { compared, values: compared.map(({ index }) => was.get(index) ?? null) };
+  };
+  const known = deletes.length < READ_ONCE_FROM ? null : readNamedValues(from, record.localName, deletes.map(wantedOf));
+  return (change) => {
+    const { compared, values } = wantedOf(change);
+    const near = known?.get(compared)?.get(valuesName(values));
+    if (compared.length === 0 || (known !== null && near === undefined)) return null;
+    const conditions = allOf(compared.map(({ name }) => sql`${ident(name)} IS ?`));
+    const find = (where: Sql, ids: readonly number[]): unknown =>
+      from
+        .prepare(sql`SELECT _id FROM ${ident(record.localName)} WHERE ${where}${conditions} LIMIT 1`)
+        .pluck()
+        .get(...ids, ...values.map(bindable));
+    const found = (near === undefined ? undefined : find(sql`_id = ? AND `, [near])) ?? find(sql``, []);
+    return typeof found === 'number' ? found : null;
+  };
+}
+
+interface WantedValues {
+  readonly compared: readonly WritableColumn[];
+  readonly values: readonly Exact[];
+}
+
+/** Rows of today that have wanted values, by the columns that are compared, and the name of the values. */
+function readNamedValues(
+  from: Connection,
+  table: string,
+  wanted: readonly WantedValues[],
+): ReadonlyMap<readonly WritableColumn[], ReadonlyMap<string, number>> {
+  const groups = [...Map.groupBy(wanted, ({ compared }) => compared)].map(([compared, own]) => {
+    const names = new Set(own.map(({ values }) => valuesName(values)));
+    const found = new Map<string, number>();
+    const text = sql`SELECT ${joinSql([sql`_id`, ...compared.map(({ name }) => ident(name))])} FROM ${ident(table)} ORDER BY _id DESC`;
+    const rows = from.prepare(text).safeIntegers().raw().iterate() as IterableIterator<Exact[]>; // the columns just listed
+    for (const [id, ...values] of rows) {
+      const name = valuesName(values);
+      if (names.has(name)) found.set(name, Number(id));
+    }
+    return [compared, found] as const;
+  });
+  return new Map(groups);
+}
+
+/** One text for values that SQLite takes as the same: a whole number may be an INTEGER or a REAL. */
+function valuesName(values: readonly Exact[]): string {
+  return JSON.stringify(
+    values.map((value) => {
+      if (typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value)))
+        return [String(BigInt(value))];
+      return typeof value === 'number' ? [String(value)] : value;
+    }),
+  );
 }
 
 /** The column that identifies rows, as it is called here. */

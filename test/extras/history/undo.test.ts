@@ -135,6 +135,39 @@ test('a row that is gone at the origin is named with its values, and not made he
   expect(fixture.rows('SELECT count(*) AS n FROM "Note"')).toEqual([{ n: 5 }]);
 });
 
+test.each([
+  [3, 'Code'],
+  [30, 'Code'],
+  [3, null],
+  [30, null],
+])(
+  'of %i deleted rows, those that are here again are found, by the match column %s or all values',
+  async (count, match) => {
+    const rows = Array.from({ length: count }, (_, index) => ({
+      Title: `title ${index}`,
+      Code: match === null ? null : `c${index}`,
+      Count: index % 2 === 0 ? index : index + 0.5,
+      Done: index % 2 === 0,
+    }));
+    const settings = {
+      maxDeletePercent: 100,
+      tableOptions: () => ({ ...twoWaySettings({ match }).tableOptions(''), sort: null, history: HISTORY }),
+    };
+    await using fixture = await startFixture({ tables: [{ ...NOTE, rows }] }, { settings });
+    await fixture.pull();
+    for (const id of rows.keys()) fixture.sandbox.store.delete('Note', id + 1);
+    await fixture.pull({ confirm: true });
+    for (const row of rows.slice(1, 3))
+      fixture.sandbox.store.insert('Note', match === null ? row : { ...row, Title: 'another' });
+    await fixture.pull();
+
+    const { same, deleted } = undo(fixture, { isKept: false });
+
+    expect(same.map(({ row }) => row.oldId)).toEqual([2, 3]);
+    expect(deleted).toHaveLength(count - 2);
+  },
+);
+
 test('a delete that was not sent is withdrawn, with the values that the origin has', async () => {
   await using fixture = await startKept();
   fixture.execute(`UPDATE "Note" SET "Body" = 'mine' WHERE _id = 2`);
