@@ -1,4 +1,5 @@
 /** What is said of two-way tables and columns that another program drops, renames, or puts a trigger on, and of views that pruning would break. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -104,6 +105,27 @@ test('a mirror that was dropped is said until it is made again, and for days aft
   expect(logged).toContain(
     '  Note: the table was dropped or renamed here, and recreated; edits that went with it: 0\n',
   );
+});
+
+test('a table that was dropped is not counted as steady, also where the configuration leaves it out', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE, { ...NOTE, name: 'Other' }] });
+  using workspace = makeWorkspace(sandbox, 'tables: { "*": {}, }\n');
+  await runCli(['pull'], workspace);
+  const config = join(workspace.folder, 'rowsync.yaml');
+  writeFileSync(config, readFileSync(config, 'utf8').replace('"*": {},', '"*": {}, Other: false'));
+  execute(workspace, 'DROP TABLE "Other"');
+  await runCli(['pull'], workspace);
+
+  const { stdout } = await runCli(['status'], workspace);
+  const { tables } = JSON.parse((await runCli(['status', '--json'], workspace)).stdout) as {
+    tables: readonly unknown[];
+  };
+
+  expect(stdout).toContain('2 tables, 6 rows; 1 steady, 1 dropped\n');
+  expect(tables).toMatchObject([
+    { table: 'Note', state: 'steady', rowCount: 6 },
+    { table: 'Other', state: 'dropped', rowCount: 0 },
+  ]);
 });
 
 test('a trigger with RAISE(IGNORE) is said, and an edit beside it is sent once the trigger is gone', async () => {

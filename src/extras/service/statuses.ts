@@ -61,7 +61,7 @@ interface DatabaseStatus {
 }
 
 function steadiness(tables: readonly Pick<KeptTable, 'state'>[]): string {
-  return tables.some(({ state }) => state === 'restored') ? 'restored' : 'steady';
+  return ['dropped', 'restored'].find((found) => tables.some(({ state }) => state === found)) ?? 'steady';
 }
 
 /** A line for each database: how old its oldest table is, and the worst that is wrong. */

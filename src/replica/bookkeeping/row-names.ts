@@ -32,17 +32,16 @@ export function rowNamer(from: Connection): (table: string, rowId: number) => st
     const columns = queryAll(from, NAMING_COLUMNS, [{ table }]) as NamingColumn[]; // as selected
     const names = columns.map(({ name }) => name);
     // Another client may have dropped the table, or a column.
-    const texts = [table, baseName(columns[0]?.tableId ?? 0)]
-      .filter((source) => readStanding(from, source, names).length === names.length)
+    const tableId = columns[0]?.tableId ?? 0;
+    const texts = [table, baseName(tableId)]
+      .filter((source) => names.length > 0 && readStanding(from, source, names).length === names.length)
       .map((source) => sql`SELECT ${joinSql(names.map(ident))} FROM ${ident(source)} WHERE _id = ?`);
-    return { columns, texts };
+    return { columns, tableId, texts };
   });
   return (table, rowId) => {
-    const { columns, texts } = naming(table);
-    const [first] = columns;
-    if (first === undefined) return '';
+    const { columns, tableId, texts } = naming(table);
     const readDeleted = (): readonly Stored[] => {
-      const values = new Map(queryRows(from, LAST_VALUES, [first.tableId, rowId]).map(([key, value]) => [key, value]));
+      const values = new Map(queryRows(from, LAST_VALUES, [tableId, rowId]).map(([key, value]) => [key, value]));
       return columns.map(({ name }) => values.get(name) ?? null);
     };
     const row = texts.flatMap((text) => queryRows(from, text, [rowId]))[0] ?? readDeleted();
