@@ -27,7 +27,8 @@ export async function orLeaveConfirmation(
     const kinds = request.works.filter((kind) => kind === 'pull' || kind === 'push');
     const confirmations = request.confirm ? confirmHeld(replica.path, kinds, request.tables) : [];
     const message = `${inUseText(replica.path)}, and your confirmation is kept for it; ${confirmations.map(confirmationText).join('; ')}`;
-    const hint = 'A daemon uses it when it works next, and at once on SIGUSR1; rowsync status shows that.';
+    const hint =
+      'If it is a daemon, nothing more is to be done: it uses that when it works next, and at once on SIGUSR1, as rowsync status shows.';
     const cause = confirmations.length === 0 ? error : new RowsyncError('replica', 'replica.inUse', { message, hint });
     return (await daemonClient(invocation)).handOver(invocation, cause, request, confirmations);
   }

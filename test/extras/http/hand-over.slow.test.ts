@@ -135,7 +135,7 @@ test('push --confirm beside a daemon ends with 0 only once the edits were sent',
   );
   // Nothing more is to be done, so nobody is told to stop the daemon or to leave the table away.
   expect(named.stderr).toContain(
-    'what to do: A daemon uses it when it works next, and at once on SIGUSR1; rowsync status shows that.',
+    'what to do: If it is a daemon, nothing more is to be done: it uses that when it works next, and at once on SIGUSR1, as rowsync status shows.',
   );
   expect(named.stderr).not.toContain('away');
 });
