@@ -25,7 +25,7 @@ export class Results {
   /** Notes and logs how work ended. */
   note(
     { work, isAsked }: Pick<Run, 'work' | 'isAsked'>,
-    { error, own, held, tables, facts, account }: WorkOutcome,
+    { error, own, isStored, held, tables, facts, account }: WorkOutcome,
     end: { readonly durationMs: number; readonly finishedAtMs: number; readonly isStopped: boolean },
     log: Logger,
   ): EndedWork {
@@ -35,12 +35,12 @@ export class Results {
     const outcome = isStopped ? 'stopped' : failures.length > 0 ? 'failed' : holds.length > 0 ? 'held' : 'done';
     const exitCode = isStopped ? EXIT.failed : exitCodeOf([...failures, ...holds]);
     log.info('work.finished', { work, outcome, durationMs: Math.round(durationMs), ...facts });
-    if (own !== null) {
+    if (own !== null) log.error('work.failed', { work, ...errorFacts(own) });
+    if (own !== null && isStored !== true) {
       const { code, hint } = own;
       const message = `The last ${work} failed: ${own.message}`;
       const since = stampFromMs(finishedAtMs);
       this.#failureByWork.set(work, { about: 'work.failed', subject: null, code, message, hint, since });
-      log.error('work.failed', { work, ...errorFacts(own) });
     } else if (error === null) this.#failureByWork.delete(work);
     const endedCount = (this.lastByWork.get(work)?.endedCount ?? 0) + 1;
     const ended = { outcome, exitCode, durationMs, finishedAtMs, endedCount, account } as const;

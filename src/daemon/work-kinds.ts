@@ -46,6 +46,8 @@ export interface WorkOutcome {
   readonly isOver: boolean;
   /** Why this work alone failed; other work continues, and this one is tried again on its next tick. */
   readonly own: RowsyncError | null;
+  /** Whether the replica has that error as the problem of a table. */
+  readonly isStored?: boolean;
   /** A guard over all tables that waits for a person; the work itself continued. */
   readonly held: RowsyncError | null;
   readonly tables: readonly TableOutcome[];
@@ -214,6 +216,7 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
     }),
     isOver: isEnd(report.error) || report.stop !== null,
     own: concernsAll ? null : failed,
+    isStored: failed !== null && readTables(context.replica).some(({ pushCode }) => pushCode === failed.code),
     account: sumOfAccounts(report.tables.map((table) => table.account)),
   };
 }

@@ -70,6 +70,13 @@ test('the words of how it ended are those of the worst that concerns all tables'
   expect(note({ tables: [table({ error: REFUSED })] })).toMatchObject({ words: null, hint: null });
 });
 
+test('a failure that the replica has as the problem of a table is told once, by the table', () => {
+  note({ own: REFUSED }, { work: 'push' });
+  note({ own: BUSY, isStored: true }, { work: 'push' });
+  expect(results.complaints).toEqual([]);
+  expect(events).toContain('error work.failed');
+});
+
 test('work that has failed alone is complained of until it succeeds, whatever else does', () => {
   note({ own: REFUSED }, { work: 'backup' });
   note({}, { work: 'pull' });

@@ -214,7 +214,7 @@ describe('work of the core', () => {
     const outcome = await runWork('push', daemon.work('push'), {});
 
     expect(outcome.own?.message).toContain('the trigger "mine" of another program');
-    expect(outcome).toMatchObject({ error: null, isOver: false });
+    expect(outcome).toMatchObject({ error: null, isOver: false, isStored: true });
     expect(outcome.tables.filter(({ error }) => error !== null)).toEqual([]);
   });
 
