@@ -28,6 +28,8 @@ const BY_OUTCOME: ReadonlyMap<string, number> = new Map([
 const POLL_MS = 300;
 /** Failed requests in a row after which the daemon is considered ended. */
 const SILENT_MAX = 20;
+/** The newest runs among which the one that was asked for is sought; a daemon that rings and follows has more of them. */
+const RUNS_MAX = 50;
 
 /** Has the daemon do the work, one kind after the other. @throws RowsyncError `replica.inUse` where it cannot be asked. */
 export async function handOver(
@@ -90,7 +92,7 @@ export async function handOver(
     const found = work !== 'verify' ? '' : outcome === 'done' ? ': every cell matches the origin' : ', see below';
     return `${work}${of} by the daemon: ${outcome} in ${durationText(ms)}${found}\n`;
   });
-  const counts = works.includes('verify') ? '' : runText(config);
+  const counts = runText(config, works);
   const edits = ended.map(({ account }) => (account === undefined ? '' : fatesText(account))).join('');
   await invocation.session.stdout.write(confirmed.join('') + lines.join('') + counts + edits + accountText(problems));
   return exitCode;
@@ -137,14 +139,17 @@ function inUse({ config, cause, news }: Asking, what: string | null): RowsyncErr
   });
 }
 
-/** What the newest run did, from the record that the daemon keeps. */
-function runText({ replica }: Config): string {
+/** What the newest ended run of each kind did, from the record that the daemon keeps. */
+function runText({ replica }: Config, works: readonly WorkKind[]): string {
   using reader = openReader(replica.path);
-  const [run] = reader.runs(1);
-  if (run === undefined) return '';
-  const { insertedCount, updatedCount, deletedCount, requestCount } = run;
-  const rows = `${countText(insertedCount)} new, ${countText(updatedCount)} changed, ${countText(deletedCount)} deleted`;
-  return `last ${run.kind}: ${rows}; ${plural(requestCount, 'request')}\n`;
+  const ended = reader.runs(RUNS_MAX).filter(({ finishedAt }) => finishedAt !== null);
+  const runs = works.flatMap((work) => ended.find(({ kind }) => kind === work) ?? []);
+  return runs
+    .map(({ kind, insertedCount, updatedCount, deletedCount, requestCount }) => {
+      const rows = `${countText(insertedCount)} new, ${countText(updatedCount)} changed, ${countText(deletedCount)} deleted`;
+      return `last ${kind}: ${rows}; ${plural(requestCount, 'request')}\n`;
+    })
+    .join('');
 }
 
 /** Waits for a run of one kind that was asked for from now on, since the one under way may have passed what is new. */

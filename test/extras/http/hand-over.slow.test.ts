@@ -170,3 +170,19 @@ test('an edit that the origin refuses in a push by the daemon is exit code 1, wi
   expect([asJson.exitCode, synced.exitCode]).toEqual([1, 1]);
   expect(JSON.parse(accepted.stdout)).toMatchObject({ exitCode: 0, byDaemon: [{ account: { began: 1, arrived: 1 } }] });
 });
+
+test('the counts beside a daemon are those of the work that was asked for, not of what the daemon did next', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE, OTHER] });
+  await using daemon = await startListening(sandbox);
+  sandbox.store.update('Other', 1, { Title: 'there' });
+  daemon.execute(`UPDATE "Note" SET "Title" = 'here' WHERE _id = 1`);
+
+  const pulled = await runCli(['pull'], { folder: daemon.folder });
+  const synced = await runCli(['sync'], { folder: daemon.folder });
+
+  expect(pulled.stdout).toMatch(
+    /^pull by the daemon: done in .*\nlast pull: 0 new, 1 changed, 0 deleted; \d+ requests\n\n/,
+  );
+
+  expect(synced.stdout).toMatch(/\nlast pull: 0 new, 0 changed.*\nlast push: 0 new, [01] changed/);
+});
