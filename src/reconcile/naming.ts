@@ -3,10 +3,10 @@
  * wherever SQLite can hold them, and otherwise changed by a rule that is stable and free of collisions.
  *
  *    kept                every name not named below, quotes, brackets, newlines and SQL keywords included
- *    starts reserved     `sqlite_…`, `_rowsync_…`, `sync_…` (tables), `_id`, `_allow` (columns): `origin_` goes in front; so it does before
- *                        tables called `new`, `old`, `json_each` and `pragma_…`, which mean something else in our SQL
- *    no usable name      empty: `origin_<id>`; NUL characters, which no SQL text can carry, are dropped, and half a character,
- *                        which SQLite cannot store, becomes U+FFFD
+ *    starts reserved     `sqlite_…`, `_rowsync_…`, `sync_…` (tables), `_id`, `_allow` (columns): `origin_` goes in front; so it does before tables
+ *                        called `new`, `old`, `json_each` and `pragma_…`, which mean something else in our SQL, and columns called `rowid`, `oid`
+ *                        and `_rowid_`, which SQLite neither adds nor renames
+ *    no usable name      empty: `origin_<id>`; NUL, which no SQL text can carry, is dropped, and half a character becomes U+FFFD
  *    taken               another table or column has it, where case does not count (A-Z only, as in SQLite): `_<id>`
  *                        goes behind; should that be taken too, another `_`
  *    style `snake`       lower case, words joined by `_`, before all of the above: `Order Line` is `order_line`, `2nd Phone` is `_2nd_phone`
@@ -23,7 +23,12 @@ export type NameStyle = 'origin' | 'snake';
 
 /** Besides SQLite's names and ours: names that triggers use for a row, and functions that a table of their name would hide. */
 const RESERVED_TABLE = /^(?:sqlite_|_rowsync_|sync_|(?:new|old|json_each|pragma_\w+)$)/i;
-const RESERVED_COLUMN = /^(_id|_allow)$/i;
+const RESERVED_COLUMN = /^(_id|_allow|rowid|oid|_rowid_)$/i;
+
+/** Whether a column here has a name from which SQLite does not rename; a table that an earlier version made may have one. */
+export function isUnrenamable(local: string): boolean {
+  return /^(?:rowid|oid|_rowid_)$/i.test(local);
+}
 
 /** How names are made here. */
 export interface NameRules {

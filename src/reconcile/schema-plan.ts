@@ -9,7 +9,7 @@ import { foldIdent } from '../base/sql.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
 import { columnType, type ColumnDescriptor, type ColumnType } from '../wire/schema.ts';
 import { isMassRemoval } from './guards.ts';
-import { asideName, localName, ownName, type NameRules, type Naming } from './naming.ts';
+import { asideName, isUnrenamable, localName, ownName, type NameRules, type Naming } from './naming.ts';
 
 /** live: described and filled · removed: no longer described, keeps its last values · aside: replaced by a new form. */
 export type ColumnState = 'live' | 'removed' | 'aside';
@@ -66,7 +66,7 @@ export function planSchema<C extends KnownColumn>(
     void actions.push({ kind: 'change', column, localName: name, state });
   const taken = new Set([...foreign, ...known.map((column) => foldIdent(column.localName))]);
   const setAside = (column: C, why: string, state: ColumnState): void => {
-    const aside = asideName(column.localName, why, day, taken);
+    const aside = isUnrenamable(column.localName) ? column.localName : asideName(column.localName, why, day, taken);
     taken.delete(foldIdent(column.localName));
     taken.add(foldIdent(aside));
     change(column, aside, state);
@@ -102,14 +102,17 @@ function planNames<C extends KnownColumn>(
 ): readonly SchemaAction<C>[] {
   const actions: SchemaAction<C>[] = [];
   const inOrder = described.toSorted((a, b) => a.id - b.id);
-  const keepsName = (descriptor: ColumnDescriptor): boolean =>
-    usable.get(descriptor.id)?.localName === ownName(naming, descriptor);
+  const keepsName = (descriptor: ColumnDescriptor): boolean => {
+    const name = usable.get(descriptor.id)?.localName;
+    return name === ownName(naming, descriptor) || isUnrenamable(name ?? '');
+  };
   const renamed = inOrder.filter((descriptor) => !keepsName(descriptor));
   for (const { id } of renamed) taken.delete(foldIdent(usable.get(id)?.localName ?? ''));
   const localNameById = new Map<number, string>();
   for (const descriptor of inOrder) {
     const column = usable.get(descriptor.id);
-    const local = keepsName(descriptor) ? ownName(naming, descriptor) : localName(naming, descriptor, taken);
+    const kept = keepsName(descriptor) ? column?.localName : undefined;
+    const local = kept ?? localName(naming, descriptor, taken);
     taken.add(foldIdent(local));
     localNameById.set(descriptor.id, local);
     if (column !== undefined && column.localName !== local)

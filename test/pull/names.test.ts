@@ -70,6 +70,22 @@ test('gives columns that are called like ours another name, and says which', asy
   ]);
 });
 
+test('a column may become one of the names that SQLite keeps for the number of a row, and be added or left under one', async () => {
+  await using fixture = await startFixture({ tables: [table('T', ['Title', 'OID'])] });
+  const { store } = fixture.sandbox;
+  await fixture.pull();
+  store.renameColumn('T', 'Title', 'rowid');
+  store.renameColumn('T', 'OID', 'Title');
+  store.addColumn('T', { name: 'oid', type: 'Text', defaultValue: 'new' });
+
+  const report = await fixture.pull();
+
+  expect(report.tables[0]?.error).toBeNull();
+  expect(fixture.rows('SELECT origin_rowid AS a, Title AS b, origin_oid AS c FROM T')).toEqual([
+    { a: 'value of Title', b: 'value of OID', c: 'new' },
+  ]);
+});
+
 test('keeps two tables and two columns apart whose names differ in case only', async () => {
   await using fixture = await startFixture({ tables: [table('Note'), table('NOTE', ['title', 'Title'])] });
   const upper = fixture.sandbox.store.table('NOTE');

@@ -23,7 +23,8 @@ function steps(knownColumns: readonly KnownColumn[], describedColumns: readonly 
 function stepText(action: SchemaAction): string {
   if (action.kind !== 'change') return `${action.kind} ${action.localName}`;
   const { column, localName, state } = action;
-  if (localName === column.localName) return `${state === 'live' ? 'revive' : 'remove'} ${localName}`;
+  if (localName === column.localName)
+    return `${{ live: 'revive', aside: 'setAside', removed: 'remove' }[state]} ${localName}`;
   const verb = { live: 'rename', aside: 'setAside', removed: 'makeRoom' }[state];
   return `${verb} ${column.localName} → ${localName}`;
 }
@@ -38,6 +39,24 @@ const CASES: readonly (readonly [string, readonly KnownColumn[], readonly Column
     [known(1, 'A'), known(2, 'B')],
     [described(1, 'B'), described(2, 'A')],
     ['rename A → B', 'rename B → A'],
+  ],
+  [
+    'a column renamed to what SQLite renames nothing to',
+    [known(1, 'A')],
+    [described(1, 'Oid')],
+    ['rename A → origin_Oid'],
+  ],
+  [
+    'a column from whose name SQLite does not rename, and which got another one',
+    [known(1, 'OID')],
+    [described(1, 'B'), described(2, 'oid')],
+    ['add origin_oid'],
+  ],
+  [
+    'a column from whose name SQLite does not rename, and whose values changed their form',
+    [known(1, 'OID')],
+    [described(1, 'OID', 'Numeric')],
+    ['setAside OID', 'add origin_OID'],
   ],
   ['a removed column', [known(1, 'A'), known(2, 'B')], [described(1, 'A')], ['remove B']],
   ['a column removed before', [known(1, 'A'), known(2, 'B', { state: 'removed' })], [described(1, 'A')], []],
