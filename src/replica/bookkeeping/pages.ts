@@ -210,14 +210,15 @@ export function readPullAccount(from: Connection, { id, localName }: RowTarget, 
   const isComplete = here.unreadable === 0 && listed === here.here && !hasSuspects(from, id);
   if (isComplete) return pullAccount({ listed, ...here, kept: 0, strange: 0 });
   const isReadable = sql`NOT IN (SELECT row_id FROM _rowsync_unreadable WHERE table_id = @id)`;
+  // Behind `main.` a table of the origin may be called as a part of the statement is.
   const query = sql`WITH listed (id) AS MATERIALIZED (
             SELECT DISTINCT seen.value FROM _rowsync_page_rows p, json_each(p.row_ids) seen WHERE p.table_id = @id),
           other (isKept) AS MATERIALIZED (
             SELECT EXISTS (SELECT 1 FROM _rowsync_suspects s WHERE s.table_id = @id AND s.row_id = known._id)
-            FROM ${ident(localName)} known WHERE known._id NOT IN (SELECT id FROM listed))
+            FROM main.${ident(localName)} known WHERE known._id NOT IN (SELECT id FROM listed))
           SELECT (SELECT count(*) FROM listed) AS listed,
             (SELECT count(*) FROM listed WHERE NOT (listed.id ${isReadable})) AS unreadable,
-            (SELECT count(*) FROM listed JOIN ${ident(localName)} known ON known._id = listed.id WHERE listed.id ${isReadable}) AS here,
+            (SELECT count(*) FROM listed JOIN main.${ident(localName)} known ON known._id = listed.id WHERE listed.id ${isReadable}) AS here,
             (SELECT count(*) FROM other WHERE isKept) AS kept, (SELECT count(*) FROM other WHERE NOT isKept) AS strange`;
   const counts = must(queryFirst(from, query, [{ id }]) as ListedRows | null, 'an aggregate always has one row');
   const account = pullAccount(counts);
@@ -233,7 +234,7 @@ function countGoneSince(from: Connection, { id, localName }: Pick<RowTarget, 'id
           SELECT count(*) FROM (
             SELECT 1 FROM _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, "window", page), json_each(r.row_ids) seen
             JOIN gone ON gone.id = seen.value
-            WHERE p.table_id = @id AND gone.id NOT IN (SELECT _id FROM ${ident(localName)})
+            WHERE p.table_id = @id AND gone.id NOT IN (SELECT _id FROM main.${ident(localName)})
               AND gone.id NOT IN (SELECT row_id FROM _rowsync_unreadable WHERE table_id = @id)
             GROUP BY gone.id HAVING max(p.verified_at) <= gone.at)`;
   return queryNumber(from, text, [{ id }]);

@@ -227,6 +227,16 @@ test('a listed row that is not here is missing, unless it was deleted after its 
   expect(account()).toMatchObject({ missing: 2 });
 });
 
+test.each(['Listed', 'Other', 'Gone'])('a table may be called as a part of the comparison is: %s', async (name) => {
+  await using bare = await openBare();
+  await bare.makeTable(2, name, [described('Title')]);
+  bare.execute(`INSERT INTO "${name}" (_id) VALUES (1), (4)`);
+  const facts = { window: '', page: 0, lastStamp: null, tieCount: 0, url: '/', etag: null, sweep: 1, at: AT };
+  await bare.write((tx) => notePage(tx, 2, { ...facts, content: { rows: [], unreadable: [], ids: [1, 2, 3] } }));
+
+  expect(readPullAccount(bare.replica, bare.target(2), false)).toMatchObject({ listed: 3, missing: 2, strange: 1 });
+});
+
 test('a suspect here is kept, and a row that cannot be read is not missing', async () => {
   await using bare = await openBare();
   insert(bare, 1, 2);
