@@ -177,10 +177,13 @@ export const CATALOGUE = [
     code: 'table.gone',
     severity: 'person',
     why: 'The origin no longer shows a table. Its rows stay here, and its edits wait.',
-    find: ofEach(({ state }) =>
+    find: ofEach(({ state, oldestPendingAt }) =>
       state === 'gone'
         ? {
-            sentence: 'is no longer at the origin; its rows are kept here',
+            sentence:
+              oldestPendingAt === null
+                ? 'is no longer at the origin; its rows are kept here'
+                : 'is no longer at the origin; its rows are kept here, and edits of them are not pushed',
             hint: 'rowsync schema prune drops it, or give the user its rights back.',
           }
         : null,

@@ -225,6 +225,13 @@ describe('what is late', () => {
     expect(sentencesOf({ freshSince: '2026-11-21T12:00:00Z', ...changes }, nowMs)).toEqual(said);
   });
 
+  test('a table that is gone says whether edits of it wait', () => {
+    const gone = (oldestPendingAt: string | null) =>
+      sentences({ tables: [{ ...TABLE, state: 'gone', oldestPendingAt }] });
+    expect(gone(null)).toEqual(['is no longer at the origin; its rows are kept here']);
+    expect(gone(OLD)).toEqual(['is no longer at the origin; its rows are kept here, and edits of them are not pushed']);
+  });
+
   test('a table that is gone or still loading is not late as well', () => {
     expect(codes({ tables: [{ ...TABLE, state: 'gone', freshSince: OLD, oldestPendingAt: OLD }] })).toEqual([
       'person table.gone',
