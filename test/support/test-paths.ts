@@ -6,7 +6,7 @@ import type { TidyFile } from './tidy.ts';
 const BRANCHES_MIN = 3;
 
 /** Files with branches that are tested as a part of what uses them, each with the reason. */
-export const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
+const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'src/extras/backup/extra.ts': 'it declares the extra, and what it declares is tested with each part',
   'src/extras/postgres/extra.ts': 'it declares the extra, and what it declares is tested with each part',
   'src/extras/putback/extra.ts': 'it declares the extra, and what it declares is tested with each part',
@@ -33,7 +33,7 @@ export function untestedProblems(
 function hasTests(path: string, paths: readonly string[]): boolean {
   const base = path.replace(/^src\//, 'test/').replace(/\.ts$/, '');
   return paths.some(
-    (other) => /\.test\.ts$/.test(other) && (other.startsWith(`${base}/`) || other.startsWith(`${base}.`)),
+    (other) => other.endsWith('.test.ts') && (other.startsWith(`${base}/`) || other.startsWith(`${base}.`)),
   );
 }
 

@@ -20,9 +20,8 @@ import type { ProvenMoment } from '../../replica/bookkeeping/changed-rows.ts';
 import { orLeaveConfirmation } from '../runtime/hand-over.ts';
 import { writeWithAccount, loadNamedConfig, withResources } from '../runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
-import { filesText } from '../report/files-report.ts';
 import { lostText, pushExitCode, pushJson, pushText } from '../report/push-report.ts';
-import { failuresOf, pullText } from '../report/pull-report.ts';
+import { failuresOf, filesText, pullText } from '../report/pull-report.ts';
 
 const examples = (name: string): string => `
 Examples:

@@ -2,6 +2,7 @@
  * What a pull or a verify did, in words, as JSON and as an exit code. Pure.
  */
 import type { RowsyncError } from '../../base/errors.ts';
+import type { FilesReport } from '../../files/context.ts';
 import type { PullReport, TablePullReport } from '../../pull/report.ts';
 import { sumOf } from '../../base/sum.ts';
 import { sumOfAccounts } from '../../reconcile/account/pull-account.ts';
@@ -144,4 +145,23 @@ export function problemsText(problems: readonly TableProblem[]): string {
       return `\n${where}${said}\n  what to do: ${printable(hint)}\n  code: ${code}\n`;
     })
     .join('');
+}
+
+/** Downloads for people; empty if nothing happened. */
+export function filesText(report: FilesReport | null): string {
+  if (report === null) return '';
+  const done = [
+    { count: report.downloadedCount, text: `downloaded (${bytesText(report.downloadedBytes)})` },
+    { count: report.knownCount, text: 'known already' },
+    { count: report.vanishedCount, text: 'gone at the origin and kept here' },
+  ];
+  const facts = done.filter(({ count }) => count > 0).map(({ count, text }) => `${countText(count)} ${text}`);
+  const line = facts.length === 0 ? '' : `files: ${facts.join(', ')} in ${durationText(report.durationMs)}\n`;
+  const left = (count: number, why: string, advice: string): string =>
+    count === 0 ? '' : `\n${plural(count, 'file')} ${why}\n  what to do: ${advice}\n`;
+  const query = "SELECT * FROM sync_files WHERE state = 'failed' says which, and why";
+  const failed = left(report.failedCount, 'could not be fetched; later pulls try again', query);
+  const advice = 'raise it, or leave files out by type or size under tables';
+  const over = left(report.overBoundCount, 'not downloaded: files.maxBytes is reached', advice);
+  return line + failed + over + problemsText(failuresOf(report).map((error) => ({ what: 'files', error })));
 }

@@ -28,7 +28,7 @@ export async function orLeaveConfirmation(
     const confirmations = request.confirm ? confirmHeld(replica.path, kinds, request.tables) : [];
     const message = `${inUseText(replica.path)}, and your confirmation is kept for it; ${confirmations.map(confirmationText).join('; ')}`;
     const hint =
-      'If it is a daemon, nothing more is to be done: it uses that when it works next, and at once on SIGUSR1, as rowsync status shows.';
+      'Nothing more is to be done if it is a daemon: it uses that when it works next, and at once on SIGUSR1.';
     const cause = confirmations.length === 0 ? error : new RowsyncError('replica', 'replica.inUse', { message, hint });
     return (await daemonClient(invocation)).handOver(invocation, cause, request, confirmations);
   }

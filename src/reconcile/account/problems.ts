@@ -180,10 +180,7 @@ export const CATALOGUE = [
     find: ofEach(({ state, oldestPendingAt }) =>
       state === 'gone'
         ? {
-            sentence:
-              oldestPendingAt === null
-                ? 'is no longer at the origin; its rows are kept here'
-                : 'is no longer at the origin; its rows are kept here, and edits of them are not pushed',
+            sentence: `is no longer at the origin; its rows are kept here${oldestPendingAt === null ? '' : ', and edits of them are not pushed'}`,
             hint: 'rowsync schema prune drops it, or give the user its rights back.',
           }
         : null,

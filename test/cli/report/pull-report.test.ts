@@ -2,15 +2,24 @@
  * What a pull did, in words and exit codes.
  */
 import { expect, test } from 'vitest';
-import { exitCodeOf, RowsyncError, type ErrorCode, type ErrorKind } from '../../../src/base/errors.ts';
-import { failuresOf, problemsText, pullText, reportProblemsText } from '../../../src/cli/report/pull-report.ts';
+import { type ErrorCode, type ErrorKind, exitCodeOf, RowsyncError } from '../../../src/base/errors.ts';
+import {
+  failuresOf,
+  filesText,
+  problemsText,
+  pullText,
+  reportProblemsText,
+} from '../../../src/cli/report/pull-report.ts';
+import type { FilesReport } from '../../../src/files/context.ts';
 import type { PullReport, TablePullReport } from '../../../src/pull/report.ts';
 
 const error = (kind: ErrorKind, code: ErrorCode): RowsyncError =>
   new RowsyncError(kind, code, { message: `${code} happened`, hint: 'do this' });
 
 const down = error('originDown', 'origin.timeout');
+
 const refused = error('originRefused', 'origin.refused');
+
 const guard = error('needsPerson', 'guard.deletes');
 
 const table = (name: string, changes: Partial<TablePullReport> = {}): TablePullReport => ({
@@ -179,4 +188,48 @@ test('a push that waits for a pull to bring renamed columns is stopped, and has 
   expect(reportProblemsText(report([table('Note', { error: shape })]))).toContain(
     'Note: stopped: push.shape happened\n',
   );
+});
+
+const filesReport = (changes: Partial<FilesReport> = {}): FilesReport => ({
+  downloadedCount: 0,
+  downloadedBytes: 0,
+  knownCount: 0,
+  failedCount: 0,
+  overBoundCount: 0,
+  vanishedCount: 0,
+  listedCount: 0,
+  requestCount: 0,
+  durationMs: 1_500,
+  error: null,
+  ...changes,
+});
+
+test('nothing is said where nothing happened', () => {
+  expect(filesText(null)).toBe('');
+  expect(filesText(filesReport({ listedCount: 5, requestCount: 5 }))).toBe('');
+});
+
+test('one line says what came, and what is gone at the origin', () => {
+  const text = filesText(
+    filesReport({ downloadedCount: 1_200, downloadedBytes: 2_048, knownCount: 1, vanishedCount: 2 }),
+  );
+
+  expect(text).toBe(
+    'files: 1,200 downloaded (2.0 KiB), 1 known already, 2 gone at the origin and kept here in 1.5 s\n',
+  );
+});
+
+test('what failed, and what the bound left out, come with what to do', () => {
+  const text = filesText(filesReport({ failedCount: 1, overBoundCount: 3 }));
+
+  expect(text).toContain(
+    '\n1 file could not be fetched; later pulls try again\n  what to do: SELECT * FROM sync_files',
+  );
+  expect(text).toContain('\n3 files not downloaded: files.maxBytes is reached\n  what to do: ');
+});
+
+test('an error that ended the work is said once', () => {
+  const ended = new RowsyncError('replica', 'files.failed', { message: 'the disk is full', hint: 'free some' });
+
+  expect(filesText(filesReport({ error: ended }))).toContain('the disk is full\n  what to do: free some\n');
 });

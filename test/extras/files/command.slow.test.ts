@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { countFiles, filesBarText, filesLineText } from '../../../src/cli/terminal/progress.ts';
-import { filesText } from '../../../src/cli/report/files-report.ts';
+import { filesText } from '../../../src/cli/report/pull-report.ts';
 import { pruneText } from '../../../src/extras/files/command.ts';
 import { RowsyncError } from '../../../src/base/errors.ts';
 import type { FilesReport } from '../../../src/files/context.ts';

@@ -135,7 +135,7 @@ test('push --confirm beside a daemon ends with 0 only once the edits were sent',
   );
   // Nothing more is to be done, so nobody is told to stop the daemon or to leave the table away.
   expect(named.stderr).toContain(
-    'what to do: If it is a daemon, nothing more is to be done: it uses that when it works next, and at once on SIGUSR1, as rowsync status shows.',
+    'what to do: Nothing more is to be done if it is a daemon: it uses that when it works next, and at once on SIGUSR1.',
   );
   expect(named.stderr).not.toContain('away');
 });
