@@ -2,7 +2,8 @@
  * Takes changes back, those of a run or all since a moment, as ordinary edits of two-way tables, which triggers
  * capture like any client's.
  */
-import { allOf, ident, joinSql, sql, type Sql } from '../../base/sql.ts';
+import { oncePerKey } from '../../base/memoize.ts';
+import { allOf, ident, joinSql, sql } from '../../base/sql.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
 import type { LostRow, PutBackAnswer } from '../shared/linked-extra.ts';
@@ -11,7 +12,7 @@ import { isSameExact, type Exact } from '../../replica/history-cells.ts';
 import { openKnownRows, type KnownRows } from '../../replica/history-writer.ts';
 import { findHistory } from '../../replica/bookkeeping/history.ts';
 import { readTable, type TableRecord } from '../../replica/bookkeeping/tables.ts';
-import { queryAny, queryRows, queryText } from '../../replica/query.ts';
+import { queryAny, queryNumber, queryRows, queryText } from '../../replica/query.ts';
 import { baseName, hasBase } from '../../replica/user-tables.ts';
 import { clientRefusal, type ClientConnection, readExactCells, writeCells } from '../shared/sql-client.ts';
 import { readExactEntries, type ExactEntry } from './exact-entries.ts';
@@ -301,10 +302,18 @@ function findSameRows(
   const keySeq = known.find(({ kind }) => kind === 'Key')?.seq;
   const keyIndex = rows.columns.findIndex(({ seq }) => seq === keySeq);
   const gone = deletes.filter(({ rowId }) => !deletedHere.has(rowId));
-  const findSame = sameRowFinder(from, gone, given);
+  const findEqual = equalRowsFinder(from, gone, given);
+  const madeAt = oncePerKey((rowId: number) =>
+    rows.read([rowId]).has(rowId) ? seqOfMaking(from, record.id, rowId) : Infinity,
+  );
+  const taken = new Set<number>();
   const same = gone.flatMap((change) => {
-    const sameRowId = findSame(change);
-    if (sameRowId === null) return [];
+    const { ids: equal, isIdentified } = findEqual(change);
+    const deletedAt = seqOfDelete(from, record.id, change.rowId);
+    // Without a value that identifies rows, one that was there at the time of the delete, or stands for another row, is a different one.
+    const sameRowId = equal.find((id) => isIdentified || (!taken.has(id) && madeAt(id) > deletedAt));
+    if (sameRowId === undefined) return [];
+    taken.add(sameRowId);
     const key = rows.standing([sameRowId]).get(sameRowId)?.[keyIndex] ?? null;
     const newKey = key === null || typeof key === 'object' ? null : String(key);
     return [{ sameRowId, newKey, row: deletedRow(from, record.id, { change, rows, known }) }];
@@ -313,15 +322,28 @@ function findSameRows(
   return { ids, hereAgain: new Set(ids.values()), rows: same };
 }
 
+/** The entry with which a row was made, or got its id; 0 where the history began with it. */
+function seqOfMaking(from: Connection, tableId: number, rowId: number): number {
+  const text = sql`SELECT coalesce(max(seq), 0) FROM _rowsync_history
+      WHERE row_id = ? AND table_id = ? AND (kind = 'insert' OR was_id IS NOT NULL)`;
+  return queryNumber(from, text, [rowId, tableId]);
+}
+
+/** The entry with which a row was deleted; for a delete without one, more than any. */
+function seqOfDelete(from: Connection, tableId: number, rowId: number): number {
+  const text = sql`SELECT coalesce(max(seq), ${Number.MAX_SAFE_INTEGER}) FROM _rowsync_history WHERE row_id = ? AND table_id = ? AND kind = 'delete'`;
+  return queryNumber(from, text, [rowId, tableId]);
+}
+
 /** From so many deleted rows on, today's rows are read once for all of them: each query may read the whole table. */
 const READ_ONCE_FROM = 20;
 
-/** Finds today's row that equals a deleted one: by the value that identifies rows, else by all values. */
-function sameRowFinder(
+/** Finds today's rows that equal a deleted one: by the value that identifies rows, else by all values. */
+function equalRowsFinder(
   from: Connection,
   deletes: readonly NetChange[],
   { record, columns }: { readonly record: TableRecord; readonly columns: readonly WritableColumn[] },
-): (change: NetChange) => number | null {
+): (change: NetChange) => { readonly ids: readonly number[]; readonly isIdentified: boolean } {
   const identifying = matchName(from, record);
   const match = columns.filter(({ name }) => name === identifying);
   const all = columns.filter(({ isFile, given }) => !isFile && given !== 'always');
@@ -333,16 +355,21 @@ function sameRowFinder(
   const known = deletes.length < READ_ONCE_FROM ? null : readNamedValues(from, record.localName, deletes.map(wantedOf));
   return (change) => {
     const { compared, values } = wantedOf(change);
-    const near = known?.get(compared)?.get(valuesName(values));
-    if (compared.length === 0 || (known !== null && near === undefined)) return null;
-    const conditions = allOf(compared.map(({ name }) => sql`${ident(name)} IS ?`));
-    const find = (where: Sql, ids: readonly number[]): unknown =>
-      from
-        .prepare(sql`SELECT _id FROM ${ident(record.localName)} WHERE ${where}${conditions} LIMIT 1`)
+    const isIdentified = compared === match;
+    const near = known?.get(compared)?.get(valuesName(values)) ?? [];
+    if (compared.length === 0 || (known !== null && near.length === 0)) return { ids: [], isIdentified };
+    const where = known === null ? [] : [sql`_id IN (SELECT value FROM json_each(?))`];
+    const conditions = allOf([...where, ...compared.map(({ name }) => sql`${ident(name)} IS ?`)]);
+    const text = sql`SELECT _id FROM ${ident(record.localName)} WHERE ${conditions} ORDER BY _id`;
+    const bound = [...(known === null ? [] : [JSON.stringify(near)]), ...values.map(bindable)];
+    return {
+      ids: from
+        .prepare(text)
         .pluck()
-        .get(...ids, ...values.map(bindable));
-    const found = (near === undefined ? undefined : find(sql`_id = ? AND `, [near])) ?? find(sql``, []);
-    return typeof found === 'number' ? found : null;
+        .all(...bound)
+        .map(Number),
+      isIdentified,
+    };
   };
 }
 
@@ -356,15 +383,18 @@ function readNamedValues(
   from: Connection,
   table: string,
   wanted: readonly WantedValues[],
-): ReadonlyMap<readonly WritableColumn[], ReadonlyMap<string, number>> {
+): ReadonlyMap<readonly WritableColumn[], ReadonlyMap<string, readonly number[]>> {
   const groups = [...Map.groupBy(wanted, ({ compared }) => compared)].map(([compared, own]) => {
     const names = new Set(own.map(({ values }) => valuesName(values)));
-    const found = new Map<string, number>();
-    const text = sql`SELECT ${joinSql([sql`_id`, ...compared.map(({ name }) => ident(name))])} FROM ${ident(table)} ORDER BY _id DESC`;
+    const found = new Map<string, number[]>();
+    const text = sql`SELECT ${joinSql([sql`_id`, ...compared.map(({ name }) => ident(name))])} FROM ${ident(table)}`;
     const rows = from.prepare(text).safeIntegers().raw().iterate() as IterableIterator<Exact[]>; // the columns just listed
     for (const [id, ...values] of rows) {
       const name = valuesName(values);
-      if (names.has(name)) found.set(name, Number(id));
+      if (!names.has(name)) continue;
+      const ids = found.get(name) ?? [];
+      ids.push(Number(id));
+      found.set(name, ids);
     }
     return [compared, found] as const;
   });

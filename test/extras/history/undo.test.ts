@@ -168,6 +168,30 @@ test.each([
   },
 );
 
+test.each([2, 30])(
+  'without a match column, none of %i equal rows stands for another that was deleted',
+  async (count) => {
+    const rows = Array.from({ length: count + 1 }, () => ({ Title: 'twin', Count: 1 }));
+    const settings = {
+      maxDeletePercent: 100,
+      tableOptions: () => ({ ...twoWaySettings().tableOptions(''), sort: null, history: HISTORY }),
+    };
+    await using fixture = await startFixture({ tables: [{ ...NOTE, rows }] }, { settings });
+    await fixture.pull();
+    for (let id = 1; id <= count; id += 1) fixture.sandbox.store.delete('Note', id);
+    await fixture.pull({ confirm: true });
+    const before = undo(fixture, { isKept: false });
+    fixture.sandbox.store.insert('Note', { Title: 'twin', Count: 1 });
+    await fixture.pull();
+
+    const { same, deleted } = undo(fixture, { isKept: false });
+
+    expect([before.same.length, before.deleted.length]).toEqual([0, count]);
+    // One came back, and counts for one.
+    expect([same.length, deleted.length]).toEqual([1, count - 1]);
+  },
+);
+
 test('a delete that was not sent is withdrawn, with the values that the origin has', async () => {
   await using fixture = await startKept();
   fixture.execute(`UPDATE "Note" SET "Body" = 'mine' WHERE _id = 2`);
