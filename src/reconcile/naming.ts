@@ -21,8 +21,8 @@ export type NameScope = 'table' | 'column';
 /** How names are written here: as the origin has them, or in the form that code prefers. */
 export type NameStyle = 'origin' | 'snake';
 
-/** Besides SQLite's names and ours: names that triggers use for a row, and functions that a table of their name would hide. */
-const RESERVED_TABLE = /^(?:sqlite_|_rowsync_|sync_|(?:new|old|json_each|pragma_\w+)$)/i;
+/** Besides SQLite's names and ours: names that triggers use for a row, and functions that a table of their name would hide or be taken for. */
+const RESERVED_TABLE = /^(?:sqlite_|_rowsync_|sync_|(?:new|old|json_each|json_tree|dbstat|fts3tokenize|pragma_\w+)$)/i;
 const RESERVED_COLUMN = /^(_id|_allow|rowid|oid|_rowid_)$/i;
 
 /** Whether a column here has a name from which SQLite does not rename; a table that an earlier version made may have one. */

@@ -46,6 +46,7 @@ test.each([
   ['sqlite_stat1', 'origin_sqlite_stat1'],
   ['_rowsync_pages', 'origin__rowsync_pages'],
   ['sync_status', 'origin_sync_status'],
+  ['dbstat', 'origin_dbstat'],
 ])('replicates the table %s as %s', async (name, local) => {
   await using fixture = await startFixture({ tables: [table(name)] });
 
