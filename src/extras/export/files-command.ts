@@ -44,14 +44,16 @@ async function exportAndPrint(
   return exitCode;
 }
 
-function exportFailures(report: ExportReport): readonly RowsyncError[] {
-  if (report.lostCount === 0) return [];
-  return [
-    new RowsyncError('replica', 'files.damaged', {
-      message: `${plural(report.lostCount, 'file')} could not be exported: the content is not in the file store, or is damaged there`,
-      hint: 'rowsync files verify fetches it again.',
-    }),
-  ];
+function exportFailures({ lostCount, awaitedCount }: ExportReport): readonly RowsyncError[] {
+  const lost = new RowsyncError('replica', 'files.damaged', {
+    message: `${plural(lostCount, 'file')} could not be exported: the content is not in the file store, or is damaged there`,
+    hint: 'rowsync files verify fetches it again.',
+  });
+  const awaited = new RowsyncError('replica', 'files.failed', {
+    message: `${plural(awaitedCount, 'file')} of the origin could not be exported: the content was not fetched yet`,
+    hint: 'rowsync files pull fetches it; sync_files says what was in the way. Then export again.',
+  });
+  return [...(lostCount === 0 ? [] : [lost]), ...(awaitedCount === 0 ? [] : [awaited])];
 }
 
 function exportText(report: ExportReport, folder: string): string {

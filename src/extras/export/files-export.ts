@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { codeOf, RowsyncError } from '../../base/errors.ts';
 import { openExportFolder } from './export-folder.ts';
 import { FolderNames, nameWithRemark, safeName } from '../shared/file-names.ts';
-import { readFilesHere, type FileHere } from '../shared/stored-content.ts';
+import { readFilesAwaited, readFilesHere, type FileHere } from '../shared/stored-content.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { queryRows, queryText } from '../../replica/query.ts';
 import { ident, sql } from '../../base/sql.ts';
@@ -28,6 +28,8 @@ export interface ExportReport {
   readonly bytes: number;
   /** Whose content is not in the store although it should be, or is not what its name says. */
   readonly lostCount: number;
+  /** That the origin has and that are not here yet. */
+  readonly awaitedCount: number;
 }
 
 export interface ExportOptions {
@@ -55,7 +57,14 @@ export async function exportFiles(
 ): Promise<ExportReport> {
   const tableIds = options.tables.length === 0 ? null : chooseTables(from, options.tables).map(({ id }) => id);
   const store = new FileStore(options.store);
-  const tally: ExportCounts = { linkedCount: 0, copiedCount: 0, unchangedCount: 0, bytes: 0, lostCount: 0 };
+  const tally: ExportCounts = {
+    linkedCount: 0,
+    copiedCount: 0,
+    unchangedCount: 0,
+    bytes: 0,
+    lostCount: 0,
+    awaitedCount: readFilesAwaited(from, { tableIds, latestOnly: options.latestOnly }).length,
+  };
   const modes = options.isShared === true ? SHARED : PRIVATE;
   openExportFolder(options.folder, modes.folder);
   const top = new Folder(options.folder, modes.folder);

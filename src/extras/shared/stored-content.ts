@@ -51,7 +51,7 @@ export interface AwaitedFile extends Pick<FileHere, 'tableName' | 'columnName' |
 
 /**
  * Files that should be here and are not, with cells that could not be listed, as `rowsync status` counts them: wanted, and not gone at the origin. Those of
- * `lostIds` count in any case until they are here. `triedOnly` leaves out those that were never asked for.
+ * `lostIds` count in any case until they are here. `triedOnly` leaves out those that were never asked for, `latestOnly` those that no cell shows.
  */
 export function readFilesAwaited(
   from: Connection,
@@ -59,28 +59,32 @@ export function readFilesAwaited(
     tableIds = null,
     lostIds = [],
     triedOnly = false,
+    latestOnly = false,
   }: {
     readonly tableIds?: readonly number[] | null;
     readonly lostIds?: readonly number[];
     readonly triedOnly?: boolean;
+    readonly latestOnly?: boolean;
   } = {},
 ): readonly AwaitedFile[] {
   const text = sql`SELECT f.table_name AS tableName, f.column_name AS columnName, f.row_id AS rowId, f.revision
-          FROM (SELECT id, table_id, column_id, table_name, column_name, row_id, revision, reason, state IN ('missing', 'failed')
+          FROM (SELECT id, table_id, column_id, table_name, column_name, row_id, revision, guid, reason, state IN ('missing', 'failed')
                   AND vanished_at IS NULL AS isAwaited
                 FROM _rowsync_files WHERE state <> 'here'
-                UNION ALL SELECT NULL, k.table_id, k.column_id, t.local_name, c.local_name, k.row_id, NULL, k.problem, 1
+                UNION ALL SELECT NULL, k.table_id, k.column_id, t.local_name, c.local_name, k.row_id, NULL, NULL, k.problem, 1
                 FROM _rowsync_file_cells k JOIN _rowsync_tables t ON t.id = k.table_id
                 JOIN _rowsync_columns c ON c.table_id = k.table_id AND c.id = k.column_id AND c.state = 'live'
                 WHERE k.problem IS NOT NULL) f
           WHERE f.id IN (SELECT value FROM json_each(@lost))
              OR (f.isAwaited AND (NOT @triedOnly OR f.reason IS NOT NULL)
+               AND (NOT @latestOnly OR f.guid IS NULL OR EXISTS (SELECT 1 FROM _rowsync_file_cells k
+                 WHERE k.table_id = f.table_id AND k.column_id = f.column_id AND k.row_id = f.row_id AND k.guid = f.guid))
                AND (@ids IS NULL OR f.table_id IN (SELECT value FROM json_each(@ids)))
                AND EXISTS (SELECT 1 FROM _rowsync_tables t JOIN _rowsync_columns c ON c.table_id = t.id
                  WHERE t.id = f.table_id AND t.state <> 'gone' AND c.id = f.column_id AND c.state = 'live'))
           ORDER BY f.table_id, f.row_id, f.column_id, f.revision`;
   const ids = tableIds === null ? null : JSON.stringify(tableIds);
-  const values = { ids, lost: JSON.stringify(lostIds), triedOnly: triedOnly ? 1 : 0 };
+  const values = { ids, lost: JSON.stringify(lostIds), triedOnly: triedOnly ? 1 : 0, latestOnly: latestOnly ? 1 : 0 };
   return queryAll(from, text, [values]) as AwaitedFile[]; // as selected
 }
 

@@ -3,6 +3,7 @@
  */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { makeWorkspace } from '../../support/child.ts';
 import { contentsOf, fileOf } from '../../support/files.ts';
@@ -49,4 +50,39 @@ test('files are written, found again, and named where they are lost; of revision
   expect(unknown).toMatchObject({ exitCode: 2, stdout: '' });
   expect(lost.exitCode).toBe(1);
   expect(JSON.parse(lost.stdout)).toMatchObject({ exitCode: 1, errors: [{ code: 'files.damaged' }] });
+});
+
+test('files that were not fetched are said, and show in the exit code', async () => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  using made = makeWorkspace(sandbox, `tables: { '*': { files: all } }\n`);
+  const { folder } = made;
+  const run = (...args: readonly string[]) => runCli(['files', 'export', 'pictures', ...args], { folder });
+  await runCli(['pull'], { folder });
+  sandbox.store.update('Album', 1, { Cover: fileOf('a.txt', 'second') });
+  const tries = Array.from({ length: 20 }, (_, index) => index + 1);
+  for (const nth of tries) sandbox.answerInstead(nth, { status: 404, body: '' }, { method: 'attachment' });
+  await runCli(['pull'], { folder });
+
+  const partial = await run();
+  const latest = await run('--latest', '--json');
+
+  expect(partial.exitCode).toBe(1);
+  expect(partial.stdout).toContain('1 file of the origin could not be exported: the content was not fetched yet');
+  expect(JSON.parse(latest.stdout)).toMatchObject({ exitCode: 1, awaitedCount: 1, errors: [{ code: 'files.failed' }] });
+});
+
+test('of earlier revisions that are not here, nothing is said where only the latest are asked for', async () => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  using made = makeWorkspace(sandbox, `tables: { '*': { files: all } }\n`);
+  const { folder } = made;
+  sandbox.store.update('Album', 1, { Cover: fileOf('a.txt', 'second') });
+  await runCli(['pull'], { folder });
+  const db = new Database(join(folder, 'replica.db'));
+  db.exec(`UPDATE _rowsync_files SET state = 'failed', sha256 = NULL, reason = 'x' WHERE row_id = 1 AND revision = 1`);
+  db.close();
+
+  const latest = await runCli(['files', 'export', 'pictures', '--latest'], { folder });
+  const all = await runCli(['files', 'export', 'pictures'], { folder });
+
+  expect([latest.exitCode, all.exitCode]).toEqual([0, 1]);
 });
