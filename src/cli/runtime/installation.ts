@@ -18,5 +18,6 @@ export function readShipped(path: string): string {
 }
 
 export function versionOf(): string {
-  return (JSON.parse(readShipped('package.json')) as { version: string }).version; // our own file
+  const parsed: unknown = JSON.parse(readShipped('package.json'));
+  return typeof parsed === 'object' && parsed !== null && 'version' in parsed ? String(parsed.version) : 'unknown';
 }
