@@ -131,7 +131,7 @@ export function seldom<T>(make: () => T, clock: Pick<Clock, 'monotonicMs'>): () 
   };
 }
 
-/** The body of `/status`. @throws RowsyncError of the replica. */
+/** The body of `/status`; without tables where the replica cannot be read, which is one of the problems. */
 async function statusJson(view: DaemonView): Promise<object> {
   const { path } = view.resources().config.replica;
   const around = view.surroundings();
@@ -143,7 +143,7 @@ async function statusJson(view: DaemonView): Promise<object> {
       problems: readAccount(reader, around),
       tables: reader.status(),
       sinks: readSinkStatus(reader),
-    }))),
+    })).catch(() => ({ problems: view.problems() }))),
   };
 }
 

@@ -1,6 +1,8 @@
 /**
  * Commands beside a daemon that listens: exit code 0 means that what was asked for has happened, for every table.
  */
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
@@ -185,4 +187,22 @@ test('the counts beside a daemon are those of the work that was asked for, not o
   );
 
   expect(synced.stdout).toMatch(/\nlast pull: 0 new, 0 changed.*\nlast push: 0 new, [01] changed/);
+});
+
+test('a daemon whose replica was moved away is heard, and says that', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox);
+  const [path, away] = [join(daemon.folder, 'replica.db'), join(daemon.folder, 'away.db')];
+  renameSync(path, away);
+
+  const pulled = await runCli(['pull'], { folder: daemon.folder });
+  const status = await runCli(['status'], { folder: daemon.folder });
+  renameSync(away, path);
+  const back = await runCli(['pull'], { folder: daemon.folder });
+
+  expect(pulled.exitCode).not.toBe(0);
+  expect(pulled.stderr).toContain('replica.db was moved, deleted or exchanged');
+  expect(status.stdout).toContain('daemon  ');
+  expect(status.stdout).not.toContain('No daemon answers');
+  expect(back.exitCode).toBe(0);
 });
