@@ -14,7 +14,7 @@ import { editJson, previewOf, refusalLines } from './edit-report.ts';
 import { loadNamedConfig, numberArgument, printResult } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
-import type { LinkedExtra, LostRow, PutBackAnswer } from '../shared/linked-extra.ts';
+import type { LinkedExtra, LostRow, PutBackAnswer, RowEdits } from '../shared/linked-extra.ts';
 import { momentOf, MOMENT_FORMS } from './time-argument.ts';
 import { planText } from '../../cli/report/push-report.ts';
 
@@ -66,7 +66,8 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
     workAsClient(path, (from) => tables.map((table) => undoTable(from, table, selection, known)), { isKept: kept });
   const first = work(false, { goneKeys: new Map(), hereAgain: new Set() });
   const deleted = first.flatMap((table) => table.deleted);
-  const back = await putBack(invocation, deleted, options.confirm === true);
+  const edits = new Map(first.flatMap(({ cells }) => [...cells]));
+  const back = await putBack(invocation, deleted, { isConfirmed: options.confirm === true, edits });
   const same = await keysOfSame(
     invocation,
     config,
@@ -111,11 +112,11 @@ async function keysOfSame(
 async function putBack(
   invocation: Invocation,
   deleted: readonly LostRow[],
-  isConfirmed: boolean,
+  how: { readonly isConfirmed: boolean; readonly edits: RowEdits },
 ): Promise<PutBackAnswer | null> {
   const [engine] = invocation.extras.flatMap((extra: LinkedExtra) => extra.putBack ?? []);
   if (deleted.length === 0) return null;
-  if (engine !== undefined) return engine(invocation, deleted, { isConfirmed });
+  if (engine !== undefined) return engine(invocation, deleted, how);
   const text = `${plural(deleted.length, 'deleted row')}: cannot be put back by this rowsync\n`;
   return { text, json: {}, needsPerson: true, goneKeys: new Map(), hereAgain: new Set() };
 }

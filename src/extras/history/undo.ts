@@ -6,7 +6,7 @@ import { oncePerKey } from '../../base/memoize.ts';
 import { allOf, ident, joinSql, sql } from '../../base/sql.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
-import type { LostRow, PutBackAnswer } from '../shared/linked-extra.ts';
+import type { LostRow, PutBackAnswer, RowEdits, RowName } from '../shared/linked-extra.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { isSameExact, type Exact } from '../../replica/history-cells.ts';
 import { openKnownRows, type KnownRows } from '../../replica/history-writer.ts';
@@ -39,6 +39,8 @@ export interface TableUndo {
   /** Changes that were looked at. */
   readonly changeCount: number;
   readonly edits: readonly InverseEdit[];
+  /** The cells of these edits, but of new rows. */
+  readonly cells: RowEdits;
   /** Rows of these edits that were changed at the origin, too, with those whom it names as authors; `''` for nobody. */
   readonly ofOrigin: readonly { readonly rowId: number; readonly by: readonly string[] }[];
   /** Ids of rows that were deleted only here, and are here again. */
@@ -56,6 +58,7 @@ export type RowsBack = Pick<PutBackAnswer, 'hereAgain' | 'goneKeys'>;
 const NOTHING_UNDONE = {
   changeCount: 0,
   edits: [],
+  cells: new Map(),
   ofOrigin: [],
   withdrawn: [],
   deleted: [],
@@ -115,11 +118,8 @@ export function undoTable(
     refusals.push(...found.refusals);
     const edit = found.edit === null ? null : withPresentKeys(found.edit, { tableId: id, columnIds, back, refusals });
     if (edit === null) continue;
-    if (edit.kind === 'insert' && !record.allowsAdd) {
-      refusals.push({ rowId, column: null, why: NO_INSERTS });
-      continue;
-    }
-    const why = isTwoWay ? refusedEdit(from, record.localName, edit) : null;
+    const isClosed = edit.kind === 'insert' && !record.allowsAdd;
+    const why = isClosed ? NO_INSERTS : isTwoWay ? refusedEdit(from, record.localName, edit) : null;
     if (why === null) {
       edits.push(edit);
       const by = authorsOf(change, edit, columns);
@@ -131,12 +131,25 @@ export function undoTable(
     isTwoWay,
     changeCount: changes.length,
     edits,
+    cells: new Map(edits.flatMap((edit) => editedCells(edit, id, columnIds))),
     ofOrigin,
     withdrawn,
     deleted,
     same: same.rows,
     refusals,
   };
+}
+
+function editedCells(
+  { rowId, kind, cells }: InverseEdit,
+  tableId: number,
+  columnIds: ReadonlyMap<string, number>,
+): readonly (readonly [RowName, ReadonlyMap<number, string> | null])[] {
+  if (kind === 'insert') return [];
+  const texts = cells.map(
+    ({ column, edited }) => [columnIds.get(column) ?? 0, typeof edited === 'object' ? '' : String(edited)] as const,
+  );
+  return [[`${tableId} ${rowId}`, kind === 'delete' ? null : new Map(texts)]];
 }
 
 /** Whether the origin has a row that is deleted here. */

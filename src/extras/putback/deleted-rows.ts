@@ -4,7 +4,7 @@
 import { loadNamedConfig } from '../../cli/runtime/invocation.ts';
 import type { Config } from '../../config/load.ts';
 import type { Invocation } from '../../extra.ts';
-import type { LostRow, PutBackAnswer, RowName } from '../shared/linked-extra.ts';
+import type { LostRow, PutBackAnswer, RowEdits, RowName } from '../shared/linked-extra.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { LostRows } from './lost-rows.ts';
 import { rowName } from './lost-row-outcome.ts';
@@ -21,7 +21,7 @@ export async function referringCells(
   config: Config,
   rows: readonly LostRow[],
 ): Promise<ReadonlyMap<string, RowName>> {
-  const lost = new LostRows(main, { kind: 'given', rows });
+  const lost = new LostRows(main, { kind: 'given', rows, edits: new Map() });
   const references = lost.tables.flatMap((table) => referencesOf(lost, table, config.tables));
   return Promise.resolve(cellsOf(lost, references));
 }
@@ -40,16 +40,16 @@ function cellsOf(lost: LostRows, references: readonly TableReference[]): Readonl
   );
 }
 
-/** Plans rows, and puts them back if a person agrees. @throws RowsyncError of the origin. */
+/** Plans rows, and puts them back if a person agrees. A reference that the edits give another value is not linked again. @throws RowsyncError of the origin. */
 export async function putBackDeleted(
   invocation: Invocation,
   rows: readonly LostRow[],
-  { isConfirmed }: { readonly isConfirmed: boolean },
+  { isConfirmed, edits }: { readonly isConfirmed: boolean; readonly edits: RowEdits },
 ): Promise<PutBackAnswer> {
   const config = await loadNamedConfig(invocation, { needsCredentials: true });
   using main = openReader(config.replica.path);
   return await withPutback(invocation, { config, into: null }, { main, workflow: null }, async (place) => {
-    const lost = new LostRows(main, { kind: 'given', rows });
+    const lost = new LostRows(main, { kind: 'given', rows, edits });
     const references = lost.tables.flatMap((table) => referencesOf(lost, table, config.tables));
     const plan = await makePlan(place, lost, {
       rows,

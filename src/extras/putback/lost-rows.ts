@@ -2,7 +2,7 @@
  * Rows that are no longer here, with their last values: from `sync_deleted`, from a backup, or as they were at a moment of the history. Values go by
  * the origin's ids of their columns, which survive a rename.
  */
-import type { LostRow } from '../shared/linked-extra.ts';
+import type { LostRow, RowEdits } from '../shared/linked-extra.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import { usageError } from '../../base/errors.ts';
 import { oncePerKey } from '../../base/memoize.ts';
@@ -25,11 +25,11 @@ export interface EmptiedCell {
 }
 
 /** Where last values come from: the evidence of deletes, another file, a moment in seconds since 1970, all rows that are here, or rows that are
- * known already. */
+ * known already, with the edits that are made with them. */
 export type LostSource =
   | { readonly kind: 'all' }
   | { readonly kind: 'deleted' }
-  | { readonly kind: 'given'; readonly rows: readonly LostRow[] }
+  | { readonly kind: 'given'; readonly rows: readonly LostRow[]; readonly edits: RowEdits }
   | { readonly kind: 'backup'; readonly reader: ReplicaReader }
   | { readonly kind: 'moment'; readonly moment: number; readonly nowMs: number };
 
@@ -122,13 +122,27 @@ export class LostRows {
     return this.#idsOf(tableId).get(rowName(tableId, key)) ?? null;
   }
 
-  /** Rows that are here with nothing in a column, the last value that they had in it, and the stamp of when it was emptied. Null where the source does not say. */
+  /** Whether an edit that is made at once gives a cell something else, or deletes its row. */
+  isEdited(tableId: number, rowId: number, columnId: number): boolean {
+    const cells = this.#source.kind === 'given' ? this.#source.edits.get(rowName(tableId, rowId)) : undefined;
+    return cells === null || cells?.has(columnId) === true;
+  }
+
+  /**
+   * Rows that are here with nothing in a column, the last value that they had in it, or that an edit gives back, and the stamp of when it was emptied. Null
+   * where the source does not say.
+   */
   emptied(table: TableRecord, column: ColumnRecord): readonly EmptiedCell[] {
     const source = this.#source;
     if (source.kind === 'all') return [];
     const own = ident(column.localName);
     const empty = sql`SELECT _id FROM main.${ident(table.localName)} WHERE _id > 0 AND coalesce(${own}, '') = ''`;
-    if (source.kind === 'deleted' || source.kind === 'given') {
+    if (source.kind === 'given') {
+      const valueOf = (rowId: number): string | undefined => source.edits.get(rowName(table.id, rowId))?.get(column.id);
+      const rows = queryNumbers(this.main, empty, []).map((rowId) => [rowId, valueOf(rowId) ?? null, null]);
+      return emptiedCells(rows);
+    }
+    if (source.kind === 'deleted') {
       const text = sql`SELECT row_id, value, stamp FROM (
           SELECT h.row_id, ${stampSql} AS stamp, json_extract(c.value, '$[1]') AS value,
             json_extract(c.value, '$[2]') AS later, max(h.seq)

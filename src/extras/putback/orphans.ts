@@ -63,18 +63,17 @@ interface OrphanedCell {
 /** Cells that hold a key. A text key comes back as it was, so a reference to it is whole again by itself. */
 function dangling(
   lost: LostRows,
-  { localName }: TableRecord,
+  { id: tableId, localName }: TableRecord,
   { column, toId }: TableReference,
 ): readonly OrphanedCell[] {
   if (lost.keyOf(toId)?.type !== 'Autonumber') return [];
   const name = ident(column.localName);
   const text = sql`SELECT _id, ${name} FROM main.${ident(localName)} WHERE _id > 0 AND coalesce(${name}, '') <> ''`;
-  return queryRows(lost.main, text, []).map(([id, value = null]) => ({
-    rowId: Number(id),
-    oldKey: String(value),
-    emptiedAt: null,
-    reason: null,
-  }));
+  return queryRows(lost.main, text, []).flatMap(([id, value = null]) => {
+    const rowId = Number(id);
+    const isKept = !lost.isEdited(tableId, rowId, column.id);
+    return isKept ? [{ rowId, oldKey: String(value), emptiedAt: null, reason: null }] : [];
+  });
 }
 
 function emptied(lost: LostRows, table: TableRecord, { column }: TableReference): readonly OrphanedCell[] {

@@ -23,7 +23,7 @@ export interface LinkedExtra extends Extra {
   readonly putBack?: (
     invocation: Invocation,
     rows: readonly LostRow[],
-    options: { readonly isConfirmed: boolean },
+    options: { readonly isConfirmed: boolean; readonly edits: RowEdits },
   ) => Promise<PutBackAnswer>;
   /** The cells that may refer to rows by keys that the origin numbers, as in `PutBackAnswer`, each with the name of its row. */
   readonly referringCells?: (
@@ -84,6 +84,9 @@ export interface LostRow {
 
 /** The id of a table, a space, the `_id` of a row. */
 export type RowName = string;
+
+/** What else is edited at once: the texts that cells get, by the origin's ids of their columns; null for a row that is deleted. */
+export type RowEdits = ReadonlyMap<RowName, ReadonlyMap<number, string> | null>;
 
 /** How deleted rows come back at the origin, or did. */
 export interface PutBackAnswer {

@@ -282,6 +282,37 @@ test('a row that a trigger refuses is named, and the others are taken back', asy
   expect(tables[0]?.refused[0]?.why).toContain('trigger');
 });
 
+test('rows that are put back are not linked to rows and cells that the same undo takes away', async () => {
+  const customer: TableSpec = { name: 'Customer', columns: [{ name: 'Name', type: 'Text' }], rows: [{ Name: 'Ada' }] };
+  const order: TableSpec = {
+    name: 'Order',
+    columns: [{ name: 'Customer', type: 'Text' }],
+    rows: [{ Customer: '' }, { Customer: '1' }],
+  };
+  const both = 'push: true, history: true';
+  await using world = await startWorld(`tables: { Customer: { ${both} }, Order: { ${both} } }\n`, [customer, order]);
+  const { store } = world;
+  store.update('Order', 2, { Customer: '' });
+  await world.run(['pull']);
+  await world.run(['status']);
+  const since = world.now();
+  store.update('Order', 1, { Customer: '1' });
+  store.insert('Order', { Customer: '1' });
+  await world.run(['pull']);
+  store.delete('Customer', 1, { purge: true });
+  await world.run(['pull', '--confirm']);
+
+  const undone = await world.undo('--since', since, '--confirm');
+  const pushed = await world.run(['push', '--confirm']);
+
+  expect([undone.exitCode, pushed.exitCode]).toEqual([0, 0]);
+  expect(store.rows('Customer').map(({ values }) => values['Name'])).toEqual(['Ada']);
+  expect(store.rows('Order').map(({ id, values }) => [id, values['Customer'] ?? ''])).toEqual([
+    [1, ''],
+    [2, ''],
+  ]);
+});
+
 test('the second time there is nothing to take back', async () => {
   await using world = await startWorld();
   world.store.update('Note', 1, { Title: 'theirs' });

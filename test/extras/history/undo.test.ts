@@ -317,6 +317,7 @@ test('without a history nothing is known, so nothing is done', async () => {
     isTwoWay: false,
     changeCount: 0,
     edits: [],
+    cells: new Map(),
     ofOrigin: [],
     withdrawn: [],
     deleted: [],

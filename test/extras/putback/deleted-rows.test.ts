@@ -1,6 +1,7 @@
 /** Rows whose deletes another command takes back: planned first, and put back once a person agrees. */
 import { expect, test } from 'vitest';
 import { putBackDeleted, referringCells } from '../../../src/extras/putback/deleted-rows.ts';
+import type { RowEdits } from '../../../src/extras/shared/linked-extra.ts';
 import { LostRows } from '../../../src/extras/putback/lost-rows.ts';
 import { loadNamedConfig } from '../../../src/cli/runtime/invocation.ts';
 import { openReader } from '../../../src/replica/reader.ts';
@@ -31,13 +32,13 @@ async function startLost() {
     world,
     idOf,
     columnIdOf,
-    putBack: async (tables: readonly string[], isConfirmed: boolean) => {
+    putBack: async (tables: readonly string[], isConfirmed: boolean, edits: RowEdits = new Map()) => {
       const rows = (() => {
         using reader = openReader(`${world.folder}/replica.db`);
         const lost = new LostRows(reader, { kind: 'deleted' });
         return tables.flatMap((name) => lost.rows(idOf(name)));
       })();
-      return await putBackDeleted(invocationIn(world.folder).invocation, rows, { isConfirmed });
+      return await putBackDeleted(invocationIn(world.folder).invocation, rows, { isConfirmed, edits });
     },
   };
 }
@@ -87,6 +88,27 @@ test('with consent exactly the given rows come back, once', async () => {
   expect(world.graph()).toContain('["Order","o3","c3"]');
   expect(world.store.rows('Customer')).toHaveLength(6);
   expect(world.store.rows('Line')).toHaveLength(before);
+});
+
+test('what the same edits delete or let refer to something else is not linked again, and of emptied references those that they give back', async () => {
+  const { world: opened, putBack, idOf, columnIdOf } = await startLost();
+  await using world = opened;
+  world.store.update('Link', 1, { Customer: '3' });
+  await world.run('pull');
+  world.store.update('Link', 1, { Customer: '' });
+  await world.run('pull');
+  const [order, customer] = [columnIdOf('Link', 'Order'), columnIdOf('Link', 'Customer')];
+  const relinked = async (edits: RowEdits) =>
+    ((await putBack(['Customer', 'Order'], false, edits)).json as { relinked: { oldId: number }[] }).relinked
+      .map(({ oldId }) => oldId)
+      .toSorted((one, other) => one - other);
+  const name = (id: number) => `${idOf('Link')} ${id}`;
+
+  expect(await relinked(new Map())).toEqual([2, 3]);
+  expect(await relinked(new Map([[name(2), new Map([[customer, '1']])]]))).toEqual([2, 3]);
+  expect(await relinked(new Map([[name(2), new Map([[order, '1']])]]))).toEqual([3]);
+  expect(await relinked(new Map([[name(3), null]]))).toEqual([2]);
+  expect(await relinked(new Map([[name(1), new Map([[customer, '3']])]]))).toEqual([1, 2, 3]);
 });
 
 test('a row that is refused needs a person', async () => {

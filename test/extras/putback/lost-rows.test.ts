@@ -125,7 +125,7 @@ test('all rows, or those that are given, may be the source', async () => {
   const given = { tableId, oldId: 77, values: new Map([[shop.columnId('Order', 'Number'), 'o77']]), deletedAt: null };
 
   using all = lostIn(shop, { kind: 'all' });
-  using some = lostIn(shop, { kind: 'given', rows: [given] });
+  using some = lostIn(shop, { kind: 'given', rows: [given], edits: new Map() });
 
   expect(found(shop, all.lost, 'Order', 'Number', 'Customer')).toEqual([
     [1, 'o1', '1'],
