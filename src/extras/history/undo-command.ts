@@ -86,7 +86,8 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
       (ofPush === null ? '' : `${ofPush}\n`) +
       unseenText(withoutHistory),
   );
-  const isLeft = undone.some(({ refusals }) => refusals.length > 0) || (isKept && back?.needsPerson === true);
+  const isOpen = undone.some(({ isTwoWay, edits, refusals }) => refusals.length > 0 || (!isTwoWay && edits.length > 0));
+  const isLeft = isOpen || (isKept && back?.needsPerson === true);
   return isLeft ? EXIT.needsPerson : EXIT.done;
 }
 
