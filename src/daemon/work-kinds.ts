@@ -198,6 +198,7 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
   const failures = report.tables.flatMap(({ error }) => (error === null || isForbidden(error) ? [] : [error]));
   const isOfAll = (error: RowsyncError): boolean => error.kind === 'auth' || concernsAllTables(error);
   const failed = failures.find(isOfAll) ?? failures[0] ?? null;
+  const ofTable = report.tables.find(({ error }) => error !== null && error === failed);
   // Waiting rows have their own timers, so a table that could not be pushed is pushed on its next tick. Only a missing right needs a person, so it is
   // tried at growing intervals.
   const tables = report.tables.map((table) => {
@@ -216,7 +217,7 @@ async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
     }),
     isOver: isEnd(report.error) || report.stop !== null,
     own: concernsAll ? null : failed,
-    isStored: failed !== null && readTables(context.replica).some(({ pushCode }) => pushCode === failed.code),
+    isStored: readTables(context.replica).some((of) => of.localName === ofTable?.table && of.pushCode === failed?.code),
     account: sumOfAccounts(report.tables.map((table) => table.account)),
   };
 }
