@@ -11,15 +11,13 @@ import { bytesText, countText, durationText, plural, printable, someOf, withoutN
 
 /** Everything that went wrong in a pull or a push: of the whole, of tables, and what a guard holds. Of work on files, what ended it. */
 export function failuresOf(
-  report: (Pick<PullReport, 'error'> & Partial<FailedTables>) | null,
+  report: (Pick<PullReport, 'error'> & { readonly tables?: readonly FailedTable[] }) | null,
 ): readonly RowsyncError[] {
   const { error = null, tables = [] } = report ?? {};
   return [error, ...tables.flatMap((table) => [table.error, table.held])].filter((failure) => failure !== null);
 }
 
-interface FailedTables {
-  readonly tables: readonly Pick<TablePullReport, 'table' | 'error' | 'held'>[];
-}
+type FailedTable = Pick<TablePullReport, 'table' | 'error' | 'held'>;
 
 /** Tables named where one problem concerns many. */
 const TABLES_NAMED_MAX = 8;
