@@ -110,7 +110,7 @@ export function undoTable(
         refusals.push({ rowId, column: null, why: 'its delete was sent, and may have arrived: push first' });
       } else if (isOnlyHere) {
         withdrawn.push(rowId);
-        refusals.push(...withdrawDelete(from, record, { change, columns }));
+        refusals.push(...withdrawDelete(from, record, { change, columns, columnIds, back }));
       } else deleted.push(deletedRow(from, id, { change, rows, known }));
       continue;
     }
@@ -163,12 +163,18 @@ function wasSent(from: Connection, tableId: number, rowId: number): boolean {
   return queryAny(from, text, [tableId, rowId]);
 }
 
-/** Makes a row that was deleted only here what the origin has; returns the cells that were something else when it was deleted. */
+/** Makes a row that was deleted only here what the origin has; returns the cells that were something else when it was deleted, or refer to a key that is gone. */
 function withdrawDelete(
   from: Connection,
   { id, localName }: TableRecord,
-  { change, columns }: { readonly change: NetChange; readonly columns: readonly WritableColumn[] },
+  given: {
+    readonly change: NetChange;
+    readonly columns: readonly WritableColumn[];
+    readonly columnIds: ReadonlyMap<string, number>;
+    readonly back: RowsBack;
+  },
 ): readonly UndoRefusal[] {
+  const { change, columns, columnIds, back } = given;
   const { rowId, cells } = change;
   const names = joinSql([sql`_id`, ...columns.map(({ name }) => ident(name))]);
   from
@@ -176,8 +182,11 @@ function withdrawDelete(
     .run(rowId);
   const was = new Map(cells.map(({ index, before }) => [index, before]));
   const now = readExactCells(from, localName, { id: rowId, columns: columns.map(({ name }) => name) }) ?? [];
-  return columns.flatMap(({ index, name: column, given }, at) => {
-    const isSame = given === 'always' || isSameExact(was.get(index) ?? null, now[at] ?? null);
+  return columns.flatMap(({ index, name: column, given: kind }, at) => {
+    const is = now[at] ?? null;
+    if (back.goneKeys.has(`${id} ${columnIds.get(column)} ${typeof is === 'object' ? '' : is}`))
+      return [{ rowId, column, why: 'it refers to a row that gets a new key' }];
+    const isSame = kind === 'always' || isSameExact(was.get(index) ?? null, is);
     return isSame ? [] : [{ rowId, column, why: 'the row is back with the value that the origin has' }];
   });
 }

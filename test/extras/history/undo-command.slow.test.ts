@@ -313,6 +313,32 @@ test('rows that are put back are not linked to rows and cells that the same undo
   ]);
 });
 
+test('a row whose delete is withdrawn is named where it refers to a row that is put back under another key', async () => {
+  const customer: TableSpec = { name: 'Customer', columns: [{ name: 'Name', type: 'Text' }], rows: [{ Name: 'Ada' }] };
+  const order: TableSpec = {
+    name: 'Order',
+    columns: [{ name: 'Customer', type: 'Text' }],
+    rows: [{ Customer: '1' }],
+  };
+  await using world = await startWorld(
+    `tables: { Customer: { history: true }, Order: { push: true, history: true, references: { Customer: Customer } } }\n`,
+    [customer, order],
+  );
+  await world.run(['status']);
+  const since = world.now();
+  world.store.delete('Customer', 1, { purge: true });
+  await world.run(['pull', '--confirm']);
+  world.execute('DELETE FROM "Order" WHERE _id = 1');
+
+  const undone = await world.undo('--since', since, '--confirm');
+
+  expect(undone.exitCode).toBe(3);
+  expect(undone.tables.find(({ table }) => table === 'Order')).toMatchObject({
+    withdrawn: [1],
+    refused: [{ rowId: 1, column: 'Customer' }],
+  });
+});
+
 test('the second time there is nothing to take back', async () => {
   await using world = await startWorld();
   world.store.update('Note', 1, { Title: 'theirs' });
