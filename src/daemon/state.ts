@@ -1,6 +1,5 @@
 /**
- * The state of the daemon in plain values, for systemd's status line, the HTTP endpoints and the command line. Without row values and secrets (I16).
- * Pure.
+ * The state of the daemon in plain values, without values of rows and secrets (I16), for systemd's status line, the HTTP endpoints and commands. Pure.
  */
 import { stampFromMs } from '../base/clock.ts';
 import { plural } from '../base/text.ts';

@@ -104,8 +104,10 @@ function listedText({ tables }: PullReport): string {
 }
 
 /** What went wrong with each table and with the whole, and what to do about it. */
-export function reportProblemsText(given: Pick<PullReport, 'error'> & FailedTables): string {
-  const { tables, error } = given;
+export function reportProblemsText({
+  tables,
+  error,
+}: Pick<PullReport, 'error'> & { readonly tables: readonly FailedTable[] }): string {
   const named = (what: 'failed' | 'held', errorOf: (table: (typeof tables)[number]) => RowsyncError | null) =>
     tables.flatMap((table): readonly TableProblem[] => {
       const found = errorOf(table);

@@ -66,8 +66,8 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
     workAsClient(path, (from) => tables.map((table) => undoTable(from, table, selection, known)), { isKept: kept });
   const first = work(false, { goneKeys: new Map(), hereAgain: new Set() });
   const deleted = first.flatMap((table) => table.deleted);
-  const edits = new Map(first.flatMap(({ cells }) => [...cells]));
-  const back = await putBack(invocation, deleted, { isConfirmed: options.confirm === true, edits });
+  const cells = new Map(first.flatMap((table) => [...table.cells]));
+  const back = await putBack(invocation, deleted, { isConfirmed: options.confirm === true, edits: cells });
   const same = await keysOfSame(
     invocation,
     config,
