@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import {
   asideName,
   isNameOf,
+  isUnrenamable,
   localName,
   newNames,
   planTableNames,
@@ -260,4 +261,16 @@ test.each<{
   );
 
   expect(Object.fromEntries(planned)).toEqual(names);
+});
+
+test.each([
+  ['rowid', true],
+  ['OID', true],
+  ['_rowid_', true],
+  ['my_rowid', false],
+  ['rowid_2', false],
+  ['Void', false],
+  ['', false],
+])('SQLite renames no column called %j: %s', (name, isKept) => {
+  expect(isUnrenamable(name)).toBe(isKept);
 });

@@ -87,6 +87,10 @@ describe('statuses', () => {
     [-1, undefined],
     ['1x', undefined],
     ['x1', undefined],
+    ['', undefined],
+    [' 5', undefined],
+    ['5 ', undefined],
+    ['1e3', undefined],
     [1.5, undefined],
     [true, undefined],
   ])('%o as an id is %s', (value, id) => {

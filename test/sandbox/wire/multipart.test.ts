@@ -1,11 +1,7 @@
 /** multipart/related: the vendor's bytes, the corners of RFC 2046, and every way to get it wrong. */
-import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-
-import { WireFault } from '../../../src/wire/fault.ts';
-import { writeMultipart, type OutgoingBytes, type StreamedBytes } from '../../../src/wire/write-body.ts';
-import { fuzzRuns } from '../../support/fuzz.ts';
 import { boundaryFrom, MULTIPART_LIMITS, MultipartReader, type Part } from '../../../src/sandbox/wire/multipart.ts';
+import { WireFault } from '../../../src/wire/fault.ts';
 
 const BOUNDARY = 'part-5f2a.12345678';
 
@@ -41,6 +37,7 @@ const VENDOR = lines(
   '\x89PNG\r\n\x1a\n--part-\r\n--\r\n',
   `--${BOUNDARY}--`,
 );
+
 const VENDOR_PARTS = [
   [{ 'content-type': 'application/json;charset=UTF-8' }, '[{"File":"cid:5f2a90"}]'],
   [
@@ -257,122 +254,5 @@ describe('bounds', () => {
       'more than 99',
     );
     expect(plain(readWithin({ headerBytesMax: 99 }, lines(`--${BOUNDARY}`, header, '')))).toContain('more than 99');
-  });
-});
-
-describe('writing', () => {
-  const zeros = (): number => 0;
-
-  test('headers, bytes and a boundary of 128 random bits', () => {
-    const parts = [
-      { headers: [['Content-Type', 'application/json']], bytes: Buffer.from('[]') },
-      { headers: [['Content-ID', 'f1']], bytes: Buffer.from('\r\nx') },
-    ] as const;
-    let word = 0;
-    const random = (): number => (word += 1) / 16;
-
-    expect(writeMultipart(parts, random).contentType).toBe(
-      'multipart/related;boundary=part-10002000300040005000600070008000',
-    );
-    word = 0;
-    expect((writeMultipart(parts, random).bytes as Buffer).toString()).toBe(
-      '--part-10002000300040005000600070008000\r\nContent-Type: application/json\r\n\r\n[]\r\n' +
-        '--part-10002000300040005000600070008000\r\nContent-ID: f1\r\n\r\n\r\nx\r\n' +
-        '--part-10002000300040005000600070008000--\r\n',
-    );
-  });
-
-  test.each([
-    ['the smallest', 0, '0'],
-    ['the largest', 1 - Number.EPSILON, 'f'],
-  ])('a boundary of %s random numbers has as many digits', (_what, number, digit) => {
-    expect(writeMultipart([], () => number).contentType).toBe(`multipart/related;boundary=part-${digit.repeat(32)}`);
-  });
-
-  test('a line break in a header is refused', () => {
-    expect(() => writeMultipart([{ headers: [['A\r\nC', 'b']], bytes: Buffer.of() }], zeros)).toThrow('one line');
-    expect(() => writeMultipart([{ headers: [['A', 'b\r\nC: d']], bytes: Buffer.of() }], zeros)).toThrow('one line');
-  });
-
-  test('whatever is written is read again, in chunks of any size', () => {
-    const bytes = fc.oneof(
-      fc.uint8Array({ maxLength: 60 }),
-      fc.string({ unit: fc.constantFrom('\r', '\n', '-', '--part-', '0') }).map((text) => Buffer.from(text)),
-    );
-    const header = fc.tuple(fc.stringMatching(/^[A-Za-z]{1,8}$/), fc.stringMatching(/^[!-~]([ -~]{0,20}[!-~])?$/));
-    const part = fc.record({
-      headers: fc.uniqueArray(header, { maxLength: 3, selector: ([name]) => name.toLowerCase() }),
-      bytes,
-    });
-    fc.assert(
-      fc.property(
-        fc.array(part, { maxLength: 4 }),
-        fc.integer({ min: 1, max: 50 }),
-        fc.double({ min: 0, max: 0.99 }),
-        (parts, chunkBytes, number) => {
-          const body = writeMultipart(parts, () => number);
-          const boundary = boundaryFrom(body.contentType);
-          if (boundary instanceof WireFault) throw new Error(boundary.message);
-
-          const back = read(body.bytes as Buffer, { chunkBytes, boundary });
-
-          expect(plain(back)).toEqual(
-            parts.map((item) => [
-              Object.fromEntries(item.headers.map(([name, value]) => [name.toLowerCase(), value])),
-              Buffer.from(item.bytes).toString('latin1'),
-            ]),
-          );
-        },
-      ),
-      fuzzRuns(500),
-    );
-  });
-
-  async function whole(bytes: OutgoingBytes): Promise<Buffer> {
-    if (bytes instanceof Uint8Array) return Buffer.from(bytes);
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of bytes.read()) chunks.push(chunk);
-    return Buffer.concat(chunks);
-  }
-
-  function streamed(length: number, ...chunks: readonly string[]): OutgoingBytes {
-    return {
-      length,
-      async *read() {
-        for (const chunk of chunks) yield await Promise.resolve(Buffer.from(chunk));
-      },
-    };
-  }
-
-  test('streamed parts give the same bytes as parts in memory, as often as they are read', async () => {
-    const headers = [['Content-ID', 'f1']] as const;
-    const { bytes } = writeMultipart([{ headers, bytes: streamed(5, 'ab', 'cde') }], zeros);
-
-    const expected = writeMultipart([{ headers, bytes: Buffer.from('abcde') }], zeros).bytes as Buffer;
-    expect(bytes.length).toBe(expected.length);
-    expect(await whole(bytes)).toEqual(expected);
-    expect(await whole(bytes)).toEqual(expected);
-  });
-
-  test.each([
-    ['shorter', 6],
-    ['longer', 4],
-    ['empty', 1],
-  ])('a part that turns out %s than it said ends the body', async (title, length) => {
-    const part = title === 'empty' ? streamed(length) : streamed(length, 'ab', 'cde');
-    const { bytes } = writeMultipart([{ headers: [], bytes: part }], zeros);
-
-    await expect(whole(bytes)).rejects.toThrow('changed in length');
-  });
-
-  test('of a part that grows, nothing is sent behind the length that it had', async () => {
-    const { bytes } = writeMultipart([{ headers: [], bytes: streamed(2, 'ab', 'cde') }], zeros);
-    const sent: Uint8Array[] = [];
-    const send = async (): Promise<void> => {
-      for await (const piece of (bytes as StreamedBytes).read()) sent.push(piece);
-    };
-
-    await expect(send()).rejects.toThrow('changed in length');
-    expect(Buffer.concat(sent).toString()).toMatch(/ab$/);
   });
 });
