@@ -12,7 +12,7 @@ import { fuzzRuns } from '../support/fuzz.ts';
 
 const BOUNDARY = 'part-5f2a.12345678';
 
-function read(body: Uint8Array, options: { chunkBytes?: number; boundary?: string } = {}): readonly Part[] | WireFault {
+function partsOf(body: Uint8Array, options: { chunkBytes?: number; boundary?: string } = {}): readonly Part[] | WireFault {
   const reader = new MultipartReader(options.boundary ?? BOUNDARY);
   const size = options.chunkBytes ?? Math.max(1, body.length);
   for (let at = 0; at < body.length; at += size) reader.write(body.subarray(at, at + size));
@@ -150,7 +150,7 @@ describe('writing', () => {
           const boundary = boundaryFrom(body.contentType);
           if (boundary instanceof WireFault) throw new Error(boundary.message);
 
-          const back = read(body.bytes as Buffer, { chunkBytes, boundary });
+          const back = partsOf(body.bytes as Buffer, { chunkBytes, boundary });
 
           expect(plain(back)).toEqual(
             parts.map((item) => [
@@ -167,14 +167,14 @@ describe('writing', () => {
   async function whole(bytes: OutgoingBytes): Promise<Buffer> {
     if (bytes instanceof Uint8Array) return Buffer.from(bytes);
     const chunks: Uint8Array[] = [];
-    for await (const chunk of bytes.read()) chunks.push(chunk);
+    for await (const chunk of bytes.partsOf()) chunks.push(chunk);
     return Buffer.concat(chunks);
   }
 
   function streamed(length: number, ...chunks: readonly string[]): OutgoingBytes {
     return {
       length,
-      async *read() {
+      async *partsOf() {
         for (const chunk of chunks) yield await Promise.resolve(Buffer.from(chunk));
       },
     };
@@ -205,7 +205,7 @@ describe('writing', () => {
     const { bytes } = writeMultipart([{ headers: [], bytes: streamed(2, 'ab', 'cde') }], zeros);
     const sent: Uint8Array[] = [];
     const send = async (): Promise<void> => {
-      for await (const piece of (bytes as StreamedBytes).read()) sent.push(piece);
+      for await (const piece of (bytes as StreamedBytes).partsOf()) sent.push(piece);
     };
 
     await expect(send()).rejects.toThrow('changed in length');
