@@ -12,7 +12,10 @@ import { fuzzRuns } from '../support/fuzz.ts';
 
 const BOUNDARY = 'part-5f2a.12345678';
 
-function partsOf(body: Uint8Array, options: { chunkBytes?: number; boundary?: string } = {}): readonly Part[] | WireFault {
+function partsOf(
+  body: Uint8Array,
+  options: { chunkBytes?: number; boundary?: string } = {},
+): readonly Part[] | WireFault {
   const reader = new MultipartReader(options.boundary ?? BOUNDARY);
   const size = options.chunkBytes ?? Math.max(1, body.length);
   for (let at = 0; at < body.length; at += size) reader.write(body.subarray(at, at + size));
@@ -167,14 +170,14 @@ describe('writing', () => {
   async function whole(bytes: OutgoingBytes): Promise<Buffer> {
     if (bytes instanceof Uint8Array) return Buffer.from(bytes);
     const chunks: Uint8Array[] = [];
-    for await (const chunk of bytes.partsOf()) chunks.push(chunk);
+    for await (const chunk of bytes.read()) chunks.push(chunk);
     return Buffer.concat(chunks);
   }
 
   function streamed(length: number, ...chunks: readonly string[]): OutgoingBytes {
     return {
       length,
-      async *partsOf() {
+      async *read() {
         for (const chunk of chunks) yield await Promise.resolve(Buffer.from(chunk));
       },
     };
@@ -205,7 +208,7 @@ describe('writing', () => {
     const { bytes } = writeMultipart([{ headers: [], bytes: streamed(2, 'ab', 'cde') }], zeros);
     const sent: Uint8Array[] = [];
     const send = async (): Promise<void> => {
-      for await (const piece of (bytes as StreamedBytes).partsOf()) sent.push(piece);
+      for await (const piece of (bytes as StreamedBytes).read()) sent.push(piece);
     };
 
     await expect(send()).rejects.toThrow('changed in length');
