@@ -95,7 +95,7 @@ const IN_DOUBT =
   'there, then retry or discard it';
 
 /**
- * Puts the creates of a restored older copy (replica/older-copy.ts) in doubt, also those that just got new ids: the origin may have them (I4), and
+ * Puts the creates of a restored older copy (replica/older-copy.ts) in doubt, also those that just got new ids. The origin may have them (I4), and
  * only a match value could show it. Its other edits wait for a person.
  */
 function doubtCreates(tx: Tx, table: TwoWayTable, renumbered: readonly number[], at: string): void {

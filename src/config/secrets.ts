@@ -143,7 +143,7 @@ export function readLogin(
   return password === null || typeof user !== 'string' ? null : { user, password };
 }
 
-/** Whether a file name looks like a token: someone may have written it in place of the path, and it must not appear on a screen or in a log. */
+/** Whether a file name looks like a token. Someone may have written it in place of the path, and it must not appear on a screen or in a log. */
 export function looksLikeToken(path: string): boolean {
   return /^(?=.*\d)[A-Za-z0-9_-]{24,}$/.test(path.slice(path.lastIndexOf('/') + 1));
 }

@@ -131,7 +131,7 @@ export function offsetTextFromUtc(utc: string, zone: string): string {
 }
 
 /**
- * A UTC text as a caller writes it (the input form of Timestamp): local to `zone` without an offset, or with the offset if the
+ * A UTC text as a caller writes it (the input form of Timestamp). It is local to `zone` without an offset, or with the offset if the
  * local time is ambiguous or the zone's time is unknown here.
  */
 export function inputTextFromUtc(utc: string, zone: string): string {

@@ -163,7 +163,7 @@ function wasSent(from: Connection, tableId: number, rowId: number): boolean {
   return queryAny(from, text, [tableId, rowId]);
 }
 
-/** Makes a row that was deleted only here what the origin has; returns the cells that were something else when it was deleted, or refer to a key that is gone. */
+/** Makes a row that was deleted only here what the origin has. Returns the cells that were something else when it was deleted, or refer to a key that is gone. */
 function withdrawDelete(
   from: Connection,
   { id, localName }: TableRecord,

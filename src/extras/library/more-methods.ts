@@ -1,5 +1,5 @@
 /**
- * Methods of the Records API that rowsync itself does not use, for callers of the library: Select on a view, Updated, and rows by key (origin facts
+ * Methods of the Records API that rowsync itself does not use, for callers of the library. They are Select on a view, Updated, and rows by key (origin facts
  * 1.1 and 1.3).
  * Also what Deleted says beside ids.
  */

@@ -24,8 +24,7 @@ export interface EmptiedCell {
   readonly emptiedAt: string | null;
 }
 
-/** Where last values come from: the evidence of deletes, another file, a moment in seconds since 1970, all rows that are here, or rows that are
- * known already, with the edits that are made with them. */
+/** Where last values come from: the evidence of deletes, another file, a moment in seconds since 1970, all rows that are here, or known rows with their edits. */
 export type LostSource =
   | { readonly kind: 'all' }
   | { readonly kind: 'deleted' }
@@ -129,7 +128,7 @@ export class LostRows {
   }
 
   /**
-   * Rows that are here with nothing in a column, the last value that they had in it, or that an edit gives back, and the stamp of when it was emptied. Null
+   * Rows that are here with nothing in a column: the last value in it, or the one that an edit gives back, and when it was emptied. Null
    * where the source does not say.
    */
   emptied(table: TableRecord, column: ColumnRecord): readonly EmptiedCell[] {

@@ -1,5 +1,5 @@
 /**
- * One run of the questions that need a written row: announces what it will do, asks the questions, and cleans up at the end, also after Ctrl-C or a failure.
+ * One run of the questions that need a written row. It announces what it will do, asks the questions, and cleans up at the end, also after Ctrl-C or a failure.
  */
 import { EXIT, usageError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
