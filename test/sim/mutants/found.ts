@@ -196,7 +196,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'probes-forget-what-needs-a-person': { test: 'test/cli/account-surfaces.test.ts' },
   'agents-are-told-of-listed-tables-only': { test: 'test/cli/account-surfaces.test.ts' },
   'etag-of-another-format': { test: 'test/files/list-revisions.test.ts' },
-  'putback-doubts-are-sent-again': { seed: 53 },
+  'putback-doubts-are-sent-again': { test: 'test/extras/putback/command.slow.test.ts' },
   'putback-forgets-later-parents': { seed: 77 },
   'putback-guesses-keys': { test: 'test/extras/putback/command.slow.test.ts' },
 };
