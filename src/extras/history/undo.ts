@@ -3,7 +3,7 @@
  * capture like any client's.
  */
 import { oncePerKey } from '../../base/memoize.ts';
-import { allOf, ident, joinSql, sql } from '../../base/sql.ts';
+import { ident, joinSql, sql } from '../../base/sql.ts';
 import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
 import type { LostRow, PutBackAnswer, RowEdits, RowName } from '../shared/linked-extra.ts';
@@ -357,10 +357,7 @@ function seqOfDelete(from: Connection, tableId: number, rowId: number): number {
   return queryNumber(from, text, [rowId, tableId]);
 }
 
-/** From so many deleted rows on, today's rows are read once for all of them: each query may read the whole table. */
-const READ_ONCE_FROM = 20;
-
-/** Finds today's rows that equal a deleted one: by the value that identifies rows, else by all values. */
+/** Finds today's rows that equal a deleted one: by the value that identifies rows, else by all values. The table is read once for all of them. */
 function equalRowsFinder(
   from: Connection,
   deletes: readonly NetChange[],
@@ -372,55 +369,38 @@ function equalRowsFinder(
   const wantedOf = ({ cells }: NetChange): WantedValues => {
     const was = new Map(cells.map(({ index, before }) => [index, before]));
     const compared = match.some(({ index }) => (was.get(index) ?? null) !== null) ? match : all;
-    return { compared, values: compared.map(({ index }) => was.get(index) ?? null) };
+    return { compared, name: valuesName(compared.map(({ index }) => was.get(index) ?? null)) };
   };
-  const known = deletes.length < READ_ONCE_FROM ? null : readNamedValues(from, record.localName, deletes.map(wantedOf));
+  const found = readNamedValues(from, record.localName, deletes.map(wantedOf));
   return (change) => {
-    const { compared, values } = wantedOf(change);
-    const isIdentified = compared === match;
-    const near = known?.get(compared)?.get(valuesName(values)) ?? [];
-    if (compared.length === 0 || (known !== null && near.length === 0)) return { ids: [], isIdentified };
-    const where = known === null ? [] : [sql`_id IN (SELECT value FROM json_each(?))`];
-    const conditions = allOf([...where, ...compared.map(({ name }) => sql`${ident(name)} IS ?`)]);
-    const text = sql`SELECT _id FROM ${ident(record.localName)} WHERE ${conditions} ORDER BY _id`;
-    const bound = [...(known === null ? [] : [JSON.stringify(near)]), ...values.map(bindable)];
-    return {
-      ids: from
-        .prepare(text)
-        .pluck()
-        .all(...bound)
-        .map(Number),
-      isIdentified,
-    };
+    const { compared, name } = wantedOf(change);
+    return { ids: found.get(compared)?.get(name) ?? [], isIdentified: compared === match };
   };
 }
 
 interface WantedValues {
   readonly compared: readonly WritableColumn[];
-  readonly values: readonly Exact[];
+  /** As `valuesName` has it. */
+  readonly name: string;
 }
 
-/** Rows of today that have wanted values, by the columns that are compared, and the name of the values. */
+/** Rows of today that have wanted values, by the columns that are compared, and the name of the values; the lowest ids first. */
 function readNamedValues(
   from: Connection,
   table: string,
   wanted: readonly WantedValues[],
 ): ReadonlyMap<readonly WritableColumn[], ReadonlyMap<string, readonly number[]>> {
-  const groups = [...Map.groupBy(wanted, ({ compared }) => compared)].map(([compared, own]) => {
-    const names = new Set(own.map(({ values }) => valuesName(values)));
-    const found = new Map<string, number[]>();
-    const text = sql`SELECT ${joinSql([sql`_id`, ...compared.map(({ name }) => ident(name))])} FROM ${ident(table)}`;
-    const rows = from.prepare(text).safeIntegers().raw().iterate() as IterableIterator<Exact[]>; // the columns just listed
-    for (const [id, ...values] of rows) {
-      const name = valuesName(values);
-      if (!names.has(name)) continue;
-      const ids = found.get(name) ?? [];
-      ids.push(Number(id));
-      found.set(name, ids);
-    }
-    return [compared, found] as const;
-  });
-  return new Map(groups);
+  const groups = [...Map.groupBy(wanted, ({ compared }) => compared)].filter(([compared]) => compared.length > 0);
+  return new Map(
+    groups.map(([compared, own]) => {
+      const found = new Map(own.map(({ name }) => [name, [] as number[]]));
+      const names = joinSql([sql`_id`, ...compared.map(({ name }) => ident(name))]);
+      const text = sql`SELECT ${names} FROM ${ident(table)} ORDER BY _id`;
+      const rows = from.prepare(text).safeIntegers().raw().iterate() as IterableIterator<Exact[]>; // the columns just listed
+      for (const [id, ...values] of rows) found.get(valuesName(values))?.push(Number(id));
+      return [compared, found] as const;
+    }),
+  );
 }
 
 /** One text for values that SQLite takes as the same: a whole number may be an INTEGER or a REAL. */

@@ -20,6 +20,7 @@ import type { Invocation, Runner } from '../../extra.ts';
 import { orLeaveConfirmation } from '../../cli/runtime/hand-over.ts';
 import { boxTable, type TableColumn } from '../../cli/terminal/table.ts';
 import { problemsText } from '../../cli/report/pull-report.ts';
+import { sumOf } from '../../base/sum.ts';
 import { countText, durationText, plural, printable } from '../../base/text.ts';
 
 /** Rows named per table in the text; the JSON form has more. */
@@ -79,7 +80,7 @@ export const verifyOnSchedule: ExtraWork = async ({ pull: context, push }) => {
   await finishPushes(push);
   const { error, requestCount, tables: reports } = await verify(context, { tables: [] });
   const tables = reports.map((table) => ({ ...table, held: differenceOf(table) ?? table.held }));
-  const rowCount = reports.reduce((sum, { comparedCount }) => sum + comparedCount, 0);
+  const rowCount = sumOf(reports, (table) => table.comparedCount);
   const facts = { requestCount, tableCount: tables.length, rowCount };
   return { ...outcomeOfTables(context, error, tables, facts), isOver: isEnd(error) };
 };
@@ -99,7 +100,7 @@ export function verifyText(report: VerifyReport, width: number | null): string {
     countText(table.changedMeanwhileCount),
     countText(table.mismatchCount + table.putBackCount),
   ]);
-  const comparedCount = compared.reduce((sum, table) => sum + table.comparedCount, 0);
+  const comparedCount = sumOf(compared, (table) => table.comparedCount);
   const failures = verifyFailures(report);
   const isDifferent = report.tables.some(({ mismatchCount }) => mismatchCount > 0);
   const wasDifferent = report.tables.some(({ putBackCount }) => putBackCount > 0);
@@ -110,7 +111,7 @@ export function verifyText(report: VerifyReport, width: number | null): string {
       : 'not everything could be compared';
   const verdict = failures.length === 0 ? 'every cell matches the origin' : wrong;
   const mismatches = compared.filter((table) => rowCountOf(table) > 0).map(mismatchText);
-  const editedCount = compared.reduce((sum, table) => sum + table.editedCount, 0);
+  const editedCount = sumOf(compared, (table) => table.editedCount);
   const edited =
     editedCount === 0
       ? ''
