@@ -3,56 +3,20 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { RowsyncError, type ErrorCode, type ErrorKind } from '../../../src/base/errors.ts';
 import { cycleFailures, cycleJson, cycleText, type CycleReport } from '../../../src/cli/commands/pull.ts';
 import { printJson } from '../../../src/cli/runtime/invocation.ts';
-import type { PullReport, TablePullReport } from '../../../src/pull/report.ts';
 import { makeWorkspace } from '../../support/child.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
 import { collectingOutput, runCli } from '../../support/session.ts';
 import { NOTE } from '../../support/two-way.ts';
+import { failure, pullReport, tableReport } from '../../support/pull-reports.ts';
 
-const error = (kind: ErrorKind, code: ErrorCode): RowsyncError =>
-  new RowsyncError(kind, code, { message: `${code} happened`, hint: 'do this' });
-
-const down = error('originDown', 'origin.timeout');
-const refused = error('originRefused', 'origin.refused');
-const guard = error('needsPerson', 'guard.deletes');
-
-const table = (name: string, changes: Partial<TablePullReport> = {}): TablePullReport => ({
-  table: name,
-  rowCount: 1_000,
-  insertedCount: 0,
-  updatedCount: 0,
-  deletedCount: 0,
-  filteredCount: 0,
-  pagesReadCount: 0,
-  pagesNotModifiedCount: 2,
-  unreadableCount: 0,
-  account: null,
-  isFollowed: false,
-  held: null,
-  error: null,
-  durationMs: 10.4,
-  ...changes,
-});
-
-const report = (tables: readonly TablePullReport[], failure: RowsyncError | null = null): PullReport => ({
-  runId: 1,
-  tables,
-  notes: [],
-  schemaChanges: [],
-  requestCount: 12,
-  notModifiedCount: 9,
-  receivedBytes: 2_048,
-  durationMs: 2_300,
-  removedEntryCount: 0,
-  error: failure,
-  stop: null,
-});
+const down = failure('originDown', 'origin.timeout');
+const refused = failure('originRefused', 'origin.refused');
+const guard = failure('needsPerson', 'guard.deletes');
 
 const cycleOf = (changes: Partial<CycleReport> = {}): CycleReport => ({
-  rows: report([table('A')]),
+  rows: pullReport([tableReport('A')]),
   pushed: null,
   files: null,
   moment: null,
@@ -63,7 +27,7 @@ const cycleOf = (changes: Partial<CycleReport> = {}): CycleReport => ({
 
 test('the JSON of a pull holds every count, every problem, the exit code, and whole milliseconds', async () => {
   const stdout = collectingOutput();
-  const rows = report([table('A', { held: guard })], down);
+  const rows = pullReport([tableReport('A', { held: guard })], down);
   const cycle = cycleJson(cycleOf({ rows }), false);
   await printJson({ session: { stdout } }, cycle);
 
@@ -84,7 +48,7 @@ test('the JSON of a pull holds every count, every problem, the exit code, and wh
     error: { code: 'origin.timeout', kind: 'originDown', message: 'origin.timeout happened', hint: 'do this' },
     tables: [
       {
-        ...table('A'),
+        ...tableReport('A'),
         durationMs: 10,
         held: { code: 'guard.deletes', kind: 'needsPerson', message: 'guard.deletes happened', hint: 'do this' },
       },
@@ -109,7 +73,11 @@ test('a run says what it did to rows, and at which moment all tables were so', (
 test('every part of a run can fail, and a moment that could not be proven is a failure', () => {
   const pushed = { runId: 2, tables: [], requestCount: 0, durationMs: 0, error: refused, stop: null };
 
-  expect(cycleFailures(cycleOf({ rows: report([], down), pushed, unproven: guard }))).toEqual([down, refused, guard]);
+  expect(cycleFailures(cycleOf({ rows: pullReport([], down), pushed, unproven: guard }))).toEqual([
+    down,
+    refused,
+    guard,
+  ]);
   expect(cycleFailures(cycleOf())).toEqual([]);
 });
 

@@ -2,7 +2,7 @@
  * What a pull did, in words and exit codes.
  */
 import { expect, test } from 'vitest';
-import { type ErrorCode, type ErrorKind, exitCodeOf, RowsyncError } from '../../../src/base/errors.ts';
+import { exitCodeOf, RowsyncError } from '../../../src/base/errors.ts';
 import {
   failuresOf,
   filesText,
@@ -11,48 +11,12 @@ import {
   reportProblemsText,
 } from '../../../src/cli/report/pull-report.ts';
 import type { FilesReport } from '../../../src/files/context.ts';
-import type { PullReport, TablePullReport } from '../../../src/pull/report.ts';
+import type { TablePullReport } from '../../../src/pull/report.ts';
+import { failure, pullReport, tableReport } from '../../support/pull-reports.ts';
 
-const error = (kind: ErrorKind, code: ErrorCode): RowsyncError =>
-  new RowsyncError(kind, code, { message: `${code} happened`, hint: 'do this' });
-
-const down = error('originDown', 'origin.timeout');
-
-const refused = error('originRefused', 'origin.refused');
-
-const guard = error('needsPerson', 'guard.deletes');
-
-const table = (name: string, changes: Partial<TablePullReport> = {}): TablePullReport => ({
-  table: name,
-  rowCount: 1_000,
-  insertedCount: 0,
-  updatedCount: 0,
-  deletedCount: 0,
-  filteredCount: 0,
-  pagesReadCount: 0,
-  pagesNotModifiedCount: 2,
-  unreadableCount: 0,
-  account: null,
-  isFollowed: false,
-  held: null,
-  error: null,
-  durationMs: 10.4,
-  ...changes,
-});
-
-const report = (tables: readonly TablePullReport[], failure: RowsyncError | null = null): PullReport => ({
-  runId: 1,
-  tables,
-  notes: [],
-  schemaChanges: [],
-  requestCount: 12,
-  notModifiedCount: 9,
-  receivedBytes: 2_048,
-  durationMs: 2_300,
-  removedEntryCount: 0,
-  error: failure,
-  stop: null,
-});
+const down = failure('originDown', 'origin.timeout');
+const refused = failure('originRefused', 'origin.refused');
+const guard = failure('needsPerson', 'guard.deletes');
 
 test.each([
   { failures: [], exitCode: 0 },
@@ -63,30 +27,35 @@ test.each([
   { failures: [guard], exitCode: 3 },
   { failures: [guard, down], exitCode: 3 },
   { failures: [refused, guard], exitCode: 3 },
-  { failures: [error('replica', 'replica.inUse')], exitCode: 75 },
-  { failures: [error('usage', 'usage.invalid')], exitCode: 2 },
-  { failures: [error('config', 'config.invalid')], exitCode: 1 },
-  { failures: [error('config', 'config.invalid'), refused], exitCode: 1 },
-  { failures: [error('auth', 'origin.forbidden')], exitCode: 1 },
+  { failures: [failure('replica', 'replica.inUse')], exitCode: 75 },
+  { failures: [failure('usage', 'usage.invalid')], exitCode: 2 },
+  { failures: [failure('config', 'config.invalid')], exitCode: 1 },
+  { failures: [failure('config', 'config.invalid'), refused], exitCode: 1 },
+  { failures: [failure('auth', 'origin.forbidden')], exitCode: 1 },
 ])('several failures end in one exit code ($exitCode)', ({ failures, exitCode }) => {
   expect(exitCodeOf(failures)).toBe(exitCode);
 });
 
 test('every failure of a pull counts: of the whole, of a table, and what is held', () => {
-  const failures = failuresOf(report([table('A', { error: refused }), table('B', { held: guard }), table('C')], down));
+  const failures = failuresOf(
+    pullReport([tableReport('A', { error: refused }), tableReport('B', { held: guard }), tableReport('C')], down),
+  );
 
   expect(failures).toEqual([down, refused, guard]);
 });
 
 test('a pull says how many rows left the filter of a table', () => {
-  const text = pullText(report([table('A', { filteredCount: 3 }), table('B')]), 80);
+  const text = pullText(pullReport([tableReport('A', { filteredCount: 3 }), tableReport('B')]), 80);
 
   expect(text).toContain('│ A     │ 1,000 │');
   expect(text).toContain('\nA: 3 rows left its filter (rows)\n1 table without changes\n');
 });
 
 test('a pull lists the tables that changed, and the sums', () => {
-  const text = pullText(report([table('A', { insertedCount: 5, updatedCount: 3, pagesReadCount: 1 }), table('B')]), 80);
+  const text = pullText(
+    pullReport([tableReport('A', { insertedCount: 5, updatedCount: 3, pagesReadCount: 1 }), tableReport('B')]),
+    80,
+  );
 
   expect(text).toBe(
     [
@@ -104,7 +73,7 @@ test('a pull lists the tables that changed, and the sums', () => {
 });
 
 test('a pull says what went wrong and what to do', () => {
-  const text = pullText(report([table('A', { error: refused }), table('B', { held: guard })]), null);
+  const text = pullText(pullReport([tableReport('A', { error: refused }), tableReport('B', { held: guard })]), null);
 
   expect(text).toContain('\nA: failed: origin.refused happened\n  what to do: do this\n  code: origin.refused\n');
   expect(text).toContain('\nB: held: guard.deletes happened\n');
@@ -113,7 +82,7 @@ test('a pull says what went wrong and what to do', () => {
 test('a message that begins with the name of its table does not say it twice', () => {
   const held = new RowsyncError('needsPerson', 'guard.deletes', { message: 'Note: many rows', hint: 'look' });
 
-  const text = pullText(report([table('Note', { held }), table('Other', { error: held })]), null);
+  const text = pullText(pullReport([tableReport('Note', { held }), tableReport('Other', { error: held })]), null);
 
   expect(text).toContain('\nNote: held: many rows\n');
   expect(text).toContain('\nOther: failed: Note: many rows\n');
@@ -130,21 +99,21 @@ test('what many tables have in common is said once', () => {
 
 test('tables that were not finished because of a stop are named once, and not called failed', () => {
   const stopped = (name: string): TablePullReport =>
-    table(name, {
+    tableReport(name, {
       error: new RowsyncError('originDown', 'origin.stopped', {
         message: `select of ${name}: abandoned`,
         hint: 'again',
       }),
     });
 
-  const text = pullText(report([stopped('A'), stopped('B')]), null);
+  const text = pullText(pullReport([stopped('A'), stopped('B')]), null);
 
   expect(text).toContain('\nA, B: not finished, because rowsync was asked to stop\n  what to do: again\n');
   expect(text).not.toContain('failed');
 });
 
 test('a pull that never got to a table says only why', () => {
-  expect(pullText(report([], down), null)).toBe(
+  expect(pullText(pullReport([], down), null)).toBe(
     'failed: origin.timeout happened\n  what to do: do this\n  code: origin.timeout\n',
   );
 });
@@ -153,7 +122,7 @@ test('names and messages from the origin cannot act on the terminal', () => {
   const hostile = new RowsyncError('originRefused', 'origin.refused', { message: 'a\u001B[2Jb', hint: 'h' });
 
   const text = pullText(
-    report([table('\u001B]0;x\u0007', { error: hostile, insertedCount: 1, unreadableCount: 1 })]),
+    pullReport([tableReport('\u001B]0;x\u0007', { error: hostile, insertedCount: 1, unreadableCount: 1 })]),
     null,
   );
 
@@ -164,7 +133,7 @@ test('what a table has wrong is one line, also of the kind that lists problems o
   const message = 'tables.A.sort names columns that do not exist: x\n  code: forged';
   const config = new RowsyncError('config', 'config.invalid', { message, hint: 'h' });
 
-  const text = pullText(report([table('A', { error: config })]), null);
+  const text = pullText(pullReport([tableReport('A', { error: config })]), null);
 
   expect(text).toContain(String.raw`do not exist: x\n  code: forged`);
 });
@@ -183,9 +152,9 @@ test('tables that need one word each are not told together', () => {
 });
 
 test('a push that waits for a pull to bring renamed columns is stopped, and has not failed', () => {
-  const shape = error('originRefused', 'push.shape');
+  const shape = failure('originRefused', 'push.shape');
 
-  expect(reportProblemsText(report([table('Note', { error: shape })]))).toContain(
+  expect(reportProblemsText(pullReport([tableReport('Note', { error: shape })]))).toContain(
     'Note: stopped: push.shape happened\n',
   );
 });
@@ -209,27 +178,27 @@ test('nothing is said where nothing happened', () => {
   expect(filesText(filesReport({ listedCount: 5, requestCount: 5 }))).toBe('');
 });
 
-test('one line says what came, and what is gone at the origin', () => {
+test('downloads are said with what came, what did not, and why they ended', () => {
+  const error = new RowsyncError('replica', 'replica.full', {
+    message: 'Writing a file: ENOSPC',
+    hint: 'Free some space.',
+  });
   const text = filesText(
-    filesReport({ downloadedCount: 1_200, downloadedBytes: 2_048, knownCount: 1, vanishedCount: 2 }),
+    filesReport({
+      downloadedCount: 1_200,
+      downloadedBytes: 2_048,
+      knownCount: 3,
+      failedCount: 1,
+      overBoundCount: 2,
+      vanishedCount: 4,
+      error,
+    }),
   );
 
   expect(text).toBe(
-    'files: 1,200 downloaded (2.0 KiB), 1 known already, 2 gone at the origin and kept here in 1.5 s\n',
+    'files: 1,200 downloaded (2.0 KiB), 3 known already, 4 gone at the origin and kept here in 1.5 s\n' +
+      "\n1 file could not be fetched; later pulls try again\n  what to do: SELECT * FROM sync_files WHERE state = 'failed' says which, and why\n" +
+      '\n2 files not downloaded: files.maxBytes is reached\n  what to do: raise it, or leave files out by type or size under tables\n' +
+      '\nfiles: Writing a file: ENOSPC\n  what to do: Free some space.\n  code: replica.full\n',
   );
-});
-
-test('what failed, and what the bound left out, come with what to do', () => {
-  const text = filesText(filesReport({ failedCount: 1, overBoundCount: 3 }));
-
-  expect(text).toContain(
-    '\n1 file could not be fetched; later pulls try again\n  what to do: SELECT * FROM sync_files',
-  );
-  expect(text).toContain('\n3 files not downloaded: files.maxBytes is reached\n  what to do: ');
-});
-
-test('an error that ended the work is said once', () => {
-  const ended = new RowsyncError('replica', 'files.failed', { message: 'the disk is full', hint: 'free some' });
-
-  expect(filesText(filesReport({ error: ended }))).toContain('the disk is full\n  what to do: free some\n');
 });

@@ -1,12 +1,9 @@
-/** `rowsync files`, as its users run it, and what a pull, a check and a progress bar say of files. */
+/** `rowsync files`, as its users run it, and what a check and a progress bar say of files. */
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { countFiles, filesBarText, filesLineText } from '../../../src/cli/terminal/progress.ts';
-import { filesText } from '../../../src/cli/report/pull-report.ts';
 import { pruneText } from '../../../src/extras/files/command.ts';
-import { RowsyncError } from '../../../src/base/errors.ts';
-import type { FilesReport } from '../../../src/files/context.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { makeWorkspace } from '../../support/child.ts';
 import { testClock } from '../../support/clock.ts';
@@ -201,53 +198,9 @@ test('the configuration says which files come, and check says which revisions', 
   expect(bounded.exitCode).toBe(0);
 });
 
-describe('words', () => {
-  const report: FilesReport = {
-    downloadedCount: 0,
-    downloadedBytes: 0,
-    knownCount: 0,
-    failedCount: 0,
-    overBoundCount: 0,
-    vanishedCount: 0,
-    listedCount: 0,
-    requestCount: 0,
-    durationMs: 1_200,
-    error: null,
-  };
-
-  test('about nothing are none', () => {
-    expect(filesText(report)).toBe('');
-    expect(filesText(null)).toBe('');
-  });
-
-  test('about downloads say what came, what did not, and why it ended', () => {
-    const error = new RowsyncError('replica', 'replica.full', {
-      message: 'Writing a file: ENOSPC',
-      hint: 'Free some space.',
-    });
-    const text = filesText({
-      ...report,
-      downloadedCount: 1_200,
-      downloadedBytes: 2_048,
-      knownCount: 3,
-      failedCount: 1,
-      overBoundCount: 2,
-      vanishedCount: 4,
-      error,
-    });
-
-    expect(text).toBe(
-      'files: 1,200 downloaded (2.0 KiB), 3 known already, 4 gone at the origin and kept here in 1.2 s\n' +
-        "\n1 file could not be fetched; later pulls try again\n  what to do: SELECT * FROM sync_files WHERE state = 'failed' says which, and why\n" +
-        '\n2 files not downloaded: files.maxBytes is reached\n  what to do: raise it, or leave files out by type or size under tables\n' +
-        '\nfiles: Writing a file: ENOSPC\n  what to do: Free some space.\n  code: replica.full\n',
-    );
-  });
-
-  test('about pruning tell a dry run from a real one', () => {
-    expect(pruneText({ contentCount: 2, bytes: 2_048 }, true)).toContain('Would remove 2 contents (2.0 KiB)');
-    expect(pruneText({ contentCount: 2, bytes: 2_048 }, false)).toContain('Removed 2 contents');
-  });
+test('the words about pruning tell a dry run from a real one', () => {
+  expect(pruneText({ contentCount: 2, bytes: 2_048 }, true)).toContain('Would remove 2 contents (2.0 KiB)');
+  expect(pruneText({ contentCount: 2, bytes: 2_048 }, false)).toContain('Removed 2 contents');
 });
 
 describe('progress', () => {
