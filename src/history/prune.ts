@@ -1,7 +1,7 @@
 /**
- * What leaves the history: entries that are too old, or take too much space (reconcile/history-bounds.ts decides). Also the values of a column that the
- * configuration now leaves out or masks. Deleted rows name columns as they were called then. A value under a name that no column has now may belong
- * to the column that goes, so it is removed too.
+ * What leaves the history: entries that are too old, or take too much space (reconcile/history-bounds.ts decides). Also
+ * the values of a column that the configuration now leaves out or masks. Deleted rows name columns as they were called
+ * then. A value under a name that no column has now may belong to the column that goes, so it is removed too.
  */
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -18,7 +18,7 @@ import { forgetFilesOfColumn } from '../replica/bookkeeping/files.ts';
 /** Entries deleted in one transaction, so that no reader waits long. */
 const CHUNK = 5_000;
 
-/** Prunes the history of every table that has bounds; returns the number of entries removed. @throws RowsyncError of the replica. */
+/** Prunes each history that has bounds; returns how many entries went. @throws RowsyncError of the replica. */
 export async function pruneHistories(given: {
   readonly replica: Replica;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -90,8 +90,8 @@ function pruneChunk(
 }
 
 /**
- * Forgets a column in the transaction that drops it, before the drop. No row of the table may be on its way to the origin, or wait with an edit of the column. Returns the contents of its files, which
- * other files may share.
+ * Forgets a column in the transaction that drops it, before the drop. No row of the table may be on its way to the
+ * origin, or wait with an edit of the column. Returns the contents of its files, which other files may share.
  */
 export function forgetColumn(tx: Tx, tableId: number, column: ColumnRecord, at: string): readonly string[] {
   tx.history.flush();
@@ -107,7 +107,7 @@ export function forgetColumn(tx: Tx, tableId: number, column: ColumnRecord, at: 
   return forgetFilesOfColumn(tx, tableId, column.id);
 }
 
-/** The cells of a column in entries of rows, and in the edits that the history knows. The author of the last change is a column too. */
+/** The cells of a column in entries and in known edits; also the author of the last change, if it is that column. */
 function forgetEntries(tx: Tx, tableId: number, { seq, kind }: ColumnRecord): number {
   const others = readColumns(tx, tableId).flatMap((column) => (column.seq === seq ? [] : [column.seq]));
   // 0 means `_allow`. A number that is gone may be this column's, from before another program dropped the table.

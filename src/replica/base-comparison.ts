@@ -1,7 +1,8 @@
 /**
- * The comparison of a two-way table with its base, which is the truth about what a user edited. Triggers alone lose edits (`INSERT OR REPLACE`
- * deletes rows without a trigger, GUI tools rebuild tables without theirs). Rows that differ are marked in `_rowsync_rows`. `IS NOT` compares
- * exactly; one number in two spellings counts as different here, and capture/find-edits.ts settles it by value.
+ * The comparison of a two-way table with its base, which is the truth about what a user edited. Triggers alone lose
+ * edits (`INSERT OR REPLACE` deletes rows without a trigger, GUI tools rebuild tables without theirs). Rows that differ
+ * are marked in `_rowsync_rows`. `IS NOT` compares exactly; one number in two spellings counts as different here, and
+ * capture/find-edits.ts settles it by value.
  */
 import type { Connection, Tx } from './connection.ts';
 import { readRowsById, valueFromStored, type RowTarget } from './rows.ts';
@@ -13,7 +14,7 @@ import { queryAny, queryNumbers, queryRows } from './query.ts';
 import type { RowVersion } from '../reconcile/merge.ts';
 import type { BatchRow } from '../reconcile/push-settle.ts';
 
-/** The base table of a two-way table, as rows are read and written; kept, so that statements over it are made once per target. */
+/** The base of a two-way table as a target; kept, so that statements over it are made once for each table. */
 export const baseTarget = onceFor((target: RowTarget): RowTarget => ({ ...target, localName: baseName(target.id) }));
 
 /** Base and local of rows, in the order of the ids; `bases` if they were read before. */
@@ -31,8 +32,8 @@ export function readVersions(
 const RESULT_COLUMNS_MAX = 2000;
 
 /**
- * Ids of the rows that hold what was sent of them, and are like their base otherwise; and the indexes of the columns that were sent. None where so many
- * columns were sent that one SELECT cannot compare them.
+ * Ids of the rows that hold what was sent of them, and are like their base otherwise; and the indexes of the columns
+ * that were sent. None where so many columns were sent that one SELECT cannot compare them.
  */
 export function readAsSent(
   from: Connection,

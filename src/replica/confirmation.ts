@@ -1,6 +1,6 @@
 /**
- * A person's confirmation of what a guard holds, given while a daemon works on the replica. It is kept with the table, for as many rows as the person
- * was shown, or with the record of a pull that was held as a whole. The next run of the daemon uses it up.
+ * A person's confirmation of what a guard holds, given while a daemon works on the replica. It is kept with the table,
+ * for as many rows as were shown, or with the record of a pull that was held whole. The daemon's next run uses it up.
  */
 import type Database from 'better-sqlite3';
 import { sql, type Sql } from '../base/sql.ts';
@@ -23,7 +23,7 @@ export interface GivenConfirmation {
 /** How long to wait for the daemon to end a transaction. */
 const WAIT_MS_MAX = 10_000;
 
-/** Agrees to what is held of the named tables, or of all. Returns what that is, perhaps nothing. @throws RowsyncError of the replica. */
+/** Agrees to what is held of the named tables, or of all; returns that, perhaps nothing. @throws RowsyncError. */
 export function confirmHeld(
   path: string,
   kinds: readonly ConfirmationKind[],
@@ -48,7 +48,7 @@ function isShown(message: Sql): Sql {
   return sql`coalesce(${message} IN (@problem, @table || ': ' || @problem), 0)`;
 }
 
-/** Which kind of confirmation the problem of a table waits for, as the account shows it; null where it is another one by now. */
+/** Which kind of confirmation the shown problem of a table waits for; null where the table has another by now. */
 export function kindOfHold(
   from: Connection,
   shown: { readonly table: string; readonly problem: string },

@@ -1,6 +1,6 @@
 /**
- * What statements are prepared on: a connection to the replica file, and a transaction that may write. Code that reads or writes the file takes one
- * of them, and need not know how the file is opened (database.ts).
+ * What statements are prepared on: a connection to the replica file, and a transaction that may write. Code that reads
+ * or writes the file takes one of them, and need not know how the file is opened (database.ts).
  */
 import type Database from 'better-sqlite3';
 import type { Sql } from '../base/sql.ts';
@@ -32,14 +32,14 @@ export interface WrittenTable {
   readonly localName: string;
 }
 
-/** Told of every row of a user table, or of a base, before it is written (history-writer.ts). Does nothing for tables without history. */
+/** Hears of every row of a user table or base before it is written (history-writer.ts), if its history is kept. */
 export interface TxHistory {
   isKept(tableId: number): boolean;
   /** Rows that may be about to change, come or go. */
   willChange(table: WrittenTable, ids: readonly number[], cause: ChangeCause): void;
   /** A row continues under another id. */
   renumbered(tableId: number, fromId: number, toId: number): void;
-  /** Finds what was edited by other clients among all rows that may be: the marked ones, and those that were edited before. */
+  /** Finds edits of other clients among the rows that may have some: those marked, and those edited before. */
   captureEdits(table: WrittenTable, cause: ChangeCause): void;
   /** Writes the entries of what changed so far. */
   flush(): void;

@@ -1,6 +1,6 @@
 /**
- * The steps that every copy of a replica goes through before it counts. Its rows are counted, SQLite reads it whole, and it gets its name once it is
- * on the disk. An error leaves no file.
+ * The steps that every copy of a replica goes through before it counts. Its rows are counted, SQLite reads it whole,
+ * and it gets its name once it is on the disk. An error leaves no file.
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -50,7 +50,7 @@ export function checkCopy(path: string, expected: ReadonlyMap<string, number>): 
   });
 }
 
-/** Gives a file its name once it is on the disk; the folder is synced as well, or a power cut could take the name back. */
+/** Gives a file its name once it is on the disk; without a sync of the folder, a power cut takes the name back. */
 export function takeName(from: string, to: string): void {
   syncToDisk(from);
   renameSync(from, to);

@@ -1,5 +1,5 @@
 /**
- * The replica file: opening it under a lock (lock.ts), pragmas, and the one way to write. A transaction is an object that ends with it.
+ * The replica file: opening it under a lock (lock.ts), pragmas, and the one way to write: an object that then ends.
  *
  * Every write is one `BEGIN IMMEDIATE` transaction around synchronous code; the network is never awaited inside it.
  * SQLite waits for another client's lock at most 50 ms inside the event loop, then we wait outside of it and try again.
@@ -64,7 +64,7 @@ interface OpenReplica {
   /** Which file was at the path when it was opened. */
   readonly file: string | null;
   readonly statements: Map<Sql, Database.Statement>;
-  /** As this process, or one that closed the file just before, last left it (`PRAGMA schema_version`); null if unknown. */
+  /** `PRAGMA schema_version` as this process, or the one that just closed the file, left it; null if unknown. */
   schemaVersion: unknown;
   hasMetDamage: boolean;
   /** `PRAGMA data_version` when the file was opened. */
@@ -74,7 +74,7 @@ interface OpenReplica {
 
 export class Replica implements Connection {
   readonly path: string;
-  /** What was done to the file when it was opened, because an earlier version had written it; null where it was of this one. */
+  /** What was done when the file was opened, because an earlier version had written it; null for nothing. */
   readonly upgrade: Upgrade | null;
   readonly #open: OpenReplica;
   readonly #cause: ChangeCause;
@@ -95,7 +95,7 @@ export class Replica implements Connection {
     return new Replica(this.#open, cause);
   }
 
-  /** Makes sure that the open file is still the one at the path: what is written would be lost. @throws RowsyncError `replica.path`. */
+  /** Makes sure that the open file is still at the path: writes would be lost. @throws RowsyncError `replica.path`. */
   requireInPlace(): void {
     if (fileAt(this.path) === this.#open.file) return;
     throw new RowsyncError('replica', 'replica.path', {
@@ -115,7 +115,7 @@ export class Replica implements Connection {
     return statement;
   }
 
-  /** A number that differs whenever another client has changed the file since it was read last (`PRAGMA data_version`). */
+  /** A number that differs whenever another client has changed the file since it was last read. */
   foreignVersion(): number {
     const text = sql`PRAGMA data_version`;
     return Number(this.prepare(text).pluck().get());
@@ -126,7 +126,7 @@ export class Replica implements Connection {
     return { ...this.#open.counters };
   }
 
-  /** Runs `change`, which is synchronous, in one transaction that our triggers let write. @throws RowsyncError `replica.busy`, `replica.full`, …. */
+  /** Runs `change`, which is synchronous, in a transaction. @throws RowsyncError `replica.busy`, `replica.full`, …. */
   write<T>(what: string, change: (tx: Tx) => T, signal?: AbortSignal): Promise<T> {
     return this.#transact(what, change, { synchronous: 'NORMAL', end: 'COMMIT', signal });
   }
@@ -155,8 +155,8 @@ export class Replica implements Connection {
     try {
       // OR IGNORE: another client may have left the flag behind; then it is ours now, and gone with this transaction.
       this.prepare(sql`INSERT OR IGNORE INTO _rowsync_writer (flag) VALUES (1)`).run();
-      // While no process of ours was there to see, edits may have gone unmarked; or while another client's trigger was there, or a
-      // unique index, even if it is gone by now. Not in a file that nobody has written to since one of ours closed it.
+      // Edits may have gone unmarked while no process of ours saw it, or while another client's trigger or unique index
+      // was there, even if it is gone by now. Not in a file that nobody has written to since one of ours closed it.
       if (readSchemaVersion(this) !== this.#open.schemaVersion) storeAllCompareDue(this);
       const result = runOpen(this, change, {
         clock: this.#open.clock,
@@ -207,7 +207,7 @@ export class Replica implements Connection {
     lock.close();
   }
 
-  /** Empties the log, and says when the file was last written; undefined if another program wrote meanwhile, whose edits may have no mark. */
+  /** Empties the log. When the file was last written; undefined if another program did, whose edits may lack a mark. */
   #settle(): number | undefined {
     try {
       this.prepare(sql`PRAGMA wal_checkpoint(PASSIVE)`).get();
@@ -225,7 +225,7 @@ export class Replica implements Connection {
   }
 }
 
-/** Opens the replica for writing, or makes it. @throws RowsyncError `replica.path`, `replica.foreign`, `replica.newer`, `replica.inUse`, …. */
+/** Opens the replica for writing, or makes it. @throws RowsyncError `replica.path`, `replica.inUse`, …. */
 export function openReplica(
   path: string,
   deps: Pick<OpenReplica, 'clock' | 'onWait'> & { shared?: boolean; connect?: Connect },
@@ -269,7 +269,7 @@ export function openReplica(
   }
 }
 
-/** Opens a replica beside the process at work, for rehearsals. @throws RowsyncError `replica.older`, `replica.foreign`, `replica.newer`, …. */
+/** Opens a replica beside the process at work, for rehearsals. @throws RowsyncError `replica.older`, …. */
 export function openForRehearsal(path: string, { clock, onWait }: Pick<OpenReplica, 'clock' | 'onWait'>): Rehearsal {
   const absolute = resolve(path);
   return withReplicaErrors(`Opening the replica ${absolute}`, () => {
@@ -310,7 +310,7 @@ function fileAt(path: string): string | null {
   return found === undefined ? null : `${found.dev}:${found.ino}`;
 }
 
-/** Whether a file is empty. Read-only, since closing a writable one writes its log. @throws RowsyncError `replica.foreign`, `replica.newer`. */
+/** Whether a file is empty. Read-only: closing a writable one writes its log. @throws RowsyncError as `checkOwner`. */
 function isNewFile(path: string, connect: Connect): boolean {
   try {
     return lookAtFile(path, { readonly: true, connect });
@@ -336,7 +336,7 @@ function lookAtFile(
   }
 }
 
-/** SQLite opens a file that it may not write without a message and fails at the first write, so one is tried and undone. */
+/** SQLite opens a file that it may not write, and fails at the first write; so one is tried and undone. */
 function proveWritable(db: Database.Database): void {
   try {
     db.exec('BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK');

@@ -1,6 +1,6 @@
 /**
- * Values of rows as the history keeps them: JSON texts from which SQLite makes exactly the same value again, even for texts that are not UTF-8. Also
- * what differs between two states of a row. Pure.
+ * Values of rows as the history keeps them: JSON texts from which SQLite makes exactly the same value again, even for
+ * texts that are not UTF-8. Also what differs between two states of a row. Pure.
  */
 
 /** A text that is no UTF-8, by its bytes in hexadecimal digits. */
@@ -36,7 +36,7 @@ export function isSameVersion(one: Version, other: Version): boolean {
   return one.length === other.length && one.every((value, index) => isSameExact(value, other[index] ?? null));
 }
 
-/** What differs between two states of a row of as many columns; of a row that comes or goes the cells that have a value. */
+/** What differs between two states of a row of as many columns; if it comes or goes, the cells with a value. */
 export function diffVersions(before: Version, after: Version): readonly CellChange[] {
   const cells: CellChange[] = [];
   if (before === after) return cells;

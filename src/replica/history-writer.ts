@@ -1,10 +1,10 @@
 /**
- * Writes the history: changes of rows in tables with `history`, one entry for each row and transaction. The transaction that changes the
- * row writes it. rows.ts says which rows are about to be written. Their former state is read then, and compared with their state at the end. So the
- * entries of every transaction lead from one state to the next.
+ * Writes the history: changes of rows in tables with `history`, one entry for each row and transaction. The transaction
+ * that changes the row writes it. rows.ts says which rows are about to be written. Their former state is read then, and
+ * compared with their state at the end. So the entries of every transaction lead from one state to the next.
  *
- * Of a two-way table the history knows a row as its base, or as `_rowsync_history_edits` says. A differing state was edited by another client, and
- * becomes an entry of its own.
+ * Of a two-way table the history knows a row as its base, or as `_rowsync_history_edits` says. A differing state was
+ * edited by another client, and becomes an entry of its own.
  */
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import { ident, joinSql, sql } from '../base/sql.ts';
@@ -135,7 +135,7 @@ export class HistoryWriter implements TxHistory {
     return table;
   }
 
-  /** Remembers rows as they are before they are written; with `editedOnly` without those that are as the history knows them. */
+  /** Remembers rows before they are written; with `editedOnly` only those that are not as the history knows them. */
   #note(
     tableId: number,
     ids: readonly number[],
@@ -184,7 +184,7 @@ export interface KnownRows {
   standing(ids: readonly number[]): ReadonlyMap<number, Version>;
 }
 
-/** Rows of a table as its last entries led to them; edits that no entry tells of yet are not in there. Null where there is no table. */
+/** Rows of a table as its last entries led to them, without edits that no entry has yet. Null without a table. */
 export function openKnownRows(from: Connection, history: TableHistory): KnownRows | null {
   const table = readNotedTable(from, history, new Map());
   if (table === null) return null;
@@ -338,9 +338,9 @@ class Flush {
   }
 
   /**
-   * When at least one change happened, both ends included, as far as anything tells. At the origin: after the row was last known to be equal to
-   * what is here, and not after the answer that brought the change. The origin's own stamp narrows that where it moved with the change
-   * (`stampedAt`) and lies inside.
+   * When at least one change happened, both ends included, as far as anything tells. At the origin: after the row was
+   * last known to be equal to what is here, and not after the answer that brought the change. The origin's own stamp
+   * narrows that where it moved with the change (`stampedAt`) and lies inside.
    */
   #intervalOf(
     rowId: number,
@@ -360,7 +360,7 @@ class Flush {
     return { notBefore: isBehind ? Math.max(followedAt, notBefore ?? followedAt) : notBefore, notAfter: stampedAt };
   }
 
-  /** A row that is new in a table with a filter may be old at the origin, and values that fill a new column are no change there. */
+  /** A new row may be old behind a filter, and values that fill a new column are no change at the origin. */
   #causeOfPulled(rowId: number, kind: string, cells: readonly CellChange[]): Cause {
     if (kind === 'insert' && rowId > 0 && this.#isFiltered) return 'filter';
     return kind === 'update' && this.#isFilling(cells) ? 'schema' : 'pull';

@@ -1,9 +1,9 @@
 /**
- * Runs `PRAGMA quick_check` on a fresh connection, so that it reads the disk and not the cache. The error says what is damaged. A million rows take a
- * quarter of a second.
+ * Runs `PRAGMA quick_check` on a fresh connection, so that it reads the disk and not the cache. The error says what is
+ * damaged. A million rows take a quarter of a second.
  *
- * It matters most before a two-way table is compared with its base: rows that a damaged page has lost would look like deletes, and be pushed (I5). A
- * file from which another program dropped the records of edits counts as damaged, too.
+ * It matters most before a two-way table is compared with its base: rows that a damaged page has lost would look like
+ * deletes, and be pushed (I5). A file from which another program dropped the records of edits counts as damaged, too.
  */
 import { statSync, utimesSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -24,7 +24,7 @@ const EDIT_TABLES = ['_rowsync_tables', '_rowsync_columns', '_rowsync_rows', '_r
 /** Records of edits and their outcome, which cannot be rebuilt once another program has dropped them. */
 const EDIT_RECORDS = [...EDIT_TABLES, '_rowsync_refusals', '_rowsync_conflicts', '_rowsync_local_ids'];
 
-/** Checks that all tables of ours exist, and every table, with a pause for other work behind each. @throws RowsyncError `replica.damaged`. */
+/** Checks every table of ours and of users, with a pause behind each. @throws RowsyncError `replica.damaged`. */
 export async function checkIntegrity(path: string): Promise<void> {
   for (const _checked of checkTables(path)) await stat(path); // lets others have their turn
 }
@@ -46,12 +46,13 @@ function* checkTables(path: string): Generator<string, void> {
 
 const DAY_MS = 86_400_000;
 
-/** What a time may lose when it is set. A number of seconds is exact to a quarter of a microsecond, some file systems to a whole one. */
+/** What a time may lose when it is set: seconds have a quarter of a microsecond, some file systems a whole one. */
 const TIME_LOSS_MS = 0.002;
 
 /**
- * Whether a process of ours closed the file today, and no other wrote to it since. Then there is no reason to look through it again, nor to
- * compare rows with their bases. After a crash or a power cut its log is still there. The lock file has the time at which the file was left.
+ * Whether a process of ours closed the file today, and no other wrote to it since. Then there is no reason to look
+ * through it again, nor to compare rows with their bases. After a crash or a power cut its log is still there. The lock
+ * file has the time at which the file was left.
  */
 export function isAsLeft(path: string, lockPath: string, nowMs: number): boolean {
   const [file, lock, log] = [path, lockPath, `${path}-wal`].map((name) => statSync(name, { throwIfNoEntry: false }));
@@ -62,7 +63,7 @@ export function isAsLeft(path: string, lockPath: string, nowMs: number): boolean
   return Math.floor(file.mtimeMs / DAY_MS) === Math.floor(nowMs / DAY_MS);
 }
 
-/** Notes that a process of ours has closed the file, unless another program wrote to it since `mtimeMs`; null if it met damage. */
+/** Notes that a process of ours closed the file, unless it was written since `mtimeMs`; null if it met damage. */
 export function noteLeft(path: string, lockPath: string, mtimeMs: number | null): void {
   try {
     const file = statSync(path);
@@ -74,14 +75,14 @@ export function noteLeft(path: string, lockPath: string, mtimeMs: number | null)
   }
 }
 
-/** Looks through a file in which a process of ours met damage; a reader, such as `status`, sees little of it. @throws RowsyncError `replica.damaged`. */
+/** Looks through a file in which a process of ours met damage. @throws RowsyncError `replica.damaged`. */
 export function checkAfterDamage(path: string): void {
   const lock = statSync(`${realPathOf(path)}.lock`, { throwIfNoEntry: false });
   if (lock?.mtimeMs !== 0) return;
   for (const _checked of checkTables(path));
 }
 
-/** Checks that what tells edits is there and, unless `isLeft`, whole; `db` has read nothing of it yet. @throws RowsyncError `replica.damaged`. */
+/** Checks that records of edits exist and, unless `isLeft`, are whole. @throws RowsyncError `replica.damaged`. */
 export function checkEditsComplete(
   db: Database.Database,
   path: string,

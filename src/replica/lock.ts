@@ -1,5 +1,5 @@
 /**
- * The lock that keeps a second process out of a replica (I14), and the modes of its files. The kernel frees the lock when the process ends in any way.
+ * The lock that keeps a second process out of a replica (I14) and that the kernel frees, and the modes of its files.
  */
 import { chmodSync, closeSync, existsSync, fchmodSync, lstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -24,7 +24,7 @@ export const connectAnew: Connect = (path, options) => new Database(path, option
 export const PRIVATE_MODE = 0o600;
 export const SHARED_MODE = 0o660;
 
-/** The mode is set before SQLite writes the first byte; -wal and -shm inherit it. One that was opened up later stays so. */
+/** The mode is set before SQLite writes; -wal and -shm inherit it. A file that was opened up later stays so. */
 export function createWithMode(path: string, mode: number): void {
   if (!existsSync(path)) makeEmpty(path, mode);
   const found = statSync(path);
@@ -52,7 +52,7 @@ function makeEmpty(path: string, mode: number): void {
 /** Where a SQLite file says whose it is (the SQLite file format, 1.3). */
 const APPLICATION_ID_AT = 68;
 
-/** Whether a file is empty or a replica. A user who may write to the folder could put another file of this user there to get access to it. */
+/** Whether a file is empty or a replica. Who may write to the folder could put another file of this user there. */
 function mayBeOpenedUp(path: string): boolean {
   const place = lstatSync(path);
   if (place.isSymbolicLink() && place.uid !== 0 && place.uid !== process.geteuid?.()) return false;
@@ -61,7 +61,7 @@ function mayBeOpenedUp(path: string): boolean {
   return id.length === 4 && id.readInt32BE() === APPLICATION_ID;
 }
 
-/** Holds a transaction on a file beside the replica, never opened twice in one process: closing one descriptor would free the lock. */
+/** Holds a transaction on a file beside the replica, opened once a process: closing a second one would free it. */
 export function takeLock(path: string, mode: number, connect: Connect = connectAnew): Database.Database {
   const lockPath = `${realPathOf(path)}.lock`;
   const folder = dirname(path);
@@ -91,7 +91,7 @@ export function takeLock(path: string, mode: number, connect: Connect = connectA
   }
 }
 
-/** Whether another process works on a replica, for everyone who may read it; nothing is made or kept. @throws RowsyncError of the replica. */
+/** Whether another process works on a replica; for all who may read it. @throws RowsyncError of the replica. */
 export function isInUse(path: string): boolean {
   const lockPath = `${realPathOf(resolve(path))}.lock`;
   if (!existsSync(lockPath)) return false;

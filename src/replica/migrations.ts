@@ -1,6 +1,6 @@
 /**
- * The statements that bring the bookkeeping of each earlier release straight to this version; 0.1.0 has version 5. What a release lacks is made as in a
- * new file, and views are made anew afterwards (bookkeeping/schema.ts).
+ * The statements that bring the bookkeeping of each earlier release straight to this version; 0.1.0 has version 5. What
+ * a release lacks is made as in a new file, and views are made anew afterwards (bookkeeping/schema.ts).
  */
 import { sql, type Sql } from '../base/sql.ts';
 import { MOMENTS } from './bookkeeping/changed-rows.ts';
@@ -31,7 +31,7 @@ export const MIGRATIONS: Readonly<Record<number, readonly Sql[]>> = {
     sql`ALTER TABLE _rowsync_identity ADD COLUMN names TEXT NOT NULL DEFAULT 'origin' CHECK (names IN ('origin', 'snake'))`,
     sql`ALTER TABLE _rowsync_columns ADD COLUMN mask TEXT`,
     sql`ALTER TABLE _rowsync_conflicts ADD COLUMN seen INTEGER NOT NULL DEFAULT 0`,
-    // Added beside the old one, since SQLite renames no column while another program's view reads from a table that is missing.
+    // Added beside the old one: SQLite renames no column while a view of another program misses its table.
     sql`ALTER TABLE _rowsync_conflicts ADD COLUMN requested INTEGER NOT NULL DEFAULT 0`,
     sql`UPDATE _rowsync_conflicts SET requested = wish`,
     sql`DROP TABLE IF EXISTS _rowsync_pushes`,

@@ -1,13 +1,13 @@
 /**
- * Notices that an older copy of the replica was put in its place, by hand or by `rowsync restore`. What such a copy wants to send
- * may have been sent since it was made, and changed again.
+ * Notices that an older copy of the replica was put in its place, by hand or by `rowsync restore`. What such a copy
+ * wants to send may have been sent since it was made, and changed again.
  *
- * Batches are counted in the file as they are recorded, and those that create rows also as they are settled. The count is beside the
- * file in `<replica>.sent` before a batch leaves. A file that has counted less, or has the count of another file beside it, is
- * an older copy. No ETag is trusted, two-way tables are compared with base, and edits wait (capture/find-edits.ts). Losing
- * `.sent` costs just that.
+ * Batches are counted in the file as they are recorded, and those that create rows also as they are settled. The count
+ * is beside the file in `<replica>.sent` before a batch leaves. A file that has counted less, or has the count of
+ * another file beside it, is an older copy. No ETag is trusted, two-way tables are compared with base, and edits wait
+ * (capture/find-edits.ts). Losing `.sent` costs just that.
  *
- * A copy that is put beside the log of the replica that it replaces is not opened at all: SQLite would write that log over it.
+ * A copy beside the log of the replica that it replaces is not opened at all: SQLite would write that log over it.
  */
 import {
   chmodSync,
@@ -55,8 +55,7 @@ export function detectOlderCopy(
     return beside?.batchCount === inside.batchCount ? shareBeside(file.path) : writeBeside(file.path, inside);
   }
   const count = { fileId: makeId(file.clock), batchCount: inside?.batchCount ?? 0 };
-  // With all that came before it. After a power cut, a file that is empty, or does not know its id, would differ from the one
-  // beside it.
+  // After a power cut, a file that is empty, or does not know its id, would differ from the one beside it.
   db.pragma('synchronous = FULL');
   db.transaction(() => {
     db.prepare(
@@ -95,10 +94,10 @@ export function wasReplica(path: string): boolean {
   return readBeside(path) !== null;
 }
 
-/** Where a file says whether it is written with a log beside it (the SQLite file format, 1.3): 2 where it is, 1 where it is not. */
+/** Where the file format (1.3) says whether a file is written with a log beside it: 2 where it is, 1 where not. */
 const FORMAT_AT = 18;
 
-/** Refuses a file that never had a log, with one beside it, which SQLite would write over it. @throws RowsyncError `replica.log`. */
+/** Refuses a file without a log of its own that has one beside it. @throws RowsyncError `replica.log`. */
 export function requireOwnLog(path: string): void {
   const log = `${realPathOf(path)}-wal`;
   const logBytes = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
@@ -114,7 +113,7 @@ export function countBatch(tx: Tx): void {
   tx.prepare(sql`UPDATE _rowsync_sent SET batch_count = batch_count + 1`).run();
 }
 
-/** Writes the count beside the file; after the batch is recorded, and before it leaves, or after it is settled. @throws what the file system does. */
+/** Writes the count beside the file: before a recorded batch leaves, or after one is settled. */
 export function publishCount(replica: Connection & { readonly path: string }): void {
   const count = readInside(replica);
   if (count !== null) writeBeside(replica.path, count);
@@ -135,14 +134,14 @@ export function forgetFile(path: string): void {
   rmSync(besideOf(path), { force: true });
 }
 
-/** The history continues from an older state. Its numbers go on from the microseconds since 1970, which no earlier file has reached. */
+/** Marks that the history continues from an older state. No earlier file has had numbers from the time in µs on. */
 const MARK_RESTORED = sql`
   INSERT INTO _rowsync_history (seq, kind, at, not_before, not_after, cause, cells)
   SELECT max(coalesce(max(seq), 0) + 1, @number), 'restored', @at, @at, @at, 'restore',
          json_object('knownUntil', (${KNOWN_UNTIL}), 'isOrdered', @isOrdered)
   FROM _rowsync_history`;
 
-/** The last time since a stamp that an older copy was put back; null for none. After a restore by a person, null once every table was read anew. */
+/** The last time since a stamp that an older copy was put back, unless a person did and every table was read anew. */
 export function readPutBack(from: Connection & { readonly path: string }, since: string): PutBack | null {
   if (readBeside(from.path)?.fileId === RESTORED) {
     const restoredAt = stampFromMs(statSync(besideOf(from.path)).mtimeMs);
@@ -159,7 +158,7 @@ export function readPutBack(from: Connection & { readonly path: string }, since:
   return found === undefined ? null : { ...found, isUnopened: false };
 }
 
-/** The next pull asks for everything anew; what is here edited now waits for a person (`holdOf` in push/push-table.ts). */
+/** The next pull asks for everything anew; what is edited now waits for a person (`holdOf` in push/push-table.ts). */
 function distrust(db: Database.Database, { nowMs, isOrdered }: Readonly<{ nowMs: number; isOrdered: boolean }>): void {
   db.prepare(MARK_RESTORED).run({
     isOrdered: isOrdered ? 1n : 0n,
@@ -236,7 +235,7 @@ function besideOf(path: string): string {
   return `${realPathOf(path)}.sent`;
 }
 
-/** Refuses what is no file, such as a pipe that another user put there: opening it would wait for ever. @throws RowsyncError `replica.path`. */
+/** Refuses what is no file: opening a pipe would wait for ever. @throws RowsyncError `replica.path`. */
 export function requireFile(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined || found.isFile()) return;

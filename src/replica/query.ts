@@ -1,6 +1,6 @@
 /**
- * Reading with a statement that was made elsewhere (capture/). What comes back has only the types that SQLite knows; the caller
- * checks what it needs beyond that.
+ * Reading with a statement that was made elsewhere (capture/). What comes back has only the types that SQLite knows;
+ * the caller checks what it needs beyond that.
  */
 import { isUtf8 } from 'node:buffer';
 import type { Connection, Stored } from './connection.ts';
@@ -42,7 +42,7 @@ function mayBeRaw(value: unknown): boolean {
   return typeof value === 'string' && value.includes('\uFFFD');
 }
 
-/** The bytes of a text that is no UTF-8, as hexadecimal digits; else null. Readers get U+FFFD for them, so such a text is looked at. */
+/** The bytes of a text that is no UTF-8, in hexadecimal; else null. Such a text is read with U+FFFD in it. */
 export function readRawText(
   from: Connection,
   value: unknown,
@@ -93,7 +93,7 @@ export function queryAny(from: Connection, text: Sql, values: BoundValues = []):
 /** How many rows are in memory at once. */
 export const BLOCK_ROWS = 500;
 
-/** What `read` gives above a number, block after block until none is left; `idOf` says which number the last item of a block has. */
+/** What `read` gives above a number, block by block until none is left; `idOf` tells the number of an item. */
 export function* blocksAbove<T>(
   read: (after: number) => readonly T[],
   idOf: (item: T) => number,

@@ -1,6 +1,6 @@
 /**
- * Read-only access to the replica for everything that does not write: commands, the page, agents, sinks, metrics. It takes no lock, and works beside a
- * running pull.
+ * Read-only access to the replica for everything that does not write: commands, the page, agents, sinks, metrics. It
+ * takes no lock, and works beside a running pull.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -172,7 +172,7 @@ export class ReplicaReader implements Connection {
     return (row as ReplicaIdentity | undefined) ?? null; // columns and types are ours
   }
 
-  /** Runs one statement that only reads, with values of its parameters. @throws RowsyncError `replica.query` if it is wrong, would write, or is more than one. */
+  /** Runs one statement that only reads, with parameters. @throws RowsyncError `replica.query` if it is no such one. */
   query(text: string, values: Readonly<Record<string, string | null>> = {}): QueryAnswer {
     let statement: Database.Statement;
     try {
@@ -219,7 +219,7 @@ export class ReplicaReader implements Connection {
     return names.filter((name) => named.has(name.toLowerCase())).flatMap((name) => columns.all(name) as string[]); // as above
   }
 
-  /** Tables that a statement reads, also by way of views and indexes: those that SQLite opens for it. @throws RowsyncError `replica.query`. */
+  /** Tables that a statement reads, also by views and indexes. @throws RowsyncError `replica.query`. */
   tablesOf(text: string): readonly string[] {
     try {
       const steps = this.#db.prepare(`EXPLAIN ${text}`).all() as { opcode: string; p2: number; p3: number }[]; // its columns
@@ -325,7 +325,7 @@ export function requireReplica(path: string): void {
   requireFile(path);
 }
 
-/** Opens the replica for reading. @throws RowsyncError `replica.path` without one, `replica.foreign`, `replica.newer`, `replica.damaged`. */
+/** Opens the replica for reading. @throws RowsyncError `replica.path` without one, `replica.damaged`, …. */
 export function openReader(path: string): ReplicaReader {
   const absolute = resolve(path);
   requireReplica(absolute);
@@ -341,7 +341,7 @@ export function openReader(path: string): ReplicaReader {
   }
 }
 
-/** Beside a writer, SQLite has even readers write, to a file in the folder of the replica; people who should only read get another way. */
+/** Beside a writer, SQLite lets readers write to the replica's folder; who may only read gets another way. */
 function readerError(error: RowsyncError): RowsyncError {
   if (error.code !== 'replica.path') return error;
   const hint =

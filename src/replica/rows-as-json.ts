@@ -1,6 +1,7 @@
 /**
- * Rows kept as JSON by column name, for people to read and to take again: versions of whole-row conflicts, refused cells, and deleted rows. They follow
- * renames, or a value would go into another column once two columns swapped names, and into none once its column has another name.
+ * Rows kept as JSON by column name, for people to read and to take again: versions of whole-row conflicts, refused
+ * cells, and deleted rows. They follow renames, or a value would go into another column once two columns swapped names,
+ * and into none once its column has another name.
  */
 import type { Tx, Stored } from './connection.ts';
 import { blocks, queryNumbers, queryRows } from './query.ts';

@@ -1,6 +1,6 @@
 /**
- * Rows in and out of user tables, with values as SQLite stores them. One upsert statement writes many rows, and leaves unchanged rows alone (I9).
- * A delete keeps the last values as evidence.
+ * Rows in and out of user tables, with values as SQLite stores them. One upsert statement writes many rows, and leaves
+ * unchanged rows alone (I9). A delete keeps the last values as evidence.
  */
 import { must } from '../base/assert.ts';
 import { onceFor } from '../base/memoize.ts';
@@ -27,7 +27,7 @@ import { forgetUnreadable } from './bookkeeping/unreadable-rows.ts';
 import { storeDeleted } from './bookkeeping/deleted-rows.ts';
 import { queryNumber, queryNumbers, queryRows } from './query.ts';
 
-/** Values bound by one upsert, about; past a few hundred the gain is lost (measured: 10 rows of 18 columns, 50 rows of 4). */
+/** Values bound by one upsert, about; a few hundred gain no more (measured: 10 rows of 18 columns, 50 of 4). */
 const STATEMENT_VALUES = 200;
 
 const INT64_MIN = -(2n ** 63n);
@@ -46,7 +46,7 @@ export interface RowChanges {
   readonly updatedCount: number;
 }
 
-/** What SQLite stores for a value, as safe integers read it: INTEGER where 64 bits hold it, longer decimals as text with every digit. */
+/** What SQLite stores for a value, as safe integers read it; integers beyond 64 bits as text with every digit. */
 export function storedFromValue(value: Value): Stored {
   if (value === null || typeof value === 'string') return value;
   if (typeof value === 'boolean') return value ? 1n : 0n;
@@ -59,7 +59,7 @@ function storedInteger(value: bigint): Stored {
   return value >= INT64_MIN && value <= INT64_MAX ? value : value.toString();
 }
 
-/** The value that a stored one means, however a user spelled it; read with safe integers, so every INTEGER is a bigint. */
+/** The value that a stored one means, however a user spelled it; every INTEGER is read as a bigint. */
 export function valueFromStored(stored: Stored, type: ColumnType): Value {
   if (typeof stored === 'string') return TYPE_RULES[type].valueFromText(stored);
   if (typeof stored !== 'bigint') {
@@ -80,7 +80,7 @@ export function upsertRows(tx: Tx, target: RowTarget, rows: readonly Row[]): Row
   return { insertedCount, updatedCount: changedCount - insertedCount };
 }
 
-/** Columns (indexes) in which one of the rows differs from what is known: writing two columns of 14 takes a third of the time. */
+/** Indexes of columns in which a row differs from what is known: 2 columns of 14 are written in a third of the time. */
 export function changedAmong(rows: readonly Row[], known: ReadonlyMap<number, Row>): ReadonlySet<number> {
   const changed = new Set<number>();
   for (const { id, values } of rows) {
@@ -115,7 +115,7 @@ export function writeRows(tx: Tx, target: RowTarget, given: readonly Row[]): num
   });
 }
 
-/** The rows that are not stored just so. Stored values are compared, as the upsert does: another program may have written 7 for true. */
+/** Rows that are not stored just so, compared as the upsert does: another program may have written 7 for true. */
 function findUnlike(from: Connection, target: RowTarget, rows: readonly Row[]): readonly Row[] {
   const ids = rows.map(({ id }) => id);
   const hereById = readStoredById(from, target, ids);
@@ -130,7 +130,7 @@ function isNoted(from: Connection, { id, localName }: RowTarget): boolean {
   return areRowsNoted(from, id) && (localName === baseName(id) || !hasBase(from, id));
 }
 
-/** Runs statements that each write or delete rows and return their number, and notes these rows for sinks. Returns the sum. */
+/** Runs statements that write or delete rows, notes these rows for sinks, and returns how many there were. */
 function runNoted(
   tx: Tx,
   target: RowTarget,
@@ -187,7 +187,7 @@ export function copyFromBase(tx: Tx, to: RowTarget, ids: readonly number[]): voi
   const copied = (source: Sql): Sql => joinSql(names.map((name) => sql`${name} = ${source}.${name}`));
   const differs = (source: Sql): Sql => rowsDiffer(to.columns, sql`here`, source);
   const isKnown = countStanding(tx, to, ids) === ids.length;
-  // A row comes back with what the origin does not show any more: an empty cell would count as an edit once it is shown again.
+  // A row comes back with columns that the origin hides: an empty cell would be an edit once they are shown again.
   const all = isKnown ? sql`` : joinSql(readStanding(tx, to.localName, readPhysicalColumns(tx, base)).map(ident));
   // Where all of them are here, an UPDATE takes two thirds of the time.
   const text = isKnown
@@ -209,14 +209,14 @@ function countStanding(from: Connection, target: RowTarget, ids: readonly number
   );
 }
 
-/** Forgets what is noted of rows that the origin does not have any more: that they are looked for, or could not be read. */
+/** Forgets that rows which the origin no longer has are looked for, or could not be read. */
 export function forgetGone(tx: Tx, tableId: number, ids: readonly number[]): void {
   const list = JSON.stringify(ids);
   clearSuspects(tx, tableId, list);
   forgetUnreadable(tx, tableId, list);
 }
 
-/** Keeps the last values of rows that are about to be deleted, in `sync_deleted`, also those of columns that the origin does not show any more. */
+/** Keeps the last values of rows about to be deleted, also of columns that the origin no longer shows. */
 export function keepEvidence(
   tx: Tx,
   target: RowTarget,

@@ -1,6 +1,6 @@
 /**
- * Tables, views and triggers of the file. To find one, SQLite reads all of `sqlite_schema`, which takes a tenth of a millisecond with hundreds of
- * two-way tables. So what is looked up for each table or row is kept until the schema changes.
+ * Tables, views and triggers of the file. To find one, SQLite reads all of `sqlite_schema`, which takes a tenth of a
+ * millisecond with hundreds of two-way tables. So what is often looked up is kept until the schema changes.
  */
 import type { Connection, Tx } from './connection.ts';
 import { foldIdent, sql, type Sql } from '../base/sql.ts';
@@ -12,7 +12,7 @@ const memos = new WeakMap<object, { readonly version: unknown; readonly values: 
 /** Readers whose answers no `changeSchema` makes false. */
 const lasting = new Set<unknown>();
 
-/** Makes a reader of the schema read it anew only once someone has changed it; one that lasts, only once it was not by `changeSchema`. */
+/** Makes a reader of the schema read once until someone changes it; one that `lasts`, other than by `changeSchema`. */
 export function oncePerSchema<T>(read: (from: Connection) => T, { lasts = false } = {}): (from: Connection) => T {
   if (lasts) lasting.add(read);
   return (from) => {
@@ -27,12 +27,12 @@ export function oncePerSchema<T>(read: (from: Connection) => T, { lasts = false 
   };
 }
 
-/** Changes triggers of ours, which keeps what is known of views and other programs' triggers while hundreds of tables are made; tables: `changeTable`. */
+/** Changes triggers of ours; keeps what `lasts` while hundreds of tables are made. For tables: `changeTable`. */
 export function changeSchema(tx: Tx, ...changes: readonly Sql[]): void {
   const root = tx.root ?? tx;
   const known = memos.get(root);
   const isKnown = known !== undefined && known.version === readSchemaVersion(tx);
-  // All at once, on the connection of a statement that is there: to prepare thousands of triggers takes long in hundreds of tables.
+  // All at once, by the connection of any statement: to prepare thousands of triggers takes long.
   tx.prepare(SCHEMA_VERSION).database.exec(changes.join(';\n'));
   if (!isKnown) return;
   const values = new Map([...known.values].filter(([read]) => lasting.has(read)));
@@ -44,7 +44,7 @@ export function forgetSchema(connection: Connection): void {
   memos.delete(connection.root ?? connection);
 }
 
-/** Tables and views by their folded names. SQLite's own list of strict tables looks into every view, so a table counts as one if it is written as here. */
+/** Tables and views by folded name. SQLite's own list of strict tables looks into every view, so the text decides. */
 const readRelations = oncePerSchema(
   (from) => {
     const text = sql`SELECT name, type = 'table' AS isTable, type = 'table' AND sql GLOB '*) STRICT' AS isStrict
@@ -123,7 +123,7 @@ export function readSchemaVersion(from: Connection): unknown {
 
 /** Follows the names of tables and columns in a file; an extra may set one for an open replica. */
 export interface SchemaWatch {
-  /** Gives up old names that it keeps, before columns of this table (null: tables) get these names, or before what is called so goes. */
+  /** Gives up old names it keeps, before columns of this table (null: tables) get them, or what has them goes. */
   free(tx: Tx, table: string | null, names: readonly string[]): void;
   /** Called before names change; what it returns is called after that, in the same transaction. */
   change(tx: Tx): () => void;

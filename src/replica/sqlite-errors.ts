@@ -49,7 +49,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
     },
   ],
   [
-    // Ours have none on what they hold of the origin: it says itself which of its values are unique, and rows come here one after the other.
+    // Ours have none on the origin's values: it knows which are unique, and rows come one after the other.
     /^SQLITE_CONSTRAINT/,
     {
       code: 'replica.failed',
@@ -70,7 +70,7 @@ const EXPLANATIONS: readonly (readonly [RegExp, Explanation])[] = [
 export function replicaError(thrown: unknown, what: string): RowsyncError {
   if (thrown instanceof RowsyncError) return thrown;
   const code = codeOf(thrown);
-  // Without a code it is no failure of SQLite or the file system, but a defect of ours; a part of rowsync may be missing, too.
+  // Without a code it is a defect of ours, not a failure of SQLite or the file system; or a part is missing.
   if (code === '' || code.endsWith('MODULE_NOT_FOUND')) throw thrown;
   // By the time it is thrown, files that were open may be closed again.
   const lack = NO_DESCRIPTOR.has(code) ? thrown : code.startsWith('SQLITE_CANTOPEN') ? lackOfDescriptors() : null;
@@ -113,7 +113,7 @@ function lackOfDescriptors(): unknown {
   }
 }
 
-/** Like `asRowsyncError`, but knows what SQLite says while the replica is read; anything else unforeseen is a defect. */
+/** Like `asRowsyncError`, but also explains what SQLite says while the replica is read. */
 export function errorFromReading(thrown: unknown, path: string): RowsyncError {
   return sqliteCode(thrown) === undefined ? asRowsyncError(thrown) : replicaError(thrown, `Reading ${path}`);
 }

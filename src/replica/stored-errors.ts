@@ -1,5 +1,5 @@
 /**
- * The errors that the replica remembers and that are still true: of tables, of the last runs as a whole, and what extras keep of theirs.
+ * The errors that the replica remembers and that are still true: of tables, of the last runs as a whole, of extras.
  */
 import { sql } from '../base/sql.ts';
 import { plural } from '../base/text.ts';
@@ -66,7 +66,7 @@ function waitText(editCount: number): string {
   return editCount === 0 ? '' : `${plural(editCount, 'edit')} not pushed yet, and `;
 }
 
-/** What the last run in each direction, and on files, failed of as a whole. A wrong command line says nothing of the next run. */
+/** What the last pull, push or file work failed of as a whole. A wrong command line says nothing of the next run. */
 function ofRuns(from: Connection): readonly FoundComplaint[] {
   const text = sql`SELECT kind, finished_at AS since, error_code AS code, result ->> 'problem' AS message, coalesce(result ->> 'hint', '') AS hint,
             id, EXISTS (SELECT 1 FROM _rowsync_runs later

@@ -1,7 +1,7 @@
 /**
- * The triggers that are on user tables: making them, and seeing whether another client dropped or changed one, which means that
- * rows may have been edited unseen. Here are also the guards that refuse every edit of a mirror; those of two-way
- * tables are in capture/edit-triggers.ts. All names start with `_rowsync_` and end with the table's origin id.
+ * The triggers that are on user tables: making them, and seeing whether another client dropped or changed one, which
+ * means that rows may have been edited unseen. Here are also the guards that refuse every edit of a mirror; those of
+ * two-way tables are in capture/edit-triggers.ts. All names start with `_rowsync_` and end with the table's origin id.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../base/sql.ts';
@@ -59,7 +59,7 @@ export function dropTriggers(tx: Tx, tableId: number): void {
 /** Whether a trigger fires for people only, not for what rowsync writes. */
 const IS_FOR_PEOPLE = /\bwhen\b.*\bnot\s+exists\s*\(\s*select\s+\S+\s+from\s+"?_rowsync_writer"?\s*\).*\bbegin\b/is;
 
-/** Makes sure that no trigger of another program changes synced tables or drops rows in our writes. @throws RowsyncError `replica.failed`. */
+/** Makes sure that no foreign trigger changes synced tables or drops our rows. @throws `replica.failed`. */
 export function requireHarmlessTriggers(from: Connection, table: WrittenTable): void {
   if (!hasForeignTriggers(from)) return;
   const known = readHarms(from);
@@ -77,7 +77,7 @@ const NONE = '';
 /** What triggers would do to a table, by its name; filled as tables are asked about. */
 const readHarms = oncePerSchema(() => new Map<string, string>());
 
-/** The first harm that another program's trigger on a table may do, as the end of a sentence. SQLite's own program of a statement lists all triggers. */
+/** The first harm that foreign triggers on a table may do, as the end of a sentence; SQLite's program has them all. */
 function findHarm(from: Connection, { id, localName }: WrittenTable): string {
   const names = [localName, `_rowsync_base_${id}`];
   const text = sql`SELECT name, sql, tbl_name AS tableName FROM sqlite_schema WHERE type = 'trigger' AND name NOT GLOB '_rowsync_*'
@@ -112,7 +112,7 @@ interface ProgramStep {
   readonly p4: string | null;
 }
 
-/** Makes each text another one. SQLite never compiles an EXPLAIN anew: one that was prepared for an earlier schema would read memory that is gone. */
+/** Makes each text another one: SQLite never compiles an EXPLAIN anew, and an old one would read freed memory. */
 let programCount = 0;
 
 function readProgram(from: Connection, statement: Sql): readonly ProgramStep[] {

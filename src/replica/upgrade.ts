@@ -1,9 +1,10 @@
 /**
- * Brings a replica of an earlier version to this one, and keeps the file as it was beside it, as `<replica>.before-<version>`. Invariant (I13): a
- * crash at any moment leaves the old version or the new one, and the copy is whole as soon as it has its name.
+ * Brings a replica of an earlier version to this one, and keeps the file as it was beside it, as
+ * `<replica>.before-<version>`. Invariant (I13): a crash at any moment leaves the old version or the new one, and the
+ * copy is whole as soon as it has its name.
  *
- * The copy is made and checked inside the transaction that migrates, so that nothing is written between the two. It stays
- * until the next upgrade has made its own.
+ * The copy is made and checked inside the transaction that migrates, so that nothing is written between the two. It
+ * stays until the next upgrade has made its own.
  */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

@@ -1,10 +1,11 @@
 /**
- * The shape of the user tables and of their base tables, which follow in step: creating them, and following the origin's
- * schema. What must be done is decided in reconcile/schema-plan.ts; here it is done and written to the bookkeeping (bookkeeping/columns.ts).
+ * The shape of the user tables and of their base tables, which follow in step: creating them, and following the
+ * origin's schema. What must be done is decided in reconcile/schema-plan.ts; here it is done and written to the
+ * bookkeeping (bookkeeping/columns.ts).
  *
  *    _id     INTEGER PRIMARY KEY   the origin's `@row.id`
  *    _allow  TEXT                  the origin's `@row.allow`
- *    then the origin's columns, STRICT, in the order in which they appeared, and _color TEXT where rows come with colors (rows.ts)
+ *    then the origin's columns in the order in which they appeared, and _color TEXT where rows have colors (rows.ts)
  */
 import { RowsyncError } from '../base/errors.ts';
 import { anyOf, foldIdent, ident, isOther, joinSql, sql, type Sql } from '../base/sql.ts';
@@ -38,7 +39,7 @@ export function hasBase(from: Connection, tableId: number): boolean {
   return hasTable(from, baseName(tableId));
 }
 
-/** Empties the view over two-way tables, under which SQLite changes no shape. It stays, for views of other clients that read it. */
+/** Empties the view over two-way tables, which keeps SQLite from changing shapes. Views of others may read it. */
 export function emptyChangesView(tx: Tx): void {
   replaceChangesView(tx, NO_CHANGES_VIEW);
 }
@@ -54,7 +55,7 @@ export function replaceChangesView(tx: Tx, wanted: Sql): void {
   tx.prepare(wanted).run();
 }
 
-/** Drops the triggers and views that name the columns of a table; code that changes its shape makes them again in the same transaction. */
+/** Drops our triggers and view that name columns of a table; who changes its shape makes them again at once. */
 function dropDependents(tx: Tx, tableId: number): void {
   dropTriggers(tx, tableId);
   emptyChangesView(tx);
@@ -71,8 +72,8 @@ export function readTakenNames(from: Connection): readonly string[] {
 }
 
 /**
- * Whether the file has a user table. Before its columns are known, it has none but ours, and no row that we did not count. Any other table of that name
- * is a client's.
+ * Whether the file has a user table. Before its columns are known, it has none but ours, and no row that we did not
+ * count. Any other table of that name is a client's.
  */
 export function isMade(from: Connection, { id, localName }: WrittenTable): boolean {
   if (!hasTable(from, localName)) return false;
@@ -95,7 +96,7 @@ export function readStanding(from: Connection, localName: string, names: readonl
   return queryTexts(from, text, [JSON.stringify(names), localName]);
 }
 
-/** Makes sure that rows are found by `_id` and values stay as written: without STRICT, decimals are rounded. @throws RowsyncError `replica.schema`. */
+/** Makes sure that `_id` is the key, and values stay as written (STRICT). @throws RowsyncError `replica.schema`. */
 export function requireShape(from: Connection, table: WrittenTable): void {
   const [sound, columns] = [readSound(from), readColumns(from, table.id)];
   if (sound.has(columns)) return;
@@ -130,14 +131,14 @@ function isSound(from: Connection, table: WrittenTable): boolean {
   return hasKey === 1 && changedCount === 0 && (hasAny === 0 || isStrict(from, table.localName));
 }
 
-/** Whether the type that another client gave a column (`p`) keeps what rowsync stores there (`c`): none at all, or one of the same affinity. */
+/** Whether a type that another client gave (`p`) keeps what we store (`c`): none, or one of the same affinity. */
 const KEEPS = sql`(
   p.type = '' OR upper(p.type) = 'BLOB'
   OR (c.stored_as = 'INTEGER' AND upper(p.type) GLOB '*INT*')
   OR (c.stored_as = 'TEXT' AND upper(p.type) NOT GLOB '*INT*'
       AND (upper(p.type) GLOB '*CHAR*' OR upper(p.type) GLOB '*CLOB*' OR upper(p.type) GLOB '*TEXT*')))`;
 
-/** SQLite looks into every view of the file for the answer, so it is asked only where the table is not written as it was made here. */
+/** SQLite looks into every view for the answer, so it is asked only if the text of the table is not ours. */
 export function isStrict(from: Connection, localName: string): boolean {
   if (isWrittenStrict(from, localName)) return true;
   const text = sql`SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND strict = 1`;
@@ -188,7 +189,7 @@ function copyTable(tx: Tx, { id, from, to }: { id: number; from: string; to: str
 /** Our own column beside `_id`, which no client can drop. */
 export const ALLOW_COLUMN: Pick<ColumnRecord, 'localName' | 'type'> = { localName: '_allow', type: 'Text' };
 
-/** The column that keeps the colors of rows. It is ours: the bookkeeping does not list it, and no client may edit it. */
+/** The column that keeps the colors of rows. It is ours: not in the bookkeeping, and no client may edit it. */
 export const COLOR_COLUMN = { seq: 0, localName: '_color', type: 'Text', mask: null } as const;
 
 const OUR_COLUMNS: ReadonlySet<string> = new Set(['_id', ALLOW_COLUMN.localName, COLOR_COLUMN.localName]);
@@ -199,7 +200,7 @@ function readShape(from: Connection, tableId: number): readonly Pick<ColumnRecor
   return readTable(from, tableId).rowColors === 'kept' ? [...columns, COLOR_COLUMN] : columns;
 }
 
-/** Adds the column for colors that were seen, unless there is no room, or the name is taken. Returns whether it was added. */
+/** Adds the column for colors that were seen, unless there is no room or the name is taken. Returns whether. */
 export function addColorColumn(tx: Tx, table: WrittenTable): boolean {
   if (readTable(tx, table.id).rowColors !== 'seen') return false;
   const physical = readPhysicalColumns(tx, table.localName);
@@ -220,7 +221,7 @@ export function dropBase(tx: Tx, tableId: number): void {
   changeTable(tx, { text: sql`DROP TABLE ${ident(name)}`, name, isMade: false });
 }
 
-/** Renames tables at once; they may exchange names. Views follow unless a gone table makes room (`makesRoom`). The caller makes triggers again. */
+/** Renames tables at once, also in exchange; the caller makes triggers again. `makesRoom`: views do not follow. */
 export function renameTables(
   tx: Tx,
   renames: readonly { readonly id: number; readonly from: string; readonly to: string; readonly isMade: boolean }[],
@@ -240,7 +241,7 @@ export function renameTables(
   }
 }
 
-/** Gives names that may be another one's until then. SQLite reads the whole schema for each rename, so only those go by way of a third name. */
+/** Gives names that others may have until then, by a third name only where needed: each rename reads the schema. */
 function exchangeNames<T extends { readonly id: number; readonly from: string; readonly to: string }>(
   renames: readonly T[],
   rename: (thing: T, from: string, to: string) => void,
@@ -270,7 +271,7 @@ export function renameColumns(
   });
 }
 
-/** Columns of a table, `_id` and `_allow` included. SQLite takes 2,000 (its limits, 2); from so many, UPDATE … FROM fails in a trigger. */
+/** Columns of a table with `_id` and `_allow`. SQLite takes 2,000, but then UPDATE … FROM fails in a trigger. */
 const COLUMNS_MAX = 1_999;
 
 function requireRoom(from: Connection, { localName }: { readonly localName: string }, addedCount: number): void {
@@ -283,7 +284,7 @@ function requireRoom(from: Connection, { localName }: { readonly localName: stri
 }
 
 /**
- * Adds described columns, empty; the next sweep fills them. A new table is made with them: SQLite reads the whole schema again for each ALTER TABLE.
+ * Adds described columns, empty; the next sweep fills them. A new table is made with them: an ALTER reads the schema.
  * @throws RowsyncError `replica.schema` where there is no room for them.
  */
 export function addColumns(tx: Tx, table: WrittenTable, columns: readonly DescribedColumn[], at: string): void {

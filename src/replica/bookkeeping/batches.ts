@@ -1,6 +1,6 @@
 /**
- * What is on its way to the origin: recorded durably before its request leaves (I11). So after a crash its rows are looked up instead of sent
- * again. Columns are kept by number, so that a rename in between does not mix them up.
+ * What is on its way to the origin: recorded durably before its request leaves (I11). So after a crash its rows are
+ * looked up instead of sent again. Columns are kept by number, so that a rename in between does not mix them up.
  */
 import { must, oneOf } from '../../base/assert.ts';
 import { sql } from '../../base/sql.ts';
@@ -18,7 +18,7 @@ import type { SentFile } from '../../reconcile/files.ts';
  * The line goes with the last of its rows.
  *
  *    method    create · update · upsert · delete
- *    rows      JSON: for each row that is not settled its id, kind, cells as sent (with path, size and hash of files) and answer.
+ *    rows      JSON: id, kind, cells as sent (with path, size and hash of files) and answer of each unsettled row
  */
 export const BATCHES = sql`
   CREATE TABLE _rowsync_batches (
@@ -100,7 +100,7 @@ function textFromRows({ columns }: ColumnedTable, rows: readonly BatchRow[]): st
   return JSON.stringify(kept);
 }
 
-/** A table with a batch keeps its columns, so every cell has one; an answer that only an earlier version knew is ignored. */
+/** A table with a batch keeps its columns, so every cell has one. An answer of an earlier version is ignored. */
 function rowFromKept({ columns }: ColumnedTable, [id, kind, kept, answer]: KeptRow): BatchRow {
   const cells = kept.flatMap(([seq, value, file]) => {
     const column = columns.findIndex((known) => known.seq === seq);

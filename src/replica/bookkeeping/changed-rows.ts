@@ -1,7 +1,8 @@
 /**
- * Records which rows changed, and ends proven moments. Sinks read a compacted feed: one line per changed row, with a rising number. Only rows that
- * the origin confirmed count: those of a mirror, or of a base. A sink reads the row itself when it sends it; the feed exists while one is configured.
- * A moment is a time at which all tables are proven to have held what is here; it ends with the next change.
+ * Records which rows changed, and ends proven moments. Sinks read a compacted feed: one line per changed row, with a
+ * rising number. Only rows that the origin confirmed count: those of a mirror, or of a base. A sink reads the row
+ * itself when it sends it; the feed exists while one is configured. A moment is a time at which all tables are proven
+ * to have held what is here; it ends with the next change.
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
@@ -70,7 +71,7 @@ export function noteTouches(tx: Tx, isWanted: boolean): void {
   for (const statement of statements) tx.prepare(statement).run();
 }
 
-/** Whether changes of single rows are recorded: not during the first read of a table, since a line for all rows follows. */
+/** Whether changes of single rows are recorded. A line for all rows follows the first read of a table. */
 export function areRowsNoted(from: Connection, tableId: number): boolean {
   if (!areTouchesNoted(from)) return false;
   const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND state <> 'loading'`;

@@ -1,6 +1,6 @@
 /**
- * The columns of user tables, with the names, types and rights that the origin described last. Their numbers (`seq`) are never reused, since
- * conflicts and the history refer to columns by them.
+ * The columns of user tables, with the names, types and rights that the origin described last. Their numbers (`seq`)
+ * are never reused, since conflicts and the history refer to columns by them.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { sql, type Sql } from '../../base/sql.ts';
@@ -13,9 +13,9 @@ import { queryAll, queryNumber, withFlags } from '../query.ts';
 /**
  *    type            as the origin spells it; value_form is the ColumnType that we read it with
  *    stored_as       TEXT, INTEGER or ANY
- *    writable        1 where the calling user may write it at the origin; the view says 0 of an autonumber, which only a new row may bring along
+ *    writable        1 where the caller may write it at the origin; the view says 0 of an autonumber: new rows only
  *    state           live · removed (no longer described, keeps its last values) · aside (replaced by another form)
- *    mask            JSON: how its values are masked, and which pattern of the configuration says so; null if they are not (wire/mask.ts)
+ *    mask            JSON: how its values are masked, and by which configured pattern (wire/mask.ts); null for neither
  */
 export const COLUMNS = sql`
   CREATE TABLE _rowsync_columns (
@@ -71,7 +71,7 @@ export function areRulesChanged(known: readonly ColumnRecord[], columns: readonl
   return columns.some((column) => (before.get(column.seq) ?? ruleOf(column)) !== ruleOf(column));
 }
 
-/** The cached columns of each table, valid for one `data_version`: that detects changes by other connections, `changeColumns` those by this one. */
+/** The columns of each table, as of a `data_version`, which other connections change; `changeColumns` clears it. */
 const readKnown = oncePerSchema(() => new Map<number, { version: number; columns: readonly ColumnRecord[] }>(), {
   lasts: true,
 });
@@ -82,7 +82,7 @@ export function changeColumns(tx: Tx, text: Sql): ReturnType<Tx['prepare']> {
   return tx.prepare(text);
 }
 
-/** The columns of a table in their order in it, also those no longer described. Returns the same array while nothing changes. */
+/** The columns of a table in order, also those no longer described; the same array while nothing changes. */
 export function readColumns(from: Connection, tableId: number): readonly ColumnRecord[] {
   const [known, version] = [readKnown(from), queryNumber(from, sql`PRAGMA data_version`)];
   const before = known.get(tableId);
@@ -157,7 +157,7 @@ export function storeColumnState(tx: Tx, seq: number, state: ColumnRecord['state
   changeColumns(tx, sql`UPDATE _rowsync_columns SET state = ?, since = ? WHERE seq = ?`).run(state, at, seq);
 }
 
-/** The largest number that any column has had, pruned ones included: facts kept of a column must never refer to another. */
+/** The largest number that any column has had, also a pruned one: what is kept of a column must not name another. */
 function readLastSeq(from: Connection): number {
   return queryNumber(
     from,

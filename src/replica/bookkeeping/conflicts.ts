@@ -1,6 +1,6 @@
 /**
- * What both sides changed, and what someone discarded. The losing version stays permanently; a person decides open conflicts, also by an UPDATE of
- * `sync_conflicts`.
+ * What both sides changed, and what someone discarded. The losing version stays permanently; a person decides open
+ * conflicts, also by an UPDATE of `sync_conflicts`.
  */
 import { hash } from 'node:crypto';
 import { stampFromMs } from '../../base/clock.ts';
@@ -18,8 +18,8 @@ import { queryAll, queryAny, queryNumber, queryNumbers, queryRows } from '../que
  *    column_seq    the cell's column in _rowsync_columns, null for whole rows; column_name is what it was called then
  *    base, local, remote   the value of a cell, or a JSON object of the whole row's columns (replica/rows-as-json.ts)
  *    winner        origin · local · nobody (until a person decides)
- *    state         open (waits for a person) · decided (by the policy) · settled (both sides agree now) ·
- *                  resolved (by a person) · discarded (by a person, with the change)
+ *    state         open (waits for a person) · decided (by the policy) · settled (both sides agree now) · resolved (by
+ *                  a person) · discarded (by a person, with the change)
  *    resolution    what a person chose: local · remote · base · value; requested is 1 until that is carried out
  *    seen          1 once a person has confirmed seeing that this edit lost
  */

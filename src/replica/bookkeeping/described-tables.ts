@@ -1,6 +1,6 @@
 /**
- * Every table that the origin described last, even those left out of the replica, and under which name the configuration applies to each
- * (reconcile/option-bindings.ts).
+ * Every table that the origin described last, even those left out of the replica, and under which name the
+ * configuration applies to each (reconcile/option-bindings.ts).
  */
 import { sql } from '../../base/sql.ts';
 import type { Binding } from '../../reconcile/option-bindings.ts';

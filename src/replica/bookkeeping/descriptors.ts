@@ -1,5 +1,5 @@
 /**
- * The last descriptions of the database and of each table, with their ETags, so that an unchanged schema costs only a 304.
+ * The last descriptions of the database and of each table, with their ETags: an unchanged schema costs only a 304.
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
@@ -42,7 +42,7 @@ function readDescriptor(from: Connection, of: DescriptorOwner): KeptDescriptor<u
   return row === null ? null : { etag: row.etag, descriptor: JSON.parse(row.descriptor) };
 }
 
-/** Stores a descriptor with its ETag and URL (`keptEtag`). Without an ETag it is of no use to a later request, and is removed. */
+/** Stores a descriptor with its ETag and URL (`keptEtag`). Without an ETag it is removed: no request can use it. */
 export function storeDescriptor(
   tx: Tx,
   of: DescriptorOwner,

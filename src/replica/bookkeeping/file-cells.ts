@@ -1,6 +1,6 @@
 /**
- * Cells of attachment columns as they were last examined. A cell is examined again when its value in the user table differs, so neither a crash nor
- * another program can hide one (I13).
+ * Cells of attachment columns as they were last examined. A cell is examined again when its value in the user table
+ * differs, so neither a crash nor another program can hide one (I13).
  */
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { FoundFile } from '../../reconcile/files.ts';
@@ -30,7 +30,7 @@ export const FILE_CELLS = sql`
     PRIMARY KEY (table_id, column_id, row_id)
   ) STRICT, WITHOUT ROWID`;
 
-/** Whether `retryAt` has come at `@now`. No file waits longer than a day, so a later time was stored before the clock was set back. */
+/** Whether `retryAt` has come at `@now`. No file waits longer than a day, unless the clock was set back. */
 export function isDue(retryAt: Sql): Sql {
   return sql`(${retryAt} <= @now OR ${retryAt} > strftime('%Y-%m-%dT%H:%M:%SZ', @now, '+1 day'))`;
 }
@@ -89,7 +89,7 @@ export interface CellToLookAt {
   readonly failureCount: number;
 }
 
-/** Cells above `after` that changed, need more revisions, must be requested each time, or are due after a failure; by row, at most `count`. */
+/** Cells above `after` that changed, need more revisions, are always requested, or are due again; at most `count`. */
 export function readCellsToLookAt(
   from: Connection,
   column: FileColumn,
@@ -138,7 +138,7 @@ export interface ListedCell {
   readonly vanished: readonly string[];
 }
 
-/** Stores what was found of a cell; metadata that the origin no longer sends stays. Returns how many revisions have newly vanished. */
+/** Stores what was found of a cell; metadata that is no longer sent stays. Returns how many revisions vanished now. */
 export function storeCell(tx: Tx, column: FileColumn, cell: ListedCell, at: string): number {
   const { tableId, columnId, tableName, columnName } = column;
   const place = { tableId, columnId, rowId: cell.rowId };
@@ -184,7 +184,7 @@ export function hasLostRows(from: Connection, column: FileColumn): boolean {
   return queryAny(from, lostRows(column), [columnPlace(column)]);
 }
 
-/** Marks the files of deleted rows, and forgets their cells, so that a row that returns is examined again; returns how many. */
+/** Marks files of deleted rows, and forgets their cells: a row that returns is examined again. Returns how many. */
 export function markLostRows(tx: Tx, column: FileColumn, at: string): number {
   const place = columnPlace(column);
   const { changes } = tx

@@ -1,6 +1,6 @@
 /**
- * Every known revision of an attached file, and where its content is. A row refers to content only once that is stored completely and
- * durably (I15). Revisions that the origin no longer has are marked, never deleted.
+ * Every known revision of an attached file, and where its content is. A row refers to content only once that is stored
+ * completely and durably (I15). Revisions that the origin no longer has are marked, never deleted.
  */
 import { literal, sql } from '../../base/sql.ts';
 import { FILE_CELLS, type FileColumn, isDue, storeCell } from './file-cells.ts';
@@ -73,7 +73,7 @@ export interface FileNotHere extends CellFile {
   readonly failureCount: number;
 }
 
-/** Files of a column that are not here and due, above the id `after`, in order, at most `count`; a later `now` finds more. */
+/** Files of a column that are not here and due, by id above `after`, at most `count`; a later `now` finds more. */
 export function readFilesNotHere(
   from: Connection,
   { tableId, columnId }: FileColumn,
@@ -91,7 +91,7 @@ export function readFilesNotHere(
   );
 }
 
-/** Files of a column that are not here, due and not skipped: how many, the bytes of those whose size is known, and how many others. */
+/** Files of a column that are not here, due and not skipped; the bytes are of those whose size is known. */
 interface NotHereCounts {
   readonly fileCount: number;
   readonly bytes: number;
@@ -108,7 +108,7 @@ export function countFilesNotHere(from: Connection, { tableId, columnId }: FileC
 /** Failed attempts after which a person is told about a file. */
 const TRIES_MIN = 3;
 
-/** Files that the origin has and that are not here, with cells whose revisions could not be listed; by the names of the tables here. */
+/** Files not here that the origin has, and cells whose revisions could not be listed, by name of the table here. */
 export function readFilesByTable(from: Connection): ReadonlyMap<string, FilesNotHere> {
   const text = sql`SELECT t.local_name AS "table", count(*) FILTER (WHERE f.failures >= ${TRIES_MIN}) AS failedCount,
             count(*) FILTER (WHERE f.failures < ${TRIES_MIN}) AS waitingCount, max(f.failures),
@@ -151,7 +151,7 @@ export function storeFileHere(tx: Tx, id: number, content: StoredContent): void 
 
 export type UploadedFile = StoredContent & CellFile & { readonly type: string };
 
-/** Stores a revision that rowsync uploaded and whose content is in the store; `value` is the present value of its cell. */
+/** Stores a revision that rowsync uploaded and whose content is here; `value` is what its cell says now. */
 export function storeUploadedFile(
   tx: Tx,
   column: FileColumn,

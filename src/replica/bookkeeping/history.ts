@@ -1,30 +1,30 @@
 /**
- * The history of rows in tables with `history`: one entry a change, written in the transaction that changes the row (replica/history-writer.ts). The other tables say
- * how far back it reaches, when each row was last proven, and former names of columns. Only pruning and forgetting change entries, and both leave
- * an entry that says so.
+ * The history of rows in tables with `history`: one entry a change, written in the transaction that changes the row
+ * (replica/history-writer.ts). The other tables say how far back it reaches, when each row was last proven, and former
+ * names of columns. Only pruning and forgetting change entries, and both leave an entry that says so.
  */
 import { sql, type Sql } from '../../base/sql.ts';
 import type { Cause, Connection, Tx } from '../connection.ts';
 import { queryAll, queryAny, queryFirst } from '../query.ts';
 
 /**
- * One entry per change of a row here, and per fact about the history of a table; in the order in which they happened here.
+ * One entry per change of a row, and per fact about the history of a table, in the order in which they happened here.
  *
  *    row_id       null where the entry is about a whole table
- *    kind         insert · update · delete; of tables: begin · end · pruned · restored · schema; forgotten (of a row or a table)
+ *    kind         insert · update · delete; of tables: begin · end · pruned · restored · schema; of both: forgotten
  *    at           when it happened here; this and the other times are seconds since 1970
  *    not_before,
- *    not_after    the interval, both ends included, in which the origin or another client changed the row at least once;
- *                 not_before is null where it is unknown
- *    origin_at    when the origin says that the row was changed last; equal to not_after where that is what narrowed the interval
+ *    not_after    the interval, both ends included, in which the origin or another client changed the row at least
+ *                 once; not_before is null where it is unknown
+ *    origin_at    when the row was last changed, says the origin; equal to not_after where it narrowed the interval
  *    origin_by    who made the last change in the interval, as the origin says; null where it stamped none
- *    cause        pull (read at the origin) · push (read back after it was sent) · edit (by SQL, here) · decision and discard (of a person) · filter ·
- *                 schema · restore
+ *    cause        pull (read at the origin) · push (read back after it was sent) · edit (by SQL, here) · decision and
+ *                 discard (of a person) · filter · schema · restore
  *    run_id       the run that wrote it, null where none was under way
  *    was_id       the `_id` that an inserted row had before
  *    cells        JSON text, which SQLite reads since 3.37: [number of the column, before, after], …; 0 means _allow.
- *                 An insert has the cells that are not null, a delete those that were not. {"blob": hex} and {"raw": hex} (text that is not UTF-8)
- *                 stand for what JSON cannot hold. An entry about a table has an object with details
+ *                 An insert has the cells that are not null, a delete those that were not. {"blob": hex} and
+ *                 {"raw": hex} (no UTF-8) stand for what JSON cannot hold. About a table: an object with details
  */
 const HISTORY = sql`
   CREATE TABLE _rowsync_history (
@@ -47,7 +47,7 @@ const HISTORY_BY_TIME = sql`CREATE INDEX _rowsync_history_by_time ON _rowsync_hi
  * Tables whose changes are kept.
  *
  *    begun_seq     the entry with which the history began; null until the table was read whole once
- *    proven_at     when the last finished sweep began: every row was equal to the origin then or later, but for those below
+ *    proven_at     when the last finished sweep began: every row but those below was as at the origin then or later
  *    captured_at   when edits were last captured
  *    bytes         approximate size of the entries
  *    oldest_at     no entry of the table is older; null where there is none
@@ -58,16 +58,16 @@ const HISTORY_TABLES = sql`
     bytes INTEGER NOT NULL DEFAULT 0, oldest_at INTEGER, pruning_held TEXT
   ) STRICT`;
 
-/** Rows that the last finished sweep did not prove (suspects, edited rows, and rows that cannot be read), and when they were last proven. */
+/** Rows that the last finished sweep did not prove (`UNPROVEN`), and when they were last proven. */
 const HISTORY_DOUBTS = sql`
   CREATE TABLE _rowsync_history_doubts (
     table_id INTEGER NOT NULL, row_id INTEGER NOT NULL, proven_at INTEGER, PRIMARY KEY (table_id, row_id)
   ) STRICT, WITHOUT ROWID`;
 
 /**
- * Rows of two-way tables whose last history entry differs from their base. Every other row is equal to its base as far as the history knows.
+ * Rows of two-way tables whose last history entry differs from their base; all others the history knows as their base.
  *
- *    cells   JSONB, since no view shows it: [number of the column, value] of the cells that differ; null where the row is deleted here
+ *    cells   JSONB, as no view shows it: [number of the column, value], … that differ; null where the row is deleted
  */
 const HISTORY_EDITS = sql`
   CREATE TABLE _rowsync_history_edits (
@@ -199,27 +199,27 @@ export function markHistory(
   return Number(lastInsertRowid);
 }
 
-/** The cause, if it does not depend on the current work: a person forgets rows, and the configuration forgets columns. */
+/** The cause, if it does not depend on the current work: a person forgets rows, the configuration columns. */
 function causeOf({ kind, rowId }: { readonly kind: MarkKind; readonly rowId?: number }): Cause | null {
   if (kind === 'forgotten') return rowId === undefined ? 'schema' : 'decision';
   return kind === 'schema' ? 'schema' : null;
 }
 
-/** Starts or ends a table's history as configured. It starts at once if the table has been read whole, otherwise when the first sweep ends. */
+/** Starts or ends a history as configured; it starts when the table has been read whole, at once or by a sweep. */
 export function configureHistory(tx: Tx, tableId: number, { isWanted, at }: { isWanted: boolean; at: string }): void {
   const known = findHistory(tx, tableId);
   if (!isWanted) {
     if (known !== null) endHistory(tx, tableId, { at, why: 'history is switched off' });
     return;
   }
-  // A known history has begun, or waits for a sweep to end: after another program dropped a column, only that sweep shows its values again.
+  // A known history has begun, or waits for the sweep that shows the values of a dropped column again.
   if (known !== null) return;
   tx.prepare(sql`INSERT INTO _rowsync_history_tables (table_id) VALUES (?)`).run(tableId);
   const text = sql`SELECT 1 FROM _rowsync_tables WHERE id = ? AND swept_at IS NOT NULL AND state = 'steady'`;
   if (queryAny(tx, text, [tableId])) beginHistory(tx, tableId, at);
 }
 
-/** Rows of a table that its last sweep did not prove, among them edited ones: they take the origin's values only once their edit is settled. */
+/** Rows that the last sweep did not prove. Edited rows take the origin's values only once their edit is settled. */
 const UNPROVEN = sql`(SELECT row_id FROM _rowsync_suspects WHERE table_id = @tableId
     UNION SELECT row_id FROM _rowsync_unreadable WHERE table_id = @tableId
     UNION SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId)`;
@@ -237,7 +237,7 @@ function beginHistory(tx: Tx, tableId: number, at: string): void {
   tx.history.forget(tableId);
 }
 
-/** Ends the history of a table: later changes are not recorded. `isAgain`: it starts again with the next finished sweep. */
+/** Ends a history: later changes are not recorded. `isAgain`: it starts again with the next finished sweep. */
 export function endHistory(
   tx: Tx,
   tableId: number,
@@ -258,7 +258,7 @@ export function endHistory(
   tx.history.forget(tableId);
 }
 
-/** Stores what a finished sweep proved: every row but suspects, edited and unreadable ones. A history that waits for the first sweep begins. */
+/** Stores that a finished sweep proved every row but `UNPROVEN`. A history that waits for the first sweep begins. */
 export function proveHistory(tx: Tx, tableId: number, at: string): void {
   const known = findHistory(tx, tableId);
   if (known === null) return;
@@ -281,7 +281,7 @@ export function noteCaptured(tx: Tx, tableId: number, at: string): void {
   tx.prepare(text).run(secondsOf(at), tableId);
 }
 
-/** Stores the names of a table, or of some of its columns (by number), before they are dropped: entries refer to columns only by number. */
+/** Stores names of a table and its columns, or of some (by number), before they are dropped: entries have numbers. */
 export function keepNames(tx: Tx, tableId: number, seqs: readonly number[] | 'all'): void {
   if (tx.prepare(sql`SELECT 1 FROM _rowsync_history LIMIT 1`).get() === undefined) return;
   tx.prepare(

@@ -1,5 +1,5 @@
 /**
- * The user that the replica was last pulled as. An ETag is only valid for the caller who got it, so all are discarded when the caller changes.
+ * The user that the replica was last pulled as. An ETag is valid only for who got it: another caller discards them all.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { isCallerChanged, type Identity } from '../../reconcile/guards.ts';
@@ -35,7 +35,7 @@ export function readIdentity(from: Connection): Identity | null {
   return { ...row, admin: row.admin === null ? null : row.admin.split(',').filter((name) => name !== '') };
 }
 
-/** Whether the caller changed since the last pull. @throws RowsyncError `replica.otherDatabase`: the replica must not be touched. */
+/** Whether the caller changed since the last pull. @throws RowsyncError `replica.otherDatabase`. */
 export function isOtherCaller(replica: Connection & { readonly path: string }, present: Identity): boolean {
   const stored = readIdentity(replica);
   if (stored === null) return false;
@@ -74,7 +74,7 @@ function callerParameters(caller: Caller): Readonly<Record<string, number | stri
   return { ...caller, admin: caller.admin?.join(',') ?? null };
 }
 
-/** Stores the identity. After a change nothing stored is trusted, and deletes wait once: a consent was given for what the former caller could see. */
+/** Stores the identity. After a change nothing stored is trusted, consents lapse, and deletes wait once. */
 export function storeIdentity(tx: Tx, caller: Caller, { changed }: { readonly changed: boolean }): void {
   tx.prepare(
     sql`INSERT INTO _rowsync_identity (lock, url, database, user_id, role, user_email, time_zone, admin)

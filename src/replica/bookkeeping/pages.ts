@@ -1,9 +1,10 @@
 /**
- * The page map: which rows the origin returned on which page, under which ETag, when last proven. It changes in the transaction that stores the rows of
- * a page (I6), and so do the suspects, the rows that left the page.
+ * The page map: which rows the origin returned on which page, under which ETag, when last proven. It changes in the
+ * transaction that stores the rows of a page (I6), and so do the suspects, the rows that left the page.
  *
- * A row that moves may be read on two pages, and the older answer may be applied last. The ETag of the other page would then prove a value that the
- * table does not hold. So answers are numbered as they are applied, and a row that left a page counts as seen only on one that was applied later.
+ * A row that moves may be read on two pages, and the older answer may be applied last. The ETag of the other page would
+ * then prove a value that the table does not hold. So answers are numbered as they are applied, and a row that left a
+ * page counts as seen only on one that was applied later.
  */
 import { must } from '../../base/assert.ts';
 import { ident, sql } from '../../base/sql.ts';
@@ -29,9 +30,9 @@ import { recountRows, storeFacts } from './tables.ts';
 /**
  * The page map: what the origin last said of each page. url is the full cache key; it never holds a token.
  *
- *    window        the creation time at which the page's window begins; '' for the first window, 'none' for rows without one (reconcile/windows.ts)
+ *    window        the creation time at which its window begins (reconcile/windows.ts); '' the first, 'none' without
  *    page          number of the page within its window
- *    etag          null if there is none to trust: the origin sent none, it was discarded, or a row of the page could not be read
+ *    etag          null if there is none to trust: none came, it was discarded, or a row of the page was unreadable
  *    last_stamp    creation time of its last row, to the second; null where it has none
  *    tie_count     rows at its end that share that second
  *    applied       which of the table's answers brought the rows of the page
@@ -46,7 +47,7 @@ export const PAGES = sql`
     PRIMARY KEY (table_id, "window", page)
   ) STRICT`;
 
-/** The ids of each page, in the origin's order, as a JSON array; apart from the page so that a 304 rewrites a few bytes. */
+/** The ids of each page in the origin's order, as a JSON array; apart, so that a 304 rewrites a few bytes. */
 export const PAGE_ROWS = sql`
   CREATE TABLE _rowsync_page_rows (
     table_id INTEGER NOT NULL, "window" TEXT NOT NULL, page INTEGER NOT NULL, row_ids TEXT NOT NULL,
@@ -111,7 +112,7 @@ export interface AnsweredPage extends PagePlace {
   readonly content: RowPage;
 }
 
-/** Stores a page from an answer 200, with its rows. If a row could not be read, no ETag is kept, so that the page is requested again. */
+/** Stores an answer 200 with its rows. With an unreadable row, no ETag is kept, so the page is requested again. */
 export function notePage(tx: Tx, tableId: number, answer: AnsweredPage): void {
   const { content, ...page } = answer;
   const { ids } = content;
@@ -169,8 +170,8 @@ export function dropPagesFrom(tx: Tx, tableId: number, { window, page }: PagePla
 }
 
 /**
- * Clears suspects found on a later page. Those on an older page remain, and that page loses its ETag: the table may hold values of a former page.
- * Returns how many of the other suspects are in the table.
+ * Clears suspects found on a later page. Those on an older page remain, and that page loses its ETag: the table may
+ * hold values of a former page. Returns how many of the other suspects are in the table.
  */
 export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget): number {
   if (!hasSuspects(tx, tableId)) return 0;
@@ -185,7 +186,7 @@ export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget)
   return queryNumber(tx, text, [tableId, tableId]);
 }
 
-/** How many rows the origin must have if none was added or deleted: those that it confirmed, and those that could not be read. */
+/** How many rows the origin has if none was added or deleted: those it confirmed, and the unreadable ones. */
 export function countExpected(from: Connection, { id, localName }: RowTarget): number {
   return queryNumber(
     from,
@@ -195,7 +196,7 @@ export function countExpected(from: Connection, { id, localName }: RowTarget): n
   );
 }
 
-/** Compares the rows on the pages of a table with those here, row by row if counts differ. `isUnchanged`: no page changed, so none are counted. */
+/** Compares the rows on the pages with those here, one by one if counts differ. `isUnchanged`: no page changed. */
 export function readPullAccount(from: Connection, { id, localName }: RowTarget, isUnchanged: boolean): PullAccount {
   const count = isUnchanged
     ? sql`SELECT row_count FROM _rowsync_tables WHERE id = @id`
@@ -276,7 +277,7 @@ export function forgetAllEtags(tx: Tx): void {
   tx.prepare(sql`UPDATE _rowsync_pages SET etag = NULL`).run();
 }
 
-/** Distrusts every row of a user table, which must exist: another client may have edited it. The next sweep requests every row. */
+/** Distrusts every row of a user table, which must exist and may be edited. The next sweep requests every row. */
 export function distrustRows(tx: Tx, table: WrittenTable): void {
   storeFacts(tx, table.id, { doubted: 1 });
   distrustConfirmed(tx, table);

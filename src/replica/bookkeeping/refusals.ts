@@ -1,5 +1,5 @@
 /**
- * Why rows were not taken, and when they are tried again. A line whose row no longer waits counts how often it was refused.
+ * Why rows were not taken, and when they are tried again. A line whose row no longer waits counts its refusals.
  */
 import { type Backoff, backoffMs, BACKOFFS } from '../../base/retries.ts';
 import { ident, sql } from '../../base/sql.ts';
@@ -16,7 +16,7 @@ import type { ColumnedTable } from './columns.ts';
  *    reason        the origin's message, or our own if the row was stopped before it was sent
  *    status, code  from the origin; null if the row was not sent
  *    sent          JSON object of the cells as they were sent; null for deletes and for what was not sent
- *    tries refusals so far; with retry_at_ms (null for never) they say when the row is tried again
+ *    tries         refusals so far; with retry_at_ms (null for never) they say when the row is tried again
  */
 export const REFUSALS = sql`
   CREATE TABLE _rowsync_refusals (
@@ -80,7 +80,7 @@ export function readWaiting(from: Connection, ids: readonly number[]): readonly 
   return queryAll(from, text, [{ all: ids.length === 0 ? 1 : 0, ids: JSON.stringify(ids) }]) as WaitingRow[];
 }
 
-/** Those of the given rows that were parked because a request with only them ended without a message from the origin. */
+/** Those of the given rows whose own request, with no other row, ended without a message from the origin. */
 export function readUnansweredIds(from: Connection, tableId: number, ids: readonly number[]): readonly number[] {
   const text = sql`SELECT row_id FROM _rowsync_refusals WHERE table_id = ? AND status IS NOT NULL AND code IS NULL
       AND row_id IN (SELECT value FROM json_each(?))`;
@@ -103,7 +103,7 @@ export function readWaitingDeletes(from: Connection, tableId: number): readonly 
   return queryNumbers(from, text, [tableId]);
 }
 
-/** Ids of waiting rows whose refusal is outdated: refused with values and deleted here since, or the other way round. */
+/** Waiting rows whose refusal is outdated: refused with values and deleted here since, or the other way round. */
 export function readOvertakenRefusals(from: Connection, table: WrittenTable): readonly number[] {
   const text = sql`SELECT r.row_id FROM _rowsync_rows r
       JOIN _rowsync_refusals f ON f.table_id = r.table_id AND f.row_id = r.row_id

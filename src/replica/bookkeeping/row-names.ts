@@ -24,8 +24,9 @@ const LAST_VALUES = sql`SELECT key, value FROM json_each((SELECT row_values FROM
     WHERE table_id = ? AND row_id = ? ORDER BY seq DESC LIMIT 1))`;
 
 /**
- * Names rows as people know them: by the key, and the column that the origin uses as the name of a record. If these add nothing to `_id`, by the
- * first other text column. A deleted row keeps the name that the origin last confirmed, or else its last one. Empty if there is none.
+ * Names rows as people know them: by the key, and the column that the origin uses as the name of a record. If these add
+ * nothing to `_id`, by the first other text column. A deleted row keeps the name that the origin last confirmed, or
+ * else its last one. Empty if there is none.
  */
 export function rowNamer(from: Connection): (table: string, rowId: number) => string {
   const naming = oncePerKey((table: string) => {

@@ -1,6 +1,6 @@
 /**
- * Which rows of two-way tables are edited, being sent or parked, and which ids new rows get. Triggers write these two tables, so their names and
- * columns must not change.
+ * Which rows of two-way tables are edited, being sent or parked, and which ids new rows get. Triggers write these two
+ * tables, so their names and columns must not change.
  */
 import { createHash } from 'node:crypto';
 import { must, oneOf } from '../../base/assert.ts';
@@ -12,11 +12,11 @@ import { queryAll, queryAny, queryNumber, queryNumbers, queryRows, queryText, qu
 import { endHolds } from './table-errors.ts';
 
 /**
- * Rows of two-way tables that are not known to be equal to their base, marked by triggers and by comparison. A mark is a hint:
- * what changed is always found by comparing the row with its base.
+ * Rows of two-way tables that are not known to be equal to their base, marked by triggers and by comparison. A mark is
+ * a hint: what changed is always found by comparing the row with its base.
  *
- *    state   a state of reconcile/row-state.ts; a row without a mark is clean. No CHECK: it would double what an edit costs
- *    since   when the row was first found edited, in seconds since 1970: a text would cost every edited row a third more
+ *    state   a state of reconcile/row-state.ts; a row without a mark is clean. A CHECK would double the cost of an edit
+ *    since   when the row was first found edited, in seconds since 1970: a text would cost each edit a third more
  */
 export const ROWS = sql`
   CREATE TABLE _rowsync_rows (
@@ -41,7 +41,7 @@ export const NO_CHANGES_VIEW = sql`
   SELECT NULL AS "table", NULL AS row_id, NULL AS kind, NULL AS "column", NULL AS base, NULL AS local, NULL AS state,
          NULL AS since WHERE 0`;
 
-/** Origin names of the two-way tables with rows that are edited or on their way, as far as marks say, or refused until a time that has come. */
+/** Origin names of two-way tables with rows that are marked as edited or on their way, or whose retry is due. */
 export function readTablesToPush(from: Connection, nowMs: number): readonly string[] {
   const text = sql`SELECT name FROM _rowsync_tables t WHERE push = 'on' AND state <> 'gone' AND (
           EXISTS (SELECT 1 FROM _rowsync_rows r WHERE r.table_id = t.id AND r.state IN ('edited', 'sending'))
@@ -64,7 +64,7 @@ export function readRowState(from: Connection, { table, rowId }: EditedRow): str
   return queryText(from, text, [table, rowId]);
 }
 
-/** A digest of one edit, or of all of a table, as in `sync_changes`. A form submits it, so that a decision made on older edits is refused. */
+/** A digest of one edit, or of all of a table, as shown. A form sends it: a decision on older edits is refused. */
 export function editVersion(
   from: Connection,
   { table, rowId }: { readonly table: string; readonly rowId: number | null },
@@ -108,7 +108,7 @@ export function hasMarks(from: Connection, tableId: number): boolean {
   return queryAny(from, sql`SELECT 1 FROM _rowsync_rows WHERE table_id = ? LIMIT 1`, [tableId]);
 }
 
-/** How many rows may be sent, by kind of change. After `captureChanges` marks are accurate, so only new rows have negative ids. */
+/** How many rows may be sent, by kind; only after `captureChanges`, which gives every new row a negative id. */
 export function countEdits(from: Connection, { id, localName }: WrittenTable): Readonly<Record<ChangeKind, number>> {
   const text = sql`SELECT count(*) FILTER (WHERE r.row_id < 0),
         count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NOT NULL), count(*) FILTER (WHERE r.row_id > 0 AND l._id IS NULL)
@@ -118,7 +118,7 @@ export function countEdits(from: Connection, { id, localName }: WrittenTable): R
   return { insert: Number(insert), update: Number(update), delete: Number(deleted) };
 }
 
-/** Ids of rows that may be sent after `after` (null: all), at most `count`; new rows as they were made, others by id or in reverse. */
+/** Ids of rows to send after `after` (null: all), at most `count`; new rows as made, others by id or in reverse. */
 export function readEditedIds(
   from: Connection,
   { id, localName }: WrittenTable,
@@ -166,7 +166,7 @@ export function countUnsent(from: Connection, tableId: number): number {
   return queryNumber(from, text, [tableId]);
 }
 
-/** Sets the state of rows and keeps the time of their first one; `clean` removes it. A table without edits left is no longer held. */
+/** Sets the state of rows, and keeps their first time; `clean` removes it. A table without edits is not held. */
 export function storeRowStates(
   tx: Tx,
   tableId: number,
@@ -216,7 +216,7 @@ export function forgetRowStatesBut(tx: Tx, tableId: number, states: readonly str
   ).run({ tableId, states: JSON.stringify(states) });
 }
 
-/** Prepares ids for new rows of a table, below those that conflicts refer to: in a table made again, these must not become other rows. */
+/** Prepares ids for new rows, below those of conflicts: in a table made again, these must not become other rows. */
 export function startLocalIds(tx: Tx, tableId: number): void {
   tx.prepare(
     sql`INSERT INTO _rowsync_local_ids (table_id, last_id)

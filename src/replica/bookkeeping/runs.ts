@@ -1,6 +1,6 @@
 /**
- * What each run did to each table, and how every table fared over the last day. Both are written in the transaction that closes the record of
- * a run, and both are bounded.
+ * What each run did to each table, and how every table fared over the last day. Both are written in the transaction
+ * that closes the record of a run, and both are bounded.
  */
 import { stampFromMs, type Clock } from '../../base/clock.ts';
 import { asRowsyncError, type RowsyncError } from '../../base/errors.ts';
@@ -12,9 +12,9 @@ import type { Complaint } from '../../reconcile/account/facts.ts';
 /**
  * One row per recorded run; the newest thousands are kept.
  *
- *    kind        pull · follow (only changes were requested; earlier versions recorded these as pull) · push · files (only file work that failed as a
- *                whole, and the next that succeeded)
- *    per_table JSON: what the run did to each table (TableResult), of the newest thousand runs; null if nothing happened
+ *    kind        pull · follow (only changes were requested; earlier versions recorded these as pull) · push · files
+ *                (only file work that failed as a whole, and the next that succeeded)
+ *    per_table   JSON: what the run did to each table (TableResult), of the newest thousand runs; null for nothing
  */
 export const RUNS = sql`
   CREATE TABLE _rowsync_runs (
@@ -27,10 +27,10 @@ export const RUNS = sql`
   ) STRICT`;
 
 /**
- * The outcomes of a table's pulls in the quarters of an hour of the last day; of older quarters, only the newest success.
+ * The outcomes of a table's pulls in the quarters of an hour of the last day, and the newest success before that.
  *
  *    quarter     quarters of an hour since 1970
- *    fare        failed (or held) · fresh (read whole) · followed (what changed was read): the first of these that applies
+ *    fare        the first that applies: failed (or held) · fresh (read whole) · followed (what changed was read)
  *    went_well   1 where the table was read at least once
  */
 export const QUARTERS = sql`
@@ -50,7 +50,7 @@ const RUNS_MAX = 10_000;
 
 const DETAILED_RUNS_MAX = 1_000;
 
-/** Tables of one run, and characters of one reason, that are kept: a thousand runs in which everything fails must stay small. */
+/** Tables of a run, and characters of a reason, that are kept: a thousand runs that fail must stay small. */
 export const RESULTS_MAX = 100;
 
 const REASON_CHARS_MAX = 500;
@@ -108,7 +108,7 @@ export function openRun(tx: Tx, kind: string, at: string): number {
   return id;
 }
 
-/** Closes the record of a run; `at` is a stamp. A run that a mistyped name ended leaves no record, unless it saw a change of the schema. */
+/** Closes the record of a run at a stamp. A run that ended at a mistyped name, and saw no change, leaves none. */
 export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): void {
   const { tables, ...traffic } = totals;
   const error = totals.error ?? tables.find((table) => table.error !== null)?.error ?? null;
@@ -143,7 +143,7 @@ export function closeRun(tx: Tx, runId: number, at: string, totals: RunTotals): 
 
 type Write = (what: string, change: (tx: Tx) => void) => Promise<void>;
 
-/** Closes the record of a run, durably after a person's decision. Returns an error in storing it, so that the report is not lost. */
+/** Closes the record of a run, durably after a person's decision. Returns an error, so that the report is not lost. */
 export async function recordRun(
   { replica, clock }: { readonly replica: Record<'write' | 'writeDurably', Write>; readonly clock: Clock },
   runId: number,
@@ -195,14 +195,14 @@ const HELD_PULL = sql`id = (SELECT max(id) FROM _rowsync_runs
     WHERE kind = 'pull' AND finished_at IS NOT NULL AND outcome NOT IN ('stopped', 'interrupted'))
   AND error_code GLOB 'guard.*' AND json_type(per_table, '$[0].table') = 'null'`;
 
-/** Stores that a person agreed to the guard that held the whole last pull (if `shown` is given, to that message only); false if none did. */
+/** Stores that a person agreed to the guard that held the whole last pull, with the message `shown` unless null. */
 export function agreeToPull(to: Connection, shown: string | null): boolean {
   const text = sql`UPDATE _rowsync_runs SET per_table = json_set(per_table, '$[0].agreed', json('true'))
     WHERE ${HELD_PULL} AND coalesce(per_table ->> '$[0].problem' = ?, 1)`;
   return to.prepare(text).run(shown).changes > 0;
 }
 
-/** Whether a person agreed to the guard that held the whole last pull, and it would hold this one with the same message. */
+/** Whether a person agreed to the guard that held the whole last pull, and it holds this one with that message. */
 export function isAgreedPull(from: Connection, message: string): boolean {
   const text = sql`SELECT 1 FROM _rowsync_runs
     WHERE ${HELD_PULL} AND per_table ->> '$[0].agreed' AND per_table ->> '$[0].problem' = ?`;

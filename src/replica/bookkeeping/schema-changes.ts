@@ -1,6 +1,6 @@
 /**
- * Changes of tables and columns as each pull saw them: at the origin, by the configuration, or by another program that dropped them here. Written
- * in the transaction that follows the change, so that each change is recorded once.
+ * Changes of tables and columns as each pull saw them: at the origin, by the configuration, or by another program that
+ * dropped them here. Written in the transaction that follows the change, so that each change is recorded once.
  */
 import { sql } from '../../base/sql.ts';
 import type { RemadePart } from '../../reconcile/account/facts.ts';
@@ -10,10 +10,11 @@ import { queryAll } from '../query.ts';
 /**
  * One row per change; the newest thousands are kept. Names are those at the origin.
  *
- *    kind           tableNew · tableRenamed · tableGone · tableBack · columnNew · columnRenamed · columnGone · columnBack · columnType ·
- *                   columnLeftOut, columnIncluded (by the configuration) · tableRemade, columnRemade, guardsRemade (after another program dropped it)
- *    former, now    names before and after a rename, or types. now of tableRemade: how many edits it had; of columnIncluded: the mask that it has now; of
- *                   columnLeftOut: the same, 'none' if it comes unmasked. Null otherwise
+ *    kind           tableNew · tableRenamed · tableGone · tableBack · columnNew · columnRenamed · columnGone ·
+ *                   columnBack · columnType · columnLeftOut, columnIncluded (by the configuration) · tableRemade,
+ *                   columnRemade, guardsRemade (after another program dropped it)
+ *    former, now    names before and after a rename, or types. now of tableRemade: how many edits it had; of
+ *                   columnIncluded: the mask that it has now; of columnLeftOut: the same, or 'none'; else null
  */
 export const SCHEMA_CHANGES = sql`
   CREATE TABLE _rowsync_schema_changes (

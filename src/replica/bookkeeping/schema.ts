@@ -1,8 +1,8 @@
 /**
- * The bookkeeping tables of the replica, `_rowsync_…`, and the views that people read, `sync_…`: one list, one version. Each table has a
- * source file that explains it, most of them in this folder. Extras create their own tables, and `sync_changes` is in
- * capture/changes-view.ts. The tables are in the same file as the rows, so that one transaction changes both. Views
- * change only with a line in the changelog. All stamps are UTC text, `YYYY-MM-DDThh:mm:ssZ`.
+ * The bookkeeping tables of the replica, `_rowsync_…`, and the views that people read, `sync_…`: one list, one version.
+ * Each table has a source file that explains it, most of them in this folder. Extras create their own tables, and
+ * `sync_changes` is in capture/changes-view.ts. The tables are in the same file as the rows, so that one transaction
+ * changes both. Views change only with a line in the changelog. All stamps are UTC text, `YYYY-MM-DDThh:mm:ssZ`.
  */
 import type Database from 'better-sqlite3';
 import { ident, sql, type Sql } from '../../base/sql.ts';
@@ -29,11 +29,11 @@ import { UNREADABLE } from './unreadable-rows.ts';
 /** Version of everything below (`PRAGMA user_version`). */
 export const SCHEMA_VERSION = 15;
 
-/** Has a row exactly while one of our transactions is open, so that triggers recognize our writes. No other connection ever sees it. */
+/** Has a row exactly while a transaction of ours is open: triggers know our writes. No other connection sees it. */
 const WRITER = sql`
   CREATE TABLE _rowsync_writer (flag INTEGER PRIMARY KEY CHECK (flag = 1)) STRICT`;
 
-/** The views, by name, and after them the trigger of one; `sync_changes` changes with the two-way tables, not with versions. */
+/** The views, by name. `sync_changes` changes with the two-way tables, not with versions. */
 const VIEWS = {
   sync_status: STATUS_VIEW,
   sync_runs: RUNS_VIEW,

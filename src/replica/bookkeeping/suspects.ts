@@ -1,6 +1,6 @@
 /**
- * Suspects: rows that left their page and have not been seen on another one since. They are deleted only once the origin was asked for them by id.
- * They are stored in the file, so that a crash during a sweep loses none.
+ * Suspects: rows that left their page and have not been seen on another one since. They are deleted only once the
+ * origin was asked for them by id. They are stored in the file, so that a crash during a sweep loses none.
  */
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
@@ -29,7 +29,7 @@ export function readSuspects(from: Connection, tableId: number, after: number, c
   );
 }
 
-/** Suspects created between two times, the first included; `column` is the local name of the creation stamp. `from` null: those without a stamp. */
+/** Suspects created from `from` until before `end`, by the stamp in `column`; `from` null: those without one. */
 export function suspectsCreated(
   connection: Connection,
   { id, localName }: WrittenTable,
@@ -50,7 +50,7 @@ function suspect(tx: Tx, rows: Sql, values: Readonly<Record<string, number | str
   ).run(values);
 }
 
-/** Makes rows created or changed outside of a sweep suspects: a 304 to an earlier ETag does not prove them. Reading their page again clears them. */
+/** Makes rows suspects that a push wrote: no 304 to an earlier ETag proves them. Reading their page clears them. */
 export function suspectPushedRows(tx: Tx, tableId: number, ids: readonly number[]): void {
   const rows = sql`SELECT t.id, value, t.applied FROM _rowsync_tables t, json_each(@ids) WHERE t.id = @tableId`;
   suspect(tx, rows, { tableId, ids: JSON.stringify(ids) });
@@ -86,7 +86,7 @@ export function clearSuspects(tx: Tx, tableId: number, ids: string): void {
   tx.prepare(text).run(tableId, ids);
 }
 
-/** The suspects of a table (?) with the pages that show them; CROSS, so that SQLite reads each page once rather than all pages for each suspect. */
+/** The suspects of a table (?) with the pages that show them; CROSS lets SQLite read each page only once. */
 export const SEEN_SUSPECTS = sql`
   _rowsync_pages p JOIN _rowsync_page_rows r USING (table_id, "window", page) CROSS JOIN json_each(r.row_ids) row
   CROSS JOIN _rowsync_suspects s ON s.table_id = p.table_id AND s.row_id = row.value

@@ -1,6 +1,6 @@
 /**
- * How far each table was read: its sweep, what the last answers proved, and up to when only its changes were read. Columns of `_rowsync_tables`
- * (tables.ts).
+ * How far each table was read: its sweep, what the last answers proved, and up to when only its changes were read.
+ * Columns of `_rowsync_tables` (tables.ts).
  */
 import { sql } from '../../base/sql.ts';
 import { proveHistory } from './history.ts';
@@ -19,7 +19,7 @@ export function openSweep(tx: Tx, tableId: number, at: string): number {
   return sweep + 1;
 }
 
-/** Ends a sweep: the table is steady, and its last failure is forgotten, even one of a push that found other columns than had been read. */
+/** Ends a sweep: the table is steady, and its last failure is over, also that of a push that met other columns. */
 export function closeSweep(
   tx: Tx,
   tableId: number,
@@ -37,7 +37,7 @@ export function closeSweep(
   proveHistory(tx, tableId, at);
 }
 
-/** Stores the result of a follow; `at` is null if deletes could not be seen, `comparedAt` if the sums of days were not requested. */
+/** Stores the result of a follow; `at` is null if deletes could not be seen, `comparedAt` if no sums were requested. */
 export function storeFollowed(
   tx: Tx,
   tableId: number,

@@ -1,5 +1,5 @@
 /**
- * The errors and guards that stop a table's pulls, deletes or pushes, and how many rows a person allowed. Columns of `_rowsync_tables` (tables.ts).
+ * Errors and guards that stop pulls, deletes or pushes of a table, and how many rows a person allowed (see tables.ts).
  */
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Complaint } from '../../reconcile/account/facts.ts';
@@ -20,8 +20,8 @@ export function storeProblem(tx: Tx, tableId: number, of: 'problem' | 'push', pr
 }
 
 /**
- * Once a table has no edits left, clears the hold of its push, its confirmation, and the mark that its edits come from an
- * older copy. A hold for vanished columns stays: it concerns the table, not its edits.
+ * Once a table has no edits left, clears the hold of its push, its confirmation, and the mark that its edits come from
+ * an older copy. A hold for vanished columns stays: it concerns the table, not its edits.
  */
 export function endHolds(tx: Tx, tableId: number): void {
   const edits = sql`SELECT state FROM _rowsync_rows WHERE table_id = @tableId`;
@@ -50,7 +50,7 @@ export function storeHold(tx: Tx, tableId: number, hold: Complaint | null, at: s
 /** What a consent is for: deletes and schema changes of a pull, or the edits of a push. */
 export type ConfirmationKind = 'pull' | 'push';
 
-/** Subtracts rows about to be sent from a consent, since the person was not shown later edits. A consent of 0 rows still counts as given. */
+/** Subtracts rows about to be sent from a consent: later edits were not shown. One of 0 rows is still a consent. */
 export function spendPushConfirmation(tx: Tx, tableId: number, rowCount: number): void {
   const text = sql`UPDATE _rowsync_tables SET push_consent = max(0, push_consent - ?) WHERE id = ?`;
   tx.prepare(text).run(BigInt(rowCount), tableId);

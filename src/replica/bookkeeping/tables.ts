@@ -1,5 +1,5 @@
 /**
- * Every table that was ever replicated: its names, how far its sweep is, what went wrong, and how it is read and edited.
+ * Every table that was ever replicated: its names, how far its sweep is, what went wrong, how it is read and edited.
  */
 import { must } from '../../base/assert.ts';
 import { usageError } from '../../base/errors.ts';
@@ -21,33 +21,34 @@ import { endMoment } from './changed-rows.ts';
  *    sweep_open                1 while a sweep is unfinished: the next pull continues with it
  *    applied                   number of answers with rows that were applied so far; says which of two came later
  *    end_proven                1 once the origin answered that nothing lies behind the last page
- *    identity_checked          0 after a change of identity until a person, or a sweep without deletes or rows in flight, cleared it
+ *    identity_checked          0 after a change of identity until a person or a sweep without deletes or batches clears it
  *    problem_…                 the error that ended the last attempt, null after a success
  *    held_…                    why deletes wait for a person, and since when; null when none do
- *    push                      off (a read-only mirror) · waiting (for a sweep, since another client may have changed rows) · on;
- *                              row_count of a two-way table counts the rows that the origin confirmed
+ *    push                      off (a read-only mirror) · waiting (for a sweep, since another client may have changed
+ *                              rows) · on; row_count of a two-way table counts the rows that the origin confirmed
  *    match_column              origin's name of the column that identifies rows, null without one
  *    allow_add                 0 where the calling user or the configuration lets no rows be added
  *    doubted                   1 from when the rows were doubted until the next finished sweep
  *    push_…                    the error that stopped the last push of the table, null after a success
- *    older_copy                creates: the file turned out to be an older copy, and its creates are still to be doubted · edits: its other
- *                              edits wait for a person. Null for no such copy
+ *    older_copy                creates: the file turned out to be an older copy, and its creates are still to be
+ *                              doubted · edits: its other edits wait for a person. Null for no such copy
  *    doubt_creates_from        the last id that the replica had given out when the copy was noticed
  *    pull_consent,
- *    push_consent              how many rows a person let a guard pass while a daemon was at work (confirmation.ts), null for none
- *    watermark                 the origin's stamp up to which changed rows were read (pull/follow.ts), null if they never were
+ *    push_consent              how many rows a person let a guard pass beside a daemon (confirmation.ts), null for none
+ *    watermark                 the origin's stamp up to which changed rows were read (pull/follow.ts), null for never
  *    followed_at               when changed rows were last requested
  *    large_tail                whether the most recently changed rows fill more than a page
- *    one_window                why the rows are read as one window (reconcile/windows.ts), null where they are read by windows
- *    ignored_measures          JSON: measures of a fingerprint to ignore until the next whole sweep (reconcile/fingerprint.ts), null for none
- *    compared_at               when the sums of each day were last requested, or the end of the last finished sweep if that is later
- *    rows_filter               the filter of the configuration by which the rows here were chosen when the table was last settled, null for all rows
- *    rows_wanted               the configured filter in the last pull, null for all rows; differs from rows_filter until it is settled
- *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it waits until they are back or
- *                              pruned. Null where none did
- *    left_out                  JSON: the columns that the configuration leaves out, by id, each with the pattern that did so (reconcile/column-selection.ts)
+ *    one_window                why the rows are read as one window (reconcile/windows.ts), null where by windows
+ *    ignored_measures          JSON: measures of a fingerprint to ignore until the next whole sweep
+ *                              (reconcile/fingerprint.ts), null for none
+ *    compared_at               when the sums of each day were last requested, or the last sweep ended, if later
+ *    rows_filter               the configured filter by which the rows here were chosen, null for all rows
+ *    rows_wanted               the same in the last pull; differs from rows_filter until the rows are chosen by it
+ *    missing_columns           JSON: seq of the writable columns of a two-way table that vanished at the origin; it
+ *                              waits until they are back or pruned. Null where none did
+ *    left_out                  JSON: columns that are configured away, with the pattern (reconcile/column-selection.ts)
  *    row_colors                seen: rows came with colors · kept: they are kept in `_color` · null for neither
- *    page_rows                 rows per page, reduced because larger pages exceed the size limit of an answer; null if the configured number fits
+ *    page_rows                 rows per page, reduced because larger pages did not fit; null if that never was
  *    compare_due               1 while the marks of edited rows may miss some: the next capture compares all rows
  */
 export const TABLES = sql`
@@ -127,7 +128,7 @@ export interface TableRecord {
   readonly watermark: string | null;
   /** Whether the most recently changed rows fill more than a page. */
   readonly hasLargeTail: boolean;
-  /** When changed rows were last requested, or the last sweep began if that is later; null for neither. In seconds since 1970. */
+  /** When changed rows were last requested, or the last sweep began if later; null for neither. Epoch seconds. */
   readonly readAt: number | null;
   /** Measures of a fingerprint to ignore until the next whole sweep. */
   readonly ignoredMeasures: readonly string[];
@@ -148,16 +149,16 @@ export interface TableRecord {
   readonly rowsWanted: string | null;
   /** Columns that the configuration leaves out, by origin id, and by which pattern; null where none included them. */
   readonly leftOut: readonly { readonly id: number; readonly pattern: string | null }[];
-  /** Numbers (`seq`) of writable columns that vanished at the origin: nothing of the table is read or sent; empty for none. */
+  /** Numbers (`seq`) of writable columns that vanished at the origin: nothing of the table is read or sent. */
   readonly missingColumns: readonly number[];
 
   readonly matchColumn: string | null;
   readonly allowsAdd: boolean;
   /** Marks of edited rows may miss some. */
   readonly compareDue: boolean;
-  /** What of an older copy that was put back is still to be doubted: its creates, or only its other edits. Null for no such copy. */
+  /** What of an older copy that was put back is to be doubted: its creates, or its other edits; null for none. */
   readonly olderCopy: 'creates' | 'edits' | null;
-  /** The last id that the replica had given out when the copy was noticed; rows with later ids do not come from the copy. */
+  /** The last id that was given out when the copy was noticed; rows with later ids do not come from it. */
   readonly lastIdOfCopy: number;
 }
 
@@ -197,7 +198,7 @@ export function readTables(from: Connection): readonly TableRecord[] {
   return queryAll(from, sql`${SELECT_TABLES} ORDER BY id`).map(recordOf);
 }
 
-/** Finds the table a person names: the local name wins over the one at the origin, and an exact match over a different case. */
+/** Finds the table a person names: its name here wins over the origin's, and an exact one over another case. */
 export function tableNamed<T extends Pick<TableRecord, 'name' | 'localName'>>(
   tables: readonly T[],
   name: string,
@@ -221,7 +222,7 @@ export function tablesNamed<T extends Pick<TableRecord, 'name' | 'localName'>>(
   return tables.filter((table) => meant.has(table));
 }
 
-/** The named tables, or all for no name. @throws RowsyncError `usage.invalid` for a name that the replica does not have. */
+/** The named tables, or all for no name. @throws RowsyncError `usage.invalid` for a name that is not here. */
 export function chooseTables(from: Connection, names: readonly string[]): readonly TableRecord[] {
   const tables = readTables(from);
   const unknown = names.filter((name) => tableNamed(tables, name) === undefined);
@@ -246,7 +247,7 @@ export function readTable(from: Connection, tableId: number): TableRecord {
   return must(findTable(from, tableId), 'a table that is worked on is in the bookkeeping');
 }
 
-/** Facts of a table that are stored one by one, each in the column that `TABLES` explains; a list as JSON, null for an empty one. */
+/** Facts that are stored one by one, each in its column of `TABLES`; a list as JSON, null for an empty one. */
 type StoredFacts = Partial<{
   name: string;
   alias: string;
@@ -278,7 +279,7 @@ export function storeFacts(to: Connection, tableId: number, facts: StoredFacts):
   to.prepare(sql`UPDATE _rowsync_tables SET ${set} WHERE id = ?`).run(...values, tableId);
 }
 
-/** Tables whose filter in the configuration has changed since the last pull; `filterOf` returns undefined for tables that it leaves out. */
+/** Tables whose configured filter changed since the last pull; `filterOf` gives undefined for tables left out. */
 export function changedFilters(
   from: Connection,
   filterOf: (name: string) => string | null | undefined,
@@ -289,13 +290,13 @@ export function changedFilters(
   });
 }
 
-/** Stores the configured filter: until the rows are selected by it, the table has no age and belongs to no proven moment. */
+/** Stores the configured filter. Until rows are selected by it, the table has no age and belongs to no moment. */
 export function storeRowsWanted(tx: Tx, tableId: number, filter: string | null): void {
   storeFacts(tx, tableId, { rows_wanted: filter });
   endMoment(tx);
 }
 
-/** Stores what, besides its columns, decides how a table can be edited: the match column, and whether rows may be added. */
+/** Stores what decides, beside columns, how a table can be edited. */
 export function storeEditing(tx: Tx, tableId: number, editing: Pick<TableRecord, 'matchColumn' | 'allowsAdd'>): void {
   tx.prepare(
     sql`UPDATE _rowsync_tables SET match_column = @match, allow_add = @add

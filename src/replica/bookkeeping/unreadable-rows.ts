@@ -1,5 +1,5 @@
 /**
- * Rows with values that do not fit their column's type. The table keeps its older version of them, and their page gets no ETag, so each pull retries.
+ * Rows with values that do not fit their column's type. The table keeps older versions of them, and each pull retries.
  */
 import { sql } from '../../base/sql.ts';
 import type { Connection, Tx } from '../connection.ts';
