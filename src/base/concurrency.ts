@@ -1,6 +1,6 @@
 /**
- * Runs asynchronous work with a bound on how much runs at once. The first failure stops new work, waits for running work, and is thrown. Also: one
- * question that many callers share.
+ * Runs asynchronous work with a bound on how much runs at once. The first failure stops new work, waits for running
+ * work, and is thrown. Also: one question that many callers share.
  */
 import PQueue from 'p-queue';
 
@@ -39,7 +39,7 @@ export async function runAll<T>(items: Iterable<T>, limit: number, run: (item: T
 }
 
 /**
- * Coalesces calls: one runs at a time, and all calls made meanwhile share the next, so every answer was computed after it was asked for.
+ * Coalesces calls: one runs at a time, and calls made meanwhile share the next, so no answer is older than its call.
  */
 export function shareNext<T>(ask: () => Promise<T>): () => Promise<T> {
   let next: Promise<T> | null = null;

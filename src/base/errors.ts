@@ -1,8 +1,7 @@
 /**
  * Every error that rowsync raises on purpose, and the exit code that it ends a command with. The message says what was
  * attempted, on what, and what came back; the hint says what the operator does next. Expected results (not modified, a
- * refused row, an empty page) are values and never errors. Messages and hints never contain a secret or a row's value
- * (I16).
+ * refused row, an empty page) are values and never errors. None contains a secret or a row's value (I16).
  */
 
 /** What the reader of an error can do about it; decides the exit code. */
@@ -143,8 +142,8 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 const UNUSABLE: ReadonlySet<ErrorCode> = new Set(['replica.newer', 'replica.damaged', 'replica.log']);
 
 /**
- * What the origin said when it refused a whole request. Its words may name values of rows and are in no message of a change for that reason (I16).
- * Read them, show them only to users who may see the rows, and log the rest.
+ * What the origin said when it refused a whole request. Its words may name values of rows and are in no message of a
+ * change for that reason (I16). Read them, show them only to users who may see the rows, and log the rest.
  */
 export interface Refusal {
   readonly status: number;
@@ -156,7 +155,7 @@ export interface Refusal {
   readonly source: string | null;
 }
 
-/** The only error class that rowsync throws. `message` says what was attempted and what came back; `hint` what to do. */
+/** The only error class that rowsync throws. `message`: what was attempted and what came back; `hint`: what to do. */
 export class RowsyncError extends Error {
   readonly kind: ErrorKind;
   readonly code: ErrorCode;
@@ -204,7 +203,7 @@ export function codeOf(thrown: unknown): string {
   return typeof thrown.code === 'string' ? thrown.code : '';
 }
 
-/** Wraps anything thrown into a `RowsyncError`; what is not one already, nor a limit of the system, is a bug of ours. */
+/** Wraps anything thrown into a `RowsyncError`; what is neither one already nor a limit of the system is a bug. */
 export function asRowsyncError(thrown: unknown): RowsyncError {
   if (thrown instanceof RowsyncError) return thrown;
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
@@ -229,9 +228,9 @@ export function asRowsyncError(thrown: unknown): RowsyncError {
 }
 
 /**
- * The exit code for several failures of work that was done in part. A guard that waits comes first, then the code that all of
- * them share (such as "try later", if that would help with each), then plain failure. Options of a table that are wrong are a
- * plain failure: "nothing was done" would not be true of the others.
+ * The exit code for several failures of work that was done in part. A guard that waits comes first, then the code that
+ * all of them share (such as "try later", if that would help with each), then plain failure. Options of a table that
+ * are wrong are a plain failure: "nothing was done" would not be true of the others.
  */
 export function exitCodeOf(failures: readonly RowsyncError[]): number {
   return sharedExitCode(failures.map(({ kind, exitCode }) => (kind === 'config' ? EXIT.failed : exitCode)));

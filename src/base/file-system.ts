@@ -1,7 +1,7 @@
 /**
- * The only door for the files that are attached to rows, those that come and those that are sent. So a simulation injects a disk
- * that forgets what was not synced, is full, or ends the process between two operations. Exports and backups, which nothing
- * depends on later, use Node directly; so does SQLite.
+ * The only door for the files that are attached to rows, those that come and those that are sent. So a simulation
+ * injects a disk that forgets what was not synced, is full, or ends the process between two operations. Exports and
+ * backups, which nothing depends on later, use Node directly; so does SQLite.
  *
  * What fails throws as Node does: an error with the system's code, such as ENOENT.
  */
@@ -106,8 +106,8 @@ export const systemFiles: FileSystem = {
 };
 
 /**
- * Makes a folder and those above it; returns the first one that was not there, if any. Node's own way (`recursive`) never ends where a folder is
- * and the system says of one in it that it is missing, as in /proc.
+ * Makes a folder and those above it; returns the first one that was not there, if any. Node's own way (`recursive`)
+ * never ends where a folder is and the system says of one in it that it is missing, as in /proc.
  */
 export function makeFolders(path: string, mode?: number): string | undefined {
   if (isFolder(path)) return undefined;
@@ -136,7 +136,7 @@ export function readBytesAt(path: string, at: number, count: number): Buffer {
   }
 }
 
-/** Reads a short text in a folder that others may write. It must be a file: a pipe would make it wait. @throws as the file system does, or EINVAL. */
+/** Reads a short text where others may write; a pipe would make it wait. @throws as the file system does, or EINVAL. */
 export function readShortText(path: string, bytesMax: number): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

@@ -1,6 +1,6 @@
 /**
- * Every event that is logged, with the sentence that documents it. The names are stable: people match on them. docs/reference/log-events.md
- * is made from this record, and the compiler lets nothing else be logged. Pure.
+ * Every event that is logged, with the sentence that documents it. The names are stable: people match on them.
+ * docs/reference/log-events.md is made from this record, and the compiler lets nothing else be logged. Pure.
  */
 
 export const LOG_EVENTS = {

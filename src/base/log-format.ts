@@ -1,5 +1,5 @@
 /**
- * Formats a line of the log: JSON for programs, JSON after a priority for journald (sd-daemon(3)), or one short line for people at a terminal.
+ * Formats a line of the log: JSON, JSON after a priority for journald (sd-daemon(3)), or short for a terminal.
  */
 import { printable } from './text.ts';
 

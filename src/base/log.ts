@@ -3,8 +3,7 @@
  * objects are left out, so that no request, answer, error or row can reach a log by accident (I16).
  *
  * Every line is then searched for every form of every secret, because a redaction by path misses secrets inside
- * messages, URLs and encodings. What a terminal acts on is escaped too, since logs are looked at with `cat`. The only
- * user of pino.
+ * messages, URLs and encodings. What a terminal acts on is escaped too. The only user of pino.
  */
 import { pino } from 'pino';
 import type { RowsyncError } from './errors.ts';
@@ -12,7 +11,7 @@ import type { LogEvent } from './log-events.ts';
 import { formLine, type LogForm } from './log-format.ts';
 import { printableJson } from './text.ts';
 
-/** Names that a fact may have; a new one is added here first. Under any other name a value is not written, only the name is. */
+/** Names that a fact may have; a new one is added here first. Of any other fact, only the name is written. */
 export const LOG_FIELDS = [
   'attempt',
   'code',
@@ -123,8 +122,8 @@ export function withFacts(log: Logger, common: LogFacts): Logger {
 }
 
 /**
- * A function that replaces every form of the secrets in a text. Plain, percent-encoded (once and twice, and as a form field),
- * JSON-escaped, and base64 (also as a part of a longer value, as in an HTTP Basic header). Letter case is ignored.
+ * Makes a function that replaces every form of the secrets in a text: plain, percent-encoded (once and twice, and as a
+ * form field), JSON-escaped, and base64 (also within a longer value, as in HTTP Basic). Case is ignored.
  */
 export function secretScrubber(secrets: readonly string[]): (text: string) => string {
   const forms = new Set(secrets.filter((secret) => secret !== '').flatMap(secretForms));

@@ -1,9 +1,10 @@
 /**
- * Patterns of names, in which `*` matches any text and everything else itself, compared in NFC. Each piece between two stars is
- * looked for once, from left to right. One expression for the whole pattern would try every way to share a long name among the stars. Pure.
+ * Patterns of names, in which `*` matches any text and everything else itself, compared in NFC. Each piece between two
+ * stars is looked for once, from left to right. One expression for all of it would try every way to share a name among
+ * stars. Pure.
  */
 
-/** Whether a name is what a pattern says, or is the pattern itself. `ignoreCase`: for names in which case does not count. */
+/** Whether a pattern matches a name, or is the name. `ignoreCase`: for names in which case does not count. */
 export function matchesPattern(
   pattern: string,
   name: string,

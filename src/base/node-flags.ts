@@ -1,14 +1,14 @@
 /**
- * The flags that every process of rowsync gets from Node, in one place: the executable, the service and child processes take them
- * from here. SIGUSR1 would open Node's debugger to every process of the same user, and with it the memory that holds the token.
+ * The flags of Node for every process of rowsync: the executable, the service and child processes. SIGUSR1 would open
+ * Node's debugger, and with it the memory that holds the token, to every process of the same user.
  */
 
 /** For every process: no environment in a crash report. */
 const COMMON = ['--disable-proto=delete', '--report-exclude-env'];
 
 /**
- * For a process that may hold as many rows as the systemd unit's memory allows. Without --disable-sigusr1, with which Node blocks the signal: a daemon
- * begins a cycle on it. `keepDebuggerShut` takes it from the debugger.
+ * For a process that may hold as many rows as the systemd unit's memory allows. Without --disable-sigusr1, with which
+ * Node blocks the signal: a daemon begins a cycle on it. `keepDebuggerShut` takes it from the debugger.
  */
 export const NODE_FLAGS: readonly string[] = [...COMMON, '--max-old-space-size=512'];
 

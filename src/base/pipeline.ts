@@ -1,11 +1,11 @@
 /**
- * Runs items through stages that overlap. A lane is a stage that one item enters at a time, in the order of the items. An item may also wait until all
- * before it have ended. Knows nothing of what the items are.
+ * Runs items through stages that overlap. A lane is a stage that one item enters at a time, in the order of the items.
+ * An item may also wait until all before it have ended. Knows nothing of what the items are.
  */
 
 /** The place of one item among the others. */
 export interface Turn<Lane extends string> {
-  /** Runs work once every earlier item has left the lane; later ones wait until the work has ended. Once for each lane. */
+  /** Runs work once every earlier item has left the lane; later ones wait until it has ended. Once for each lane. */
   readonly enter: <R>(lane: Lane, work: () => Promise<R>) => Promise<R>;
   /** Waits until every earlier item has ended. */
   readonly alone: () => Promise<void>;
@@ -32,7 +32,7 @@ interface Passage {
   readonly leave: () => void;
 }
 
-/** Takes items from `next` until it returns null while none is under way (`isIdle`). All have ended when the first failure is thrown. */
+/** Takes items from `next` until it returns null when idle (none is under way). When it throws, all have ended. */
 export async function runPipeline<T, Lane extends string>(
   next: (isIdle: boolean) => T | null,
   { lanes, depth, ahead }: PipelineOptions<Lane>,

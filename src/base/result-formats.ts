@@ -1,6 +1,6 @@
 /**
- * Query results as programs read them: JSON, JSON Lines, CSV, Markdown or fields between tabs. They are complete, JSON and CSV also exact, and come in
- * chunks, so that a result of any length streams.
+ * Query results as programs read them: JSON, JSON Lines, CSV, Markdown or fields between tabs. They are complete, JSON
+ * and CSV also exact, and come in chunks, so that a result of any length streams.
  */
 import { stringify as csvText } from 'csv-stringify/sync';
 import { printable, printableJson } from './text.ts';
@@ -83,8 +83,8 @@ export interface CsvOptions {
 }
 
 /**
- * An answer as CSV with a header (RFC 4180, lines ending in LF). NULL is nothing, an empty text is `""`. In an answer of one column both are `""`,
- * because pandas and spreadsheets take a blank line for no row.
+ * An answer as CSV with a header (RFC 4180, lines ending in LF). NULL is nothing, an empty text is `""`. In an answer
+ * of one column both are `""`, because pandas and spreadsheets take a blank line for no row.
  */
 export function* answerAsCsv(answer: ResultTable, options: CsvOptions): Generator<string> {
   const isNarrow = answer.columns.length === 1;
@@ -98,8 +98,8 @@ export function* answerAsCsv(answer: ResultTable, options: CsvOptions): Generato
 }
 
 /**
- * How a text begins that some spreadsheet runs (OWASP, CSV injection). Signs in either width, also behind what is not seen and is
- * dropped on import, and the characters that end a cell there.
+ * How a text begins that some spreadsheet runs (OWASP, CSV injection). Signs in either width, also behind what is not
+ * seen and is dropped on import, and the characters that end a cell there.
  */
 const FORMULA = /^(?:[\t\r\n]|[\s\p{Cf}]*[=+\-@＝＋－＠])/u;
 

@@ -1,7 +1,7 @@
 /**
- * How long to wait between a failure and the next try, with the reason for each length. A failed request is sent again within seconds, by
- * exponential backoff with full jitter; all other failures wait by a `Backoff` that doubles. Nothing is ever given up: a longest wait bounds each.
- * Pure: chance and time come in as numbers.
+ * How long to wait between a failure and the next try, with the reason for each length. A failed request is sent again
+ * within seconds, by exponential backoff with full jitter; all other failures wait by a `Backoff` that doubles. Nothing
+ * is ever given up: a longest wait bounds each. Pure: chance and time come in as numbers.
  */
 
 const MINUTE_MS = 60_000;
@@ -18,13 +18,13 @@ export interface Backoff {
 export const BACKOFFS = {
   /** A row that a busy origin refused: it has mostly recovered after a minute. */
   busyRow: { firstMs: MINUTE_MS, longestMs: DAY_MS },
-  /** A row for which a right is missing: people grant rights. Once a day, so that a row that became possible is not forgotten. */
+  /** A row for which a right is missing: people grant rights, so it is tried once a day. */
   rightlessRow: { firstMs: HOUR_MS, longestMs: DAY_MS },
   /** An attached file that cannot be fetched. */
   file: { firstMs: MINUTE_MS, longestMs: DAY_MS },
-  /** A table that fails alone: one bad table must not cost a request every cycle for months, nor be forgotten for a day. */
+  /** A table that fails alone: it must not cost a request every cycle for months, nor be forgotten for a day. */
   table: { firstMs: MINUTE_MS, longestMs: 6 * HOUR_MS },
-  /** The origin gives no usable answer. A restart takes seconds; after a quarter of an hour without data, people notice. */
+  /** The origin gives no usable answer. A restart takes seconds; people notice a quarter of an hour without data. */
   originDown: { firstMs: MINUTE_MS / 2, longestMs: 15 * MINUTE_MS },
   /** A revoked token comes back by a person's hand; asking more often only fills the origin's log with refusals. */
   auth: { firstMs: 15 * MINUTE_MS, longestMs: 15 * MINUTE_MS },
@@ -32,7 +32,7 @@ export const BACKOFFS = {
   replica: { firstMs: MINUTE_MS / 2, longestMs: 5 * MINUTE_MS },
   /** A PostgreSQL server that cannot be reached: a restart takes seconds, and a try costs a connection. */
   sink: { firstMs: 5_000, longestMs: 5 * MINUTE_MS },
-  /** A notice that did not get through: a chat service that is down recovers within minutes, and a person waits for the notice. */
+  /** A notice that did not get through: a chat service recovers within minutes, and a person waits for the notice. */
   notice: { firstMs: MINUTE_MS / 2, longestMs: HOUR_MS },
   /** Any other failure that concerns all tables. */
   other: { firstMs: MINUTE_MS, longestMs: 15 * MINUTE_MS },
@@ -44,17 +44,14 @@ export function backoffMs({ firstMs, longestMs }: Backoff, failureCount: number)
   return Math.min(longestMs, firstMs * 2 ** Math.min(failureCount - 1, 20));
 }
 
-/** Between three quarters and all of that wait, so that replicas of one origin do not come back together; `random` in [0, 1). */
+/** Between three quarters and all of that wait, so that replicas of one origin spread; `random` in [0, 1). */
 export function spreadBackoffMs(backoff: Backoff, failureCount: number, random: number): number {
   return Math.round(backoffMs(backoff, failureCount) * (0.75 + random / 4));
 }
 
 /** How often and how long a failed request, or a download of a file, is tried again. */
 export const REQUEST_RETRIES = {
-  /**
-   * Attempts of one request, the first included. Waits of up to 0.5, 1, 2, 4 and 8 seconds: outlasts a restart of the origin, yet a wrong port is
-   * reported soon.
-   */
+  /** Attempts, with the first. Waits of up to 0.5, 1, 2, 4 and 8 seconds outlast a restart of the origin. */
   attemptsMax: 6,
   /** The longest wait before the second attempt; doubles with each further one. */
   baseWaitMs: 500,
@@ -66,7 +63,7 @@ export const REQUEST_RETRIES = {
 
 export type RetryPolicy = Readonly<typeof REQUEST_RETRIES>;
 
-/** The longest Retry-After taken at its word; an origin that asks for more most likely has its clock or unit wrong, and holds up that request alone. */
+/** The longest Retry-After that is obeyed; an origin that asks for more most likely has its clock or unit wrong. */
 export const RETRY_AFTER_MS_MAX = HOUR_MS;
 
 export interface FailedAttempt {
@@ -81,9 +78,9 @@ export interface FailedAttempt {
 }
 
 /**
- * Milliseconds before a request is sent again. Null when it is time to give up: the attempts are used up, or the wait would end
- * after the time allowed. An origin that asks for a longer wait than that is not asked earlier instead. Each wait is drawn
- * between zero and a ceiling that doubles, on top of the origin's own Retry-After.
+ * Milliseconds before a request is sent again. Null when it is time to give up: the attempts are used up, or the wait
+ * would end after the time allowed. An origin that asks for a longer wait than that is not asked earlier instead. Each
+ * wait is drawn between zero and a ceiling that doubles, on top of the origin's own Retry-After.
  */
 export function waitBeforeNextMs(failed: FailedAttempt, policy: RetryPolicy): number | null {
   if (failed.attemptCount >= policy.attemptsMax) return null;

@@ -2,8 +2,8 @@
  * SQL text that cannot carry outside text by accident. The `sql` tag takes numbers and what `ident`, `literal` and
  * `joinSql` made; a plain string in it does not compile. Values are bound, never written into the text. Pure.
  *
- * Where a statement finds rows by the first column of an index and wants them in the order of the next, it says `= +?`. SQLite
- * (3.54) prepares one that says `= ?` anew each time it runs, in case another value had a better plan.
+ * Where a statement finds rows by the first column of an index and wants them in the order of the next, it says `= +?`.
+ * SQLite (3.54) prepares one that says `= ?` anew each time it runs, in case another value had a better plan.
  */
 
 declare const safe: unique symbol;
@@ -33,7 +33,7 @@ export function literal(text: string): Sql {
   return `'${text.replaceAll("'", "''").replaceAll('\0', '')}'` as Sql; // quoting makes any text safe
 }
 
-/** Whether two values differ, byte for byte: a column of a table that another client rebuilt may compare its texts in another way. */
+/** Whether two values differ, byte for byte: a column that another client rebuilt may have another collation. */
 export function isOther(one: Sql, other: Sql): Sql {
   return sql`${one} COLLATE BINARY IS NOT ${other}`;
 }
@@ -52,7 +52,7 @@ export function allOf(conditions: readonly Sql[]): Sql {
   return inHalves(conditions, ' AND ');
 }
 
-/** SQLite takes 1,000 levels in an expression (its limits, 4). A plain chain has one for each condition, and a table may have more columns. */
+/** SQLite takes 1,000 levels in an expression (its limits, 4), and a chain has one for each condition. */
 function inHalves(conditions: readonly Sql[], operator: ' OR ' | ' AND '): Sql {
   if (conditions.length <= 1) return conditions.join('') as Sql; // it is safe
   const middle = Math.ceil(conditions.length / 2);

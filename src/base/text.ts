@@ -1,14 +1,14 @@
 /**
  * Words and numbers for people: values made safe to print, counts, ages, durations, sizes.
  *
- * Text from the origin, a file or the replica may hold characters that move the cursor, recolour the screen or reorder a line. On a terminal they are
- * shown as escapes. Pure.
+ * Text from the origin, a file or the replica may hold characters that move the cursor, recolour the screen or reorder
+ * a line. On a terminal they are shown as escapes. Pure.
  */
 import { sumOf } from './sum.ts';
 
 /**
- * Characters that a terminal acts on or that cannot be seen: controls (C0, DEL, C1), formats (bidirectional, zero-width,
- * byte order marks, tags, soft hyphens), line separators, lone surrogates.
+ * Characters that a terminal acts on or that cannot be seen: controls (C0, DEL, C1), formats (bidirectional,
+ * zero-width, byte order marks, tags, soft hyphens), line separators, lone surrogates.
  */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
@@ -35,7 +35,7 @@ export function someOf(names: readonly string[], most = NAMES_MAX): string {
   return rest > 0 ? `${names.slice(0, most).join(', ')} and ${rest} more` : names.join(', ');
 }
 
-/** A name as one word of a command that someone copies into a shell: nothing in it is run there, or taken for an option. */
+/** A name as one word of a command to copy into a shell: nothing in it is run there, or taken for an option. */
 export function shellWord(name: string): string {
   const shown = printable(name);
   const word = /["$`\\!]/.test(shown) ? `'${shown.replaceAll("'", String.raw`'\''`)}'` : `"${shown}"`;
@@ -124,7 +124,7 @@ export function hanging(label: string, text: string, width: number | null): stri
   return `${label}${lines.join(`\n${' '.repeat(indent)}`)}\n`;
 }
 
-/** Lines of prose that fit into so many columns, with what follows below the first word; tables and null leave them as they are. */
+/** Wraps lines of prose, with what follows below the first word. Tables stay as they are, and null wraps nothing. */
 export function wrapProse(text: string, width: number | null): string {
   if (width === null) return text;
   const lines = text.split('\n').flatMap((line) => {

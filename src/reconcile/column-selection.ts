@@ -1,8 +1,8 @@
 /**
- * Which columns of a table come here, and how they are masked. All later code uses a description without omitted columns, in which masked columns
- * have the type of their masks and cannot be written. So no request names an omitted column.
+ * Which columns of a table come here, and how they are masked. Later code gets a description without omitted columns,
+ * so no request names one. Masked columns have the type of their masks in it, and cannot be written.
  *
- * A column that is renamed at the origin stays omitted, or masked, while its pattern is in the configuration: its id is remembered. Pure.
+ * A renamed column stays omitted, or masked, while its pattern is in the configuration: its id is remembered. Pure.
  */
 import { comparePatterns, matchesPattern } from '../base/name-pattern.ts';
 import { isSameMask, maskedType, maskProblem } from '../wire/mask.ts';
@@ -119,7 +119,7 @@ export function chosenAsRead(
   return { ...descriptor, columns, asksByName: true };
 }
 
-/** Columns that are now omitted, or masked in another way: their values have to be removed before they are read anew. */
+/** Columns that are now omitted, or masked in another way: their values are removed before they are read anew. */
 export function overtakenColumns<C extends ChosenColumn>(
   known: readonly C[],
   { descriptor, leftOut }: Pick<Chosen, 'descriptor' | 'leftOut'>,
@@ -210,8 +210,8 @@ function maskedAs(column: ColumnDescriptor, mask: Mask): ColumnDescriptor {
 }
 
 /**
- * Names under `exclude` and `mask` that no column of a table has, where the configuration names the table: a typing error would let values through.
- * A column that had such a name here stays bound to it, also when it is gone.
+ * Names under `exclude` and `mask` that no column of a table has, where the configuration names the table: a typing
+ * error would let values through. A column that had such a name here stays bound to it, also when it is gone.
  */
 function strayNames(
   { columns }: TableDescriptor,
@@ -237,7 +237,7 @@ interface MisnamedColumn {
   readonly words: string;
 }
 
-/** Names to leave out that no column has any more, in words: the column that had the name is called otherwise, or not shown any more. */
+/** Names to leave out that no column has any more: the column is called otherwise, or not shown any more. */
 export function misnamedColumns(
   { columns }: TableDescriptor,
   { exclude, leftOut }: Pick<ColumnChoice, 'exclude'> & Pick<Choosing, 'leftOut'>,
@@ -259,7 +259,7 @@ export interface Selection {
   readonly sort: readonly string[];
 }
 
-/** Decides the selection of a table. `sortOverride` wins; unknown names in it are a problem. The key ends the order, which makes it total. */
+/** Decides the selection of a table. `sortOverride` wins; the key ends the order, which makes it total. */
 export function planSelection(
   table: Pick<TableDescriptor, 'key' | 'columns' | 'asksByName'>,
   sortOverride: readonly string[] | null,

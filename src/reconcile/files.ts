@@ -1,12 +1,13 @@
 /**
- * Decisions about attached files: which revisions to fetch, which a rule leaves out, which are gone, and whether a download is the requested file.
- * Also which revision at the origin is a file that was attached here by SQL. Pure.
+ * Decisions about attached files: which revisions to fetch, which a rule leaves out, which are gone, and whether a
+ * download is the requested file. Also which revision at the origin is a file that was attached here by SQL. Pure.
  *
- * The origin shows an attachment as `name;revision;guid` (origin facts 2.1); a name may hold semicolons, so it is split from
- * the right. A guid names one revision permanently, so its content is fetched once. Nothing is ever deleted.
+ * The origin shows an attachment as `name;revision;guid` (origin facts 2.1); a name may hold semicolons, so it is split
+ * from the right. A guid names one revision permanently, so its content is fetched once. Nothing is ever deleted.
  *
- * The origin numbers the revisions of a cell one by one. So the next number after an accepted write of ours is ours. An origin that was restored from
- * a backup reuses a number; so the name must be ours too, and the row read back at once. After a lost answer, size and hash identify the file.
+ * The origin numbers the revisions of a cell one by one. So the next number after an accepted write of ours is ours. An
+ * origin that was restored from a backup reuses a number; so the name must be ours too, and the row read back at once.
+ * After a lost answer, size and hash identify the file.
  */
 import type { AttachmentInfo } from '../wire/schema.ts';
 import { mediaType } from '../wire/headers.ts';
@@ -72,8 +73,8 @@ export type CellPlan =
   | { readonly kind: 'list'; readonly revisions: number; readonly file: CellFile | null };
 
 /**
- * Plans how to find the revisions of a cell whose value changed; `knownRevision` is the highest one that is stored, 0 for none. A cell without a file
- * may still have a history, which the list tells. A cell that never had a file is not asked for.
+ * Plans how to find the revisions of a cell whose value changed; `knownRevision` is the highest one that is stored, 0
+ * for none. A cell that had a file may still have a history, which the list tells.
  */
 export function planCell(value: string | null, mode: Exclude<FileMode, 'none'>, knownRevision: number): CellPlan {
   if (value === null || value === '') {
@@ -96,8 +97,8 @@ export interface SettledCell {
 }
 
 /**
- * Merges the known revisions of a cell with the new findings. Only a whole list, or a cell that no longer shows a file, proves that a revision is
- * gone. A newer latest revision proves nothing about earlier ones.
+ * Merges the known revisions of a cell with the new findings. Only a whole list, or a cell that no longer shows a file,
+ * proves that a revision is gone. A newer latest revision proves nothing about earlier ones.
  */
 export function settleCell(
   known: readonly { readonly guid: string; readonly revision: number }[],
@@ -123,7 +124,7 @@ export function settleCell(
   return { present, vanished: isBehind ? [] : gone.map(({ guid }) => guid) };
 }
 
-/** Whether a list ends below the revision that its cell shows: later revisions may be missing, and no later value would make us look. */
+/** Whether a list ends below the revision that its cell shows: no later value would make us look again. */
 export function isListBehind(plan: CellPlan, listed: readonly Pick<AttachmentInfo, 'revision'>[]): boolean {
   if (plan.kind !== 'list' || plan.file === null) return false;
   const shown = plan.file.revision;
@@ -236,7 +237,7 @@ function revisionBefore({ before }: SentFile): number | null {
   return before === null ? 0 : (fileFromCell(before)?.revision ?? null);
 }
 
-/** What a cell proves about a file whose answer was lost: it is as before, or may be ours, or a colleague may have removed ours. */
+/** What a cell proves about a file whose answer was lost: as before · may be ours · a colleague may have removed it. */
 export function lostFileFate({ before }: SentFile, remote: Value): 'absent' | 'compare' | 'unclear' {
   if (remote === before) return 'absent';
   return typeof remote === 'string' && fileFromCell(remote) !== null ? 'compare' : 'unclear';
@@ -245,7 +246,7 @@ export function lostFileFate({ before }: SentFile, remote: Value): 'absent' | 'c
 /** Refusals that are not about a file: a redirect, and a failed handshake. */
 const SAY_NOTHING: ReadonlySet<ErrorCode> = new Set(['origin.redirect', 'origin.tls']);
 
-/** Whether a failed comparison concerns only this file, so that its row is parked; otherwise the origin is asked again. */
+/** Whether a failed comparison concerns only this file, so that its row is parked; else the origin is asked again. */
 export function isBeyondComparing({ kind, code, refusal }: Pick<RowsyncError, 'kind' | 'code' | 'refusal'>): boolean {
   if (kind === 'originRefused') return !SAY_NOTHING.has(code);
   // The origin was there, and is not merely busy.

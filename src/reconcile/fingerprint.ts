@@ -1,6 +1,6 @@
 /**
- * Fingerprints: totals of the rows of each day of creation, at the origin and here. Days are in the calling user's time zone, as the origin groups
- * them. This is evidence, not proof: equal measures never make a row fresh, and a misleading measure only costs requests. Pure.
+ * Fingerprints: totals of the rows of each day of creation, at the origin and here. Days are in the calling user's time
+ * zone, as the origin groups them. Equal measures never make a row fresh, and misleading ones only cost requests. Pure.
  */
 import { must } from '../base/assert.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
@@ -155,7 +155,7 @@ function isSame(one: number | string | null, other: number | string | null): boo
   return !(Math.abs(one - other) > Math.max(TOLERANCE, Math.abs(one) * RELATIVE_TOLERANCE));
 }
 
-/** Measures by which a day differs although its windows were read and no row of that day changed. Else the answer may be older than the rows. */
+/** Measures by which a day differs although its windows were read and none of its rows changed. */
 export function uselessMeasures(
   measures: readonly Measure[],
   days: { readonly there: Days; readonly before: Days; readonly here: Days },
@@ -191,7 +191,7 @@ function dayAfter(day: string, count: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + count * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** The day of a UTC stamp in a zone. A UTC date overlaps three days at most, which are cached, so most rows cost one look-up. */
+/** The day of a UTC stamp in a zone. A UTC date overlaps three days at most, which are cached. */
 export function dayFinder(zone: string): (stamp: string) => string {
   const begins = new Map<string, readonly (readonly [begin: string, day: string])[]>();
   return (stamp) => {

@@ -1,12 +1,12 @@
 /**
- * Following a table: reading only the rows whose time of modification is at or after a watermark, less an overlap. Decides whether a table can be
- * followed now, where the next page begins, and when a sweep has to look instead. The watermark is a stamp of the origin, never a time of this
- * machine. Pure.
+ * Following a table: reading only the rows whose time of modification is at or after a watermark, less an overlap.
+ * Decides whether a table can be followed now, where the next page begins, and when a sweep has to look instead. The
+ * watermark is a stamp of the origin, never a time of this machine. Pure.
  */
 import { columnType, isWritable, type ColumnDescriptor } from '../wire/schema.ts';
 import { secondOf } from './windows.ts';
 
-/** The overlap, for transactions that became visible after later ones. Rows that were later come with the next sweep. */
+/** The overlap, for transactions that became visible after later ones. The next sweep brings rows that were later. */
 const OVERLAP_MS = 120_000;
 
 /** Pages of one round, for a table with fewer: a sweep reads as many as the table has. */
@@ -57,7 +57,7 @@ const STAMPED_KINDS: ReadonlySet<string | null> = new Set([
   'DateModified',
 ]);
 
-/** Whether values of a column may change while the row keeps its stamp, as those of formulas and lookups over other tables do. */
+/** Whether values of a column may change while the row keeps its stamp, as those of formulas and lookups do. */
 export function movesUnstamped(column: Pick<ColumnDescriptor, 'kind' | 'readOnly'>): boolean {
   return !isWritable(column) && !STAMPED_KINDS.has(column.kind);
 }
@@ -97,7 +97,7 @@ export interface FollowCursor {
   readonly tieRounds: number;
 }
 
-/** The watermark after a sweep that began at a time of the origin's clock and brought rows up to a stamp: what changed meanwhile is not before it. */
+/** The watermark after a sweep, by its begin at the origin's clock: what changed meanwhile is not before it. */
 export function watermarkAfter(latest: string | null, begunMs: number): string {
   const begun = stampBefore(new Date(begunMs).toISOString(), SECOND_OVER_MS);
   return latest === null ? FIRST_STAMP : latest < begun ? latest : begun;
@@ -160,7 +160,7 @@ export interface SecondsRead {
   readonly readBehind: string | null;
 }
 
-/** When rows were read, by the origin's clock; `readAt` is in our seconds. Null if unknown, also after this clock was set back. */
+/** When rows were read, by the origin's clock; `readAt` is in our seconds. Null also after this clock was set back. */
 export function readAtOrigin(
   readAt: number | null,
   { nowMs, clockAheadMs }: { readonly nowMs: number; readonly clockAheadMs: number | null },
@@ -170,8 +170,8 @@ export function readAtOrigin(
 }
 
 /**
- * The first second whose rows have to be read: their number differs, or the second was hardly over when they were read. A row whose stamp moves within
- * a second that was over is not noticed. Null for none.
+ * The first second whose rows have to be read: their number differs, or the second was hardly over when they were read.
+ * A row whose stamp moves within a second that was over is not noticed. Null for none.
  */
 export function firstUnread({ there, here, readAtMs, readBehind }: SecondsRead): string | null {
   const over = readAtMs === null ? '' : stampBefore(new Date(readAtMs).toISOString(), SECOND_OVER_MS);

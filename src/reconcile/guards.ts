@@ -1,13 +1,13 @@
 /**
- * Guards: stops that only a person lifts. Each guard says whether work may continue, and gives the numbers behind a stop. One of them is whether
- * the replica was read by the same caller from the same database: ETags and missing rows are valid only for one identity. Another role sees other
- * columns and rows under the same URL, and in another time zone the same text names other instants. Pure.
+ * Guards: stops that only a person lifts. One of them is whether the replica was read by the same caller from the same
+ * database. Another role sees other columns and rows under the same URL, so ETags and missing rows hold for one
+ * identity. In another time zone the same text names other instants. Pure.
  */
 import { RowsyncError, type ErrorCode } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 
-/** Why deletes wait for a person. empty: nothing would be left · share: more than configured · identity: another caller · narrowed: another filter (`rows`). */
+/** Why deletes wait: nothing would be left · more than configured · another caller · another filter (`rows`). */
 export type DeletionHold = 'empty' | 'share' | 'identity' | 'narrowed';
 
 export interface DeletionFacts {
@@ -22,9 +22,9 @@ export interface DeletionFacts {
 }
 
 /**
- * Judges the rows that a sweep did not find. A table that turns up empty, or loses more than the configured share, waits. After a change of identity
- * every delete waits, since lost rights look like deletes; also after a change of the table's filter. Rows that the origin has outside of the filter
- * are no deletes: for them no share counts (`maxDeletePercent` 100). Null if they may go.
+ * Judges the rows that a sweep did not find. A table that turns up empty, or loses more than the configured share,
+ * waits. After a change of identity, or of the table's filter, every delete waits: lost rights look like deletes. For
+ * rows that the origin has outside of the filter no share counts (`maxDeletePercent` 100). Null if they may go.
  */
 export function judgeDeletion(facts: DeletionFacts): DeletionHold | null {
   const { rowCount, missingCount } = facts;
@@ -36,8 +36,8 @@ export function judgeDeletion(facts: DeletionFacts): DeletionHold | null {
 }
 
 /**
- * Whether the rows here may be more than the filter of their table selects. `settledBy`: the filter by which they were chosen. A table that was never
- * read whole needs no question, because people have not relied on its rows.
+ * Whether the rows here may be more than the filter of their table selects. `settledBy`: the filter by which they were
+ * chosen. A table that was never read whole needs no question, because people have not relied on its rows.
  */
 export function isNarrowed(table: {
   readonly filter: string | null;
@@ -47,7 +47,7 @@ export function isNarrowed(table: {
   return table.filter !== null && table.filter !== table.settledBy && table.wasRead;
 }
 
-/** Whether half of a schema, and more than one thing, vanished at once: a role or a glitch is likelier than a redesign. */
+/** Whether half of a schema, and more than one thing, vanished at once: a role or a glitch is likelier than that. */
 export function isMassRemoval(liveCount: number, vanishedCount: number): boolean {
   return vanishedCount > 1 && vanishedCount * 2 >= liveCount;
 }
@@ -99,7 +99,7 @@ export function identityOf(
   return { url, database, userId: id, role, timeZone: timezone, admin };
 }
 
-/** Whether the caller of the last pull saw other rows than the present one may: no ETag is trusted, and a person confirms deletes. */
+/** Whether the caller of the last pull saw other rows: no ETag is trusted, and a person confirms deletes. */
 export function isCallerChanged(stored: Identity, present: Identity): boolean {
   const keys = ['url', 'userId', 'role', 'timeZone'] as const;
   return keys.some((key) => stored[key] !== present[key]) || isPermissionLost(stored.admin, present.admin);

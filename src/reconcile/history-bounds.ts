@@ -1,6 +1,6 @@
 /**
- * What may be removed because it is older than it is to be kept. Only a clock that the origin confirms counts, and only a share goes at once. A machine
- * whose clock is ahead must not remove years of history in one run. Pure.
+ * What may be removed because it is older than it is to be kept. Only a clock that the origin confirms counts, and only
+ * a share goes at once. A machine whose clock is ahead must not remove years of history in one run. Pure.
  */
 import { plural } from '../base/text.ts';
 
@@ -16,7 +16,7 @@ export interface Kept {
   readonly oldestAt: number;
 }
 
-/** The clock of this machine, in seconds, and by how much it is ahead of the origin's; null where no answer had a date. */
+/** The clock of this machine, in seconds, and by how much it is ahead of the origin's; null if no answer had a date. */
 export interface ConfirmedClock {
   readonly now: number;
   readonly ahead: number | null;

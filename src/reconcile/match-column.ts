@@ -1,7 +1,8 @@
 /**
- * The match column of a table, by whose values new rows are found at the origin. It must exist, allow each value once, and be writable by the calling
- * user. A filter looks rows up by its values: it compares some exactly, within the length that the origin accepts. Others may be equal at the origin
- * although they differ here. Also what becomes of a new row whose match value another row has. Pure.
+ * The match column of a table, by whose values new rows are found at the origin. It must exist, allow each value once,
+ * and be writable by the calling user. A filter looks rows up by its values: it compares some exactly, within the
+ * length that the origin accepts. Others may be equal at the origin although they differ here. Also what becomes of a
+ * new row whose match value another row has. Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { printable } from '../base/text.ts';
@@ -56,7 +57,7 @@ export function matchError(table: string, wanted: string, { problem, usable }: M
   });
 }
 
-/** Bytes of an encoded filter about one value; with the columns' names it stays below the origin's limit (origin facts 4.1). */
+/** Bytes of an encoded filter about one value; the columns' names fit beside it (origin facts 4.1). */
 export const FILTER_BYTES_MAX = 8_000;
 
 /** The other characters of a request with a filter: names of parameters, parentheses. */
@@ -92,7 +93,7 @@ export function filterOfValue({ name, type }: ColumnShape, value: Value): string
   return filter === null || encodeURIComponent(filter).length > FILTER_BYTES_MAX ? null : filter;
 }
 
-/** Whether two values may be one at the origin, whose uniqueness may ignore case, accents, width, and blanks at the ends. */
+/** Whether two values may be one at the origin, which may ignore case, accents, width, and blanks at the ends. */
 export function isSameAtOrigin(type: ColumnType, one: Value, other: Value): boolean {
   if (isSameValue(type, one, other)) return true;
   return typeof one === 'string' && typeof other === 'string' && matchKey(one) === matchKey(other);
@@ -125,19 +126,20 @@ export interface Unsendable {
   readonly column: number | null;
   /** A sentence without a full stop and without the value. */
   readonly reason: string;
-  /** soon: the origin is in trouble · later: a right is missing, which may be granted · left out: only an edit or a person helps. */
+  /** soon: the origin is in trouble · later: a right may be granted · left out: only an edit or a person helps. */
   readonly hope?: 'soon' | 'later' | undefined;
 }
 
 /**
  * What happens to a new row after the look-up of its match value.
  *
- *    send    no row has it                         the row   a row has it that the replica does not know: both are merged
- *    wait    the row that has it is deleted here, or has another value here by now: the value is free once that has reached the origin
+ *    send     no row has it
+ *    the row  a row has it that the replica does not know: both are merged
+ *    wait     the row that has it is deleted, or has another value, here: the value is free once the origin has that
  */
 export type HolderVerdict<T> = 'send' | 'wait' | T | Unsendable;
 
-/** Judges the origin's answer about the match value of a new row. `known` is the row here that has it; null for none. */
+/** Judges the origin's answer about the match value of a new row. `known` is the row here that has it. */
 export function judgeHolder<T extends { readonly id: number }>(
   holder: T | 'refused' | 'unclear' | undefined,
   known: { readonly base: Row; readonly local: Row | null } | null,

@@ -4,11 +4,12 @@
  *    base     what the origin last confirmed      local    what is in the user's table
  *    remote   what the origin says now            null     no such row in that version
  *
- * Cell by cell: remote = base, nothing · local = base, take remote · local = remote, settled · all three differ, conflict. A delete on one side
- * against an edit on the other is a conflict of the whole row; a row that the origin deleted is never created again. The new base is always what the
- * origin says now, so merging the same answer again changes nothing. The losing version is in `conflicts`, never dropped (I2). Columns that cannot be
- * written here follow the origin. All rows have the same columns in the same order. Values are canonical (wire/schema.ts), so equal values are
- * identical; only numbers may come from SQL in several spellings, and are compared exactly by value. Pure.
+ * Cell by cell: remote = base, nothing · local = base, take remote · local = remote, settled · all three differ,
+ * conflict. A delete on one side against an edit on the other is a conflict of the whole row; a row that the origin
+ * deleted is never created again. The new base is always what the origin says now, so merging the same answer again
+ * changes nothing. The losing version is in `conflicts`, never dropped (I2). Columns that cannot be written here follow
+ * the origin. All rows have the same columns in the same order. Values are canonical (wire/schema.ts), so equal values
+ * are identical; only numbers may come from SQL in several spellings, and are compared exactly by value. Pure.
  */
 import type { ColumnType, Row, Value } from '../wire/schema.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
@@ -35,7 +36,7 @@ export interface MergeColumn {
   readonly locked?: boolean;
 }
 
-/** Whether a merge removed an edit: an edited cell has the origin's value now, and may have been why the row was refused. */
+/** Whether a merge removed an edit: it may have been why the row was refused. */
 export function hasLostEdit(
   { base, local }: Pick<RowVersion, 'base' | 'local'>,
   decision: Pick<MergeDecision, 'base' | 'local'>,
@@ -49,7 +50,7 @@ export function hasLostEdit(
   });
 }
 
-/** Whether a question about a cell is settled: both sides agree, or it cannot be written. Null is a removed column. Whole rows come first. */
+/** Whether a question about a cell is settled: both sides agree, or it cannot be written. Null is a removed column. */
 export function isAnswered(
   { base, local }: Pick<RowVersion, 'base' | 'local'>,
   index: number,
@@ -68,7 +69,7 @@ export type ConflictKind = 'cell' | 'deletedHere' | 'deletedThere' | 'inserted';
 /**
  * A line of `sync_conflicts`: a version that lost, or a question.
  *
- *    cell           all three values differ; `column` is the index of the column, null for the other kinds, whose versions are rows
+ *    cell           all three values differ; `column` is its index, null for the other kinds, whose versions are rows
  *    deletedHere    deleted in the replica, edited at the origin
  *    deletedThere   edited in the replica, deleted at the origin
  *    inserted       a row that only was here; its version may be the text of one that was sent
@@ -95,7 +96,7 @@ export function conflictLine(
   return { kind, column, ...versions, winner, state: winner === 'nobody' ? 'open' : 'decided', renews: null };
 }
 
-/** settled: nothing is left to push · changed: local differs from base and may be pushed · parked: a conflict waits for a person first. */
+/** settled: nothing is left to push · changed: local differs from base, to be pushed · parked: a person decides. */
 export type MergeState = 'settled' | 'changed' | 'parked';
 
 /** What to store. `local` and `base` are whole rows, or null if the row must not be in that table. */
@@ -109,7 +110,7 @@ export interface MergeDecision extends MergedRow {
   readonly state: MergeState;
 }
 
-/** Merges one row. Conflicts that a person was asked about before are not repeated as long as the origin stays as it is. */
+/** Merges one row. A conflict that a person was asked about is not repeated as long as the origin stays as it is. */
 export function mergeRow(
   { base, local, remote }: Pick<RowVersion, 'base' | 'local'> & { readonly remote: Row | null },
   columns: readonly MergeColumn[],
@@ -127,7 +128,7 @@ export function mergeRow(
   return { ...merged, state: isAsked ? 'parked' : 'changed' };
 }
 
-/** Whether an edit of the local row is waiting to be pushed: a writable cell differs from base, or one row is missing. */
+/** Whether an edit of the local row waits to be pushed: a writable cell differs from base, or one row is missing. */
 export function isChanged(base: Row | null, local: Row | null, columns: readonly MergeColumn[]): boolean {
   return base === null || local === null ? base !== local : editedColumns(base, local, columns).length > 0;
 }
@@ -156,7 +157,8 @@ function mergeMissing(base: Row | null, local: Row | null, columns: readonly Mer
   if (base === null) return { ...AWAY, local };
   // Deleted on both sides, or deleted there and left alone here.
   if (local === null || !isChanged(base, local, columns)) return AWAY;
-  // Deleted there, edited here. Under every policy, the row is not created again: the edit is kept, and a person may insert it.
+  // Deleted there, edited here. Under every policy, the row is not created again: the edit is kept, and a person may
+  // insert it.
   return { ...AWAY, conflicts: [conflictLine('deletedThere', 'origin', { base, local, remote: null })] };
 }
 
@@ -164,7 +166,8 @@ function mergeMissing(base: Row | null, local: Row | null, columns: readonly Mer
 function mergeDeleted(base: Row | null, remote: Row, { columns, policy }: Rules): MergedRow {
   // New at the origin.
   if (base === null) return { local: remote, base: remote, conflicts: [] };
-  // Deleted here, unchanged there: the delete is still to be pushed. A user with more rights may have changed other columns.
+  // Deleted here, unchanged there: the delete is still to be pushed. A user with more rights may have changed other
+  // columns.
   const written = columns.map((column) => ({ ...column, writable: column.writable || column.locked === true }));
   if (!isChanged(base, remote, written)) return { local: null, base: remote, conflicts: [] };
   // Deleted here, edited there.
@@ -210,15 +213,15 @@ export function differingRows(rows: readonly Row[], known: ReadonlyMap<number, R
   });
 }
 
-/** Whether two values of one column are the same: null only as null, numbers exactly (1, 1.0 and the text '1.0' are one). */
+/** Whether two values of a column are the same: null only as null, numbers exactly (1, 1.0 and '1.0' are one). */
 export function isSameValue(type: ColumnType, one: Value, other: Value): boolean {
   if (one === other) return true;
   return one !== null && other !== null && TYPE_RULES[type].isSame(one, other);
 }
 
 /**
- * Whether a value is the origin's form of a sent value. Numbers have six decimals, a checkbox is never empty (origin facts 2.1), and an empty text
- * may be null. Another name of a user is not taken for a form: it may be a colleague's.
+ * Whether a value is the origin's form of a sent value. Numbers have six decimals, a checkbox is never empty (origin
+ * facts 2.1), and an empty text may be null. Another name of a user is not taken for a form: it may be a colleague's.
  */
 export function isTakenAs(type: ColumnType, sent: Value, there: Value): boolean {
   return isSameValue(type, sent, there) || TYPE_RULES[type].isTakenAs(sent, there);

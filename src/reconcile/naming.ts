@@ -1,17 +1,17 @@
 /**
- * What a table or column of the origin is called in the replica. Names of the origin are data. They are kept to the letter
- * wherever SQLite can hold them, and otherwise changed by a rule that is stable and free of collisions.
+ * What a table or column of the origin is called in the replica. Names of the origin are data. They are kept to the
+ * letter wherever SQLite can hold them, and otherwise changed by a rule that is stable and free of collisions.
  *
  *    kept                every name not named below, quotes, brackets, newlines and SQL keywords included
- *    starts reserved     `sqlite_…`, `_rowsync_…`, `sync_…` (tables), `_id`, `_allow` (columns): `origin_` goes in front; so it does before tables
- *                        called `new`, `old`, `json_each` and `pragma_…`, which mean something else in our SQL, and columns called `rowid`, `oid`
- *                        and `_rowid_`, which SQLite neither adds nor renames
- *    no usable name      empty: `origin_<id>`; NUL, which no SQL text can carry, is dropped, and half a character becomes U+FFFD
+ *    starts reserved     `sqlite_…`, `_rowsync_…`, `sync_…` (tables), `_id`, `_allow` (columns): `origin_` goes in
+ *                        front; also of the tables `new`, `old`, `json_each` and `pragma_…`, which mean something else
+ *                        in our SQL, and of `rowid`, `oid` and `_rowid_`, columns that SQLite neither adds nor renames
+ *    no usable name      empty: `origin_<id>`; NUL is dropped, and half a character becomes U+FFFD
  *    taken               another table or column has it, where case does not count (A-Z only, as in SQLite): `_<id>`
  *                        goes behind; should that be taken too, another `_`
- *    style `snake`       lower case, words joined by `_`, before all of the above: `Order Line` is `order_line`, `2nd Phone` is `_2nd_phone`
+ *    style `snake`       before all of that: `Order Line` is `order_line`, `2nd Phone` is `_2nd_phone`
  *
- * A name that the configuration gives goes before all of that. A table or column gets its own name as soon as that is free. Pure.
+ * A name in the configuration goes first. A table or column gets its own name as soon as that is free. Pure.
  */
 import { foldIdent } from '../base/sql.ts';
 
@@ -21,11 +21,11 @@ export type NameScope = 'table' | 'column';
 /** How names are written here: as the origin has them, or in the form that code prefers. */
 export type NameStyle = 'origin' | 'snake';
 
-/** Besides SQLite's names and ours: names that triggers use for a row, and functions that a table of their name would hide or be taken for. */
+/** Besides SQLite's names and ours: names of rows in triggers, and functions that such a table would hide. */
 const RESERVED_TABLE = /^(?:sqlite_|_rowsync_|sync_|(?:new|old|json_each|json_tree|dbstat|fts3tokenize|pragma_\w+)$)/i;
 const RESERVED_COLUMN = /^(_id|_allow|rowid|oid|_rowid_)$/i;
 
-/** Whether a column here has a name from which SQLite does not rename; a table that an earlier version made may have one. */
+/** Whether SQLite renames no column of this name; a table that an earlier version made may have one. */
 export function isUnrenamable(local: string): boolean {
   return /^(?:rowid|oid|_rowid_)$/i.test(local);
 }
@@ -108,8 +108,9 @@ export interface TableName {
 }
 
 /**
- * The names here of all described tables, and of tables that are gone and make room for one, by id. `taken` are the folded names of what is no table
- * of ours. Of two names that differ only in case, the table that has it keeps it, else the older one gets it.
+ * The names here of all described tables, and of tables that are gone and make room for one, by id. `taken` are the
+ * folded names of what is no table of ours. Of names that differ only in case, the table that has it, or the older one,
+ * gets it.
  */
 export function planTableNames(
   known: readonly TableName[],

@@ -1,6 +1,6 @@
 /**
- * Which key of the configuration applies to each table of the origin. What is under a table's name binds to its id when it first matches. So
- * a rename at the origin brings nothing here that was to stay out. The binding ends when a person changes the configuration. Pure.
+ * Which key of the configuration applies to each table of the origin. What is under a table's name binds to its id at
+ * the first match, until a person changes it. So a rename at the origin brings nothing here that was to stay out. Pure.
  */
 import { matchesPattern } from '../base/name-pattern.ts';
 import { printable } from '../base/text.ts';
@@ -29,7 +29,7 @@ export interface Binding {
   readonly boundName: string | null;
   /** The key that decided on that name; null for none, and for a table of an earlier version. */
   readonly boundKey: string | null;
-  /** The key that decided on its present name when a pull first saw that; null for none. One that comes later is a person's answer to the rename. */
+  /** The key of its present name when a pull first saw that; null for none. A later key answers the rename. */
   readonly seenKey: string | null;
 }
 
@@ -48,8 +48,9 @@ export interface BoundTables {
 }
 
 /**
- * Binds the described tables. `known` is what was bound the last time; a table that `isConfirmed` takes what is under its present name. A renamed
- * table waits if the configuration has its new name already, and any table if that name belongs to another one.
+ * Binds the described tables. `known` is what was bound the last time. A renamed table waits if the configuration has
+ * its new name, and any table if its name is bound to another. One that `isConfirmed` takes what is under its present
+ * name.
  */
 export function bindTables(
   described: readonly { readonly id: number; readonly name: string }[],
@@ -158,7 +159,7 @@ export function strayKeys(configured: ConfiguredTables, tables: readonly Binding
 /** Characters of a name that are compared; a longer one is as good as different. */
 const COMPARED_CHARS_MAX = 200;
 
-/** The name that differs from a key in the fewest letters, a third of them at most, where case and blanks do not count. */
+/** The name that differs from a key in the fewest letters, a third at most, where case and blanks do not count. */
 export function nearestName(key: string, names: readonly string[]): string | null {
   const plain = (text: string): string =>
     nameOf(text)
@@ -193,7 +194,7 @@ function distanceBetween(one: string, other: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** Names in the configuration that are not those of the tables that the origin described last; empty before the first pull. */
+/** Names in the configuration that no described table has; empty before the first pull. */
 export function misnamedIn(
   configured: ConfiguredTables,
   tables: readonly (Binding & { readonly isDescribed: boolean })[],

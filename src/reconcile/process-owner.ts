@@ -1,6 +1,6 @@
 /**
- * Who root becomes before it works on a replica. It is decided from the folders that lead to the file. A file in a shared folder can be replaced by
- * everyone who may write there, the folder itself only by its owner. Pure.
+ * Who root becomes before it works on a replica. It is decided from the folders that lead to the file. A file in a
+ * shared folder can be replaced by everyone who may write there, the folder itself only by its owner. Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 
@@ -20,8 +20,9 @@ export interface Owner {
 }
 
 /**
- * Decides by the parts from `/` down to the replica, or to the last one that exists. A link of root is followed by the parts of its target; any
- * other link is the last part. The first owner that is not root owns all that follows. Null if root stays root.
+ * Decides by the parts from `/` down to the replica, or to the last one that exists. A link of root is followed by the
+ * parts of its target; any other link is the last part. The first owner that is not root owns all that follows. Null if
+ * root stays root.
  * @throws RowsyncError `replica.path` where it must not work at all.
  */
 export function decideOwner(parts: readonly PathPart[]): Owner | null {

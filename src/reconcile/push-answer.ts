@@ -1,7 +1,8 @@
 /**
- * What an answer to a write means, row by row and as a whole. HTTP 200 proves nothing about a row, so every status is judged by the intended change.
- * A 200 for an insert means that a colleague added the row before. Without an answer about its rows (a firewall's page, a cut connection), they are
- * looked up first, and what did not arrive is sent again in smaller requests. A row that also fails alone is parked.
+ * What an answer to a write means, row by row and as a whole. HTTP 200 proves nothing about a row, so every status is
+ * judged by the intended change. A 200 for an insert means that a colleague added the row before. Without an answer
+ * about its rows (a firewall's page, a cut connection), they are looked up first, and what did not arrive is sent again
+ * in smaller requests. A row that also fails alone is parked.
  *
  * Sources: specification 2.6, 4.6, 4.7 and 7; origin facts 4.1 and 4.2. Pure.
  */
@@ -47,7 +48,7 @@ export function isUndone({ answer }: RowEnd): boolean {
   return answer?.as === 'refused' || answer?.as === 'unsent';
 }
 
-/** soon: the origin was busy · later: a right is missing, which may be granted · never: the same row gives the same answer. */
+/** soon: the origin was busy · later: a missing right may be granted · never: the same row gives the same answer. */
 export type RetryHope = 'soon' | 'later' | 'never';
 
 /** Code of "record is not found or not accessible" (specification 4.7). */
@@ -95,7 +96,7 @@ export function retryHope(status: number): RetryHope {
   return status === 401 || status === 403 ? 'later' : 'never';
 }
 
-/** Whether statuses belong to the rows sent: one for each, with the same id where both sides name one. Else an answer proves nothing. */
+/** Whether statuses belong to the rows sent: one for each, with the same id. Else an answer proves nothing. */
 export function areStatusesInOrder(
   sent: readonly { readonly id: number; readonly kind: ChangeKind }[],
   statuses: readonly { readonly status: number; readonly id: number | null }[],
@@ -117,7 +118,7 @@ export function areStatusesInOrder(
   });
 }
 
-/** The ids that an answer gives to inserts. If one of them is known, something on the way repeated an old answer: no id is given twice. */
+/** The ids that an answer gives to inserts. If one is known, something on the way repeated an old answer. */
 export function madeIds(
   sent: readonly { readonly kind: ChangeKind }[],
   statuses: readonly { readonly status: number; readonly id: number | null }[],
@@ -137,8 +138,8 @@ export type BatchVerdict =
   | 'stop';
 
 /**
- * Judges a 4xx for a whole batch of rows. Codes 1000 to 1999 are about the credentials (origin facts 4.2). A refusal without words is not the
- * origin's, unless it is about size: parking rows because of a proxy would park them all.
+ * Judges a 4xx for a whole batch of rows. Codes 1000 to 1999 are about the credentials (origin facts 4.2). A refusal
+ * without words is not the origin's, unless it is about size: parking rows because of a proxy would park them all.
  */
 export function judgeRefusal({ status, code, words }: Pick<Refusal, 'status' | 'code' | 'words'>): BatchVerdict {
   if (status === 401 || (status === 403 && code !== null && code >= 1000 && code <= 1999)) return 'stop';
@@ -163,18 +164,18 @@ export function isRowAtFault({ status }: { readonly status: number }): boolean {
 }
 
 /**
- * Successive single rows refused, with no row accepted, after which the table counts as refused. A token that lost its right to write would otherwise
- * cost a request for each row, and park them all. Rows that are too large do not count.
+ * Successive single rows refused, with no row accepted, after which the table counts as refused. A token that lost its
+ * right to write would otherwise cost a request for each row, and park them all. Rows that are too large do not count.
  */
 export const LONE_REFUSALS_MAX = 3;
 
-/** Whether a row was refused because a right is missing. If so were all of several, the table counts as refused, and no row is parked. */
+/** Whether a row was refused because a right is missing. If all of several were, the table counts as refused. */
 export function isRightLost(end: RowEnd | undefined): boolean {
   const { as, refusal } = end?.answer ?? {};
   return as === 'refused' && refusal?.status === 403 && refusal.code !== NOT_FOUND_CODE;
 }
 
-/** Requests of one table that may end so in one push. One row at fault among 500 costs ten; the next push finds the rest of several. */
+/** Requests of one table that may end so in one push. One row at fault among 500 costs ten of them. */
 export const UNANSWERED_MAX = 48;
 
 /** How many rows may leave together with a row of such a request next. */
@@ -182,7 +183,7 @@ export function rowsMaxAfter(rowCount: number): number {
   return Math.ceil(rowCount / 2);
 }
 
-/** When a parked row may be tried again. A server in trouble recovers soon; a firewall, or an answer in an unknown form, lets nothing through later. */
+/** When a parked row may be tried again: a server in trouble recovers soon, a firewall does not. */
 export function unansweredHope(status: number): RetryHope {
   return status === NO_STATUS || status >= 500 ? 'soon' : 'later';
 }

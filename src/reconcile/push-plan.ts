@@ -1,9 +1,9 @@
 /**
- * From edited rows to what is sent: which method, which cells, cut where a request is full. Only changed cells and the match value of new rows travel
- * (I8).
+ * From edited rows to what is sent: which method, which cells, cut where a request is full. Only changed cells and the
+ * match value of new rows travel (I8).
  *
  *    new rows            `upsert` by match value, or `create` where there is none that the origin can be asked for
- *    rows that it has    `update` by id, also where a match column is configured: an upsert would create a row again that a colleague deleted
+ *    rows that it has    `update` by id, with a match column too: an upsert would make a row that a colleague deleted
  *    deletes             by id
  *
  * An insert without a match value gets a generated one, so that a repeated create is the same create (I4). Pure.
@@ -58,7 +58,7 @@ export interface PushTableOptions {
 export const NO_INSERTS =
   'rows may not be added: the calling user has no right to, or the configuration says push: { insert: false }';
 
-/** Why a push refuses new rows. A right may be granted; the configuration is changed by a person, and the next pull then retries the row. */
+/** Why a push refuses new rows. A right may be granted; a change of the configuration lets the next pull retry them. */
 export const ADDS_FORBIDDEN: Unsendable = {
   column: null,
   reason: 'rows may not be added: the calling user has no right to',
@@ -158,8 +158,8 @@ export interface PlanOptions {
 const MADE_MATCH_CHARS_MIN = 16;
 
 /**
- * Plans rows of one table. Two new rows whose match values may be one at the origin never leave in one batch, since the second would change the first.
- * The second is left, and the next plan finds the first at the origin.
+ * Plans rows of one table. Two new rows whose match values may be one at the origin never leave in one batch, since the
+ * second would change the first. The second is left, and the next plan finds the first at the origin.
  */
 export function planPush(rows: readonly ComparedRow[], table: PushTable, options: PlanOptions): PushPlan {
   const unsendable = new Map<number, Unsendable>();
@@ -302,7 +302,7 @@ function measureCells(
 /** Bytes of the headers of a file's part, with a long name in both spellings. */
 const FILE_PART_BYTES = 2_048;
 
-/** Bytes around the cells of a row; each takes three for a character of UTF-16 at most, or six where it has to be escaped, which is rare. */
+/** Bytes around the cells of a row. A UTF-16 unit takes three at most, or six if it is escaped, which is rare. */
 const ROW_BYTES = 32;
 
 function columnAt(columns: readonly PushColumn[], index: number): PushColumn {

@@ -1,6 +1,7 @@
 /**
- * What becomes of rows that were sent, once the origin was asked about them. They get a base with which the one merge (merge.ts) settles exactly the
- * cells that still hold what was sent (I12). An edit made while the row was in flight stays a change. Rows have the table's columns in order. Pure.
+ * What becomes of rows that were sent, once the origin was asked about them. They get a base with which the one merge
+ * (merge.ts) settles exactly the cells that still hold what was sent (I12). An edit made while the row was in flight
+ * stays a change. Rows have the table's columns in order. Pure.
  */
 import { must } from '../base/assert.ts';
 import type { Row, UnreadableRow, Value } from '../wire/schema.ts';
@@ -63,9 +64,9 @@ export function baseAsSent({ base, sent }: SentRow, id: number, columnCount: num
 }
 
 /**
- * The base after an answer: the base before, with the sent cells that the origin accepted, or holds after a lost answer. If it holds a cell in its
- * own form, and the cell was edited here since, that form is the base. `arrived` are the columns of files that the origin has; it shows files in
- * another form than they were sent.
+ * The base after an answer: the base before, with the sent cells that the origin accepted, or holds after a lost
+ * answer. If it holds a cell in its own form, and the cell was edited here since, that form is the base. `arrived` are
+ * the columns of files that the origin has; it shows files in another form than they were sent.
  */
 export function baseAfterAnswer(
   before: SentRow,
@@ -111,7 +112,7 @@ export function isApplied(
   });
 }
 
-/** What a new row overwrote in the known row that the origin merged it into: the sent values are there, and those before are kept. */
+/** What a new row overwrote in the known row that the origin merged it into: the values before are kept. */
 function overwrittenCells(
   known: Row,
   sent: readonly SentCell[],
@@ -124,7 +125,7 @@ function overwrittenCells(
   });
 }
 
-/** Whether a row is still as it was sent. A row that was edited since is no longer what the origin refused, and is planned again. */
+/** Whether a row is still as it was sent. If it was edited since, it is no longer what the origin refused. */
 export function isLeftAsSent(
   { base, local, sent }: SentRow & { readonly local: Row | null },
   kind: ChangeKind,
@@ -169,7 +170,7 @@ export function isTaken({ row, news, settlement }: SettledRow, columns: readonly
   return settlement === 'merge' && isThere(columns, row, news);
 }
 
-/** What the origin returned of an edit that it accepted: if the row is here as it was sent, a merge would store just that. Null for any other row. */
+/** The origin's row of an accepted edit: if it is here as sent, a merge would store just that. Null for other rows. */
 export function takenAsSent({ row: { kind, cells, answer }, news }: SettledRow): Row | null {
   const isPlain = kind === 'update' && answer?.as === 'accepted' && cells.every(({ file }) => file === undefined);
   return isPlain ? news.remote : null;
@@ -182,7 +183,8 @@ function wasAccepted({ answer }: BatchRow): boolean {
 /** What becomes of a row that was sent, by its settlement. */
 export function decideSettled(facts: RowFacts, settled: SettledRow, rules: SettleRules): RowOutcome {
   const outcome = afterFailure(facts, settled.row, decideRow(facts, settled, rules), rules);
-  // No page vouches for a row that cannot be read. Should it become what its page showed before, the page's ETag would hide that it can be read again.
+  // No page vouches for a row that cannot be read. Should it become what its page showed before, the page's ETag would
+  // hide that it can be read again.
   return settled.news.unreadable === undefined ? outcome : { ...outcome, isOffPage: true };
 }
 
@@ -208,7 +210,8 @@ function decideTaken(facts: RowFacts, settled: SettledRow, { columns, policy, ma
   const { base, remote } = remoteAndBase(columns, settled, facts);
   const rules = { columns, policy, isSent: true, reason: 'not returned by the origin after a push' };
   const outcome = decideRemote({ ...facts, base }, remote, rules);
-  // A row with the match value appeared right before the upsert, which overwrote it. Its values were never read, so only this is said.
+  // A row with the match value appeared right before the upsert, which overwrote it. Its values were never read, so
+  // only this is said.
   const met = row.answer?.as === 'matched' ? row.cells.filter(({ column }) => column === match) : [];
   const lines = met.map(({ column, value }) =>
     conflictLine('cell', 'local', { base: null, local: value, remote: value }, column),
@@ -235,8 +238,8 @@ function remoteAndBase(
 }
 
 /**
- * The origin merged a new row into a known one. Either a colleague gave that one its match value a moment before, or the origin takes both values for
- * one. What it overwrote there is kept as conflicts; the new row is removed, and kept if it is not as it was sent.
+ * The origin merged a new row into a known one. Either a colleague gave that one its match value just before, or the
+ * origin takes both values for one. What it overwrote is kept as conflicts; so is the new row, if it is not as sent.
  */
 export function decideMergedInto(
   facts: { readonly row: RowFacts; readonly other: RowFacts },
@@ -269,7 +272,7 @@ function isThere(columns: readonly MergeColumn[], { cells }: BatchRow, { remote,
   return remote !== null && isApplied(cells, remote, columns, arrived);
 }
 
-/** A row that certainly did not arrive leaves again. One that fails alone, not for the first time, is parked: one cut connection is no fault of a row. */
+/** A row that did not arrive leaves again. One that failed alone, not for the first time, is parked. */
 function afterFailure(
   facts: RowFacts,
   { id, kind, cells, unanswered }: BatchRow,

@@ -1,6 +1,6 @@
 /**
- * Whether the columns of a table still have the names under which its rows were read. Values that are stored under a name that has moved belong to
- * another column, and an edit of their row would keep them permanently. Pure.
+ * Whether the columns of a table still have the names under which its rows were read. Values that are stored under a
+ * name that has moved belong to another column, and an edit of their row would keep them permanently. Pure.
  */
 import { columnType, isWritable, type Row, type TableDescriptor } from '../wire/schema.ts';
 import { cellOf, editedColumns, type MergeColumn, isSameValue } from './merge.ts';

@@ -1,6 +1,6 @@
 /**
- * What becomes of a row of a two-way table, as plain data. The decisions build it from what is known of the row, and one function carries it out
- * (capture/writer/apply-outcome.ts). A decision gives the final values, the final state and every line that is kept for a person. Pure.
+ * What becomes of a row of a two-way table, as plain data: its final values and state, and every line that is kept for
+ * a person. capture/writer/apply-outcome.ts carries it out. Pure.
  */
 import type { Row, Value } from '../wire/schema.ts';
 import {
@@ -162,8 +162,9 @@ function withQuestions(facts: RowFacts, outcome: RowOutcome, columns: readonly M
 }
 
 /**
- * A person gives the edits of a row up: they are kept, and the row is as its base. `columns` are the indexes of the edited ones. `sent` is the
- * text of what was sent, the only record of a new row that was deleted here while in doubt. A row in flight keeps its state.
+ * A person gives the edits of a row up: they are kept, and the row is as its base. `columns` are the indexes of the
+ * edited ones. `sent` is what was sent, the only record of a new row that was deleted in doubt. A row in flight keeps
+ * its state.
  */
 export function decideDiscarded(
   facts: RowFacts,
@@ -239,7 +240,7 @@ export function decideStray(facts: RowFacts, id: number): RowOutcome {
   };
 }
 
-/** Cells that cannot be written here, or are only spelled otherwise, follow the base; what a read-only one held is kept. */
+/** Cells that are read-only or only spelled otherwise follow the base; an edit of a read-only one is kept. */
 export function decidePutBack(facts: RowFacts, columns: readonly MergeColumn[]): RowOutcome {
   const { base, local } = facts;
   if (base === null || local === null) return unchanged(facts); // whole rows have no such cells

@@ -1,9 +1,9 @@
 /**
- * The one state table of a row on its way from an edit to its acceptance by the origin. Two tables, both complete: the compiler
- * refuses a missing cell, and the tests go through all of them.
+ * The one state table of a row on its way from an edit to its acceptance by the origin. Two tables, both complete: the
+ * compiler refuses a missing cell, and the tests go through all of them.
  *
  *    TRANSITIONS   state of a row's mark (`_rowsync_rows.state`) × event → next state
- *    SETTLEMENTS   kind of change × what the origin answered × what it says of the row afterwards → what becomes of the row
+ *    SETTLEMENTS   kind of change × what the origin answered × what it has afterwards → what becomes of the row
  *
  * A clean row has no mark. States do not say what changed: comparing the row with its base does.
  *    clean     local = base                          refused      the origin said no; waits for an edit or a retry
@@ -28,7 +28,7 @@ export type RowState = (typeof ROW_STATES)[number];
  *    acceptedEdited  ... but was edited since               refused      the origin, or a check before it, said no
  *    notApplied   the origin never got it                   doubted      it may have happened or not
  *    retried      a person or a timer wants another try     resolved     no question is left about the row
- *    discarded    a person put the row back to its base     restored     the file is an older copy, and the create may have happened
+ *    discarded    a person put the row back to its base     restored     in an older copy: the create may have happened
  */
 export const ROW_EVENTS = [
   'localEdit',
@@ -168,11 +168,11 @@ export type RowAnswer = (typeof ROW_ANSWERS)[number];
 /**
  * Every finding.
  *
- *    there    the row is there; for an insert without an answer: the row with its match value, and it holds all that was sent
- *    other    for an insert without an answer: the row with its match value is not what was sent, or was known here before;
+ *    there    the row; for an insert without an answer: the row with its match value, which holds all that was sent
+ *    other    for an insert without an answer: the row with its match value is not as sent, or was known before;
  *             for an update without one: whether its file arrived cannot be told
  *    absent   there is no such row
- *    unclear  it cannot be told: the row is unreadable, has no match value, or the caller changed; or nothing happened, and it is not asked
+ *    unclear  unreadable, without match value, or for another caller; or nothing happened, and it is not asked
  */
 export const ROW_FINDINGS = ['there', 'other', 'absent', 'unclear'] as const;
 

@@ -1,7 +1,7 @@
 /**
- * The steps that give one replica table the shape that the origin describes. Tables and columns are followed by their origin id, so a rename is a
- * rename. Nothing is dropped or retyped on a guess (I17). A vanished column keeps its values and is marked. A column whose values change their form
- * is set aside under a dated name, and a new one replaces it.
+ * The steps that give one replica table the shape that the origin describes. Tables and columns are followed by their
+ * origin id, so a rename is a rename. Nothing is dropped or retyped on a guess (I17). A vanished column keeps its
+ * values and is marked. If its values change their form, it is set aside under a dated name, and replaced.
  *
  * The actions must be applied in the order of the list. Pure.
  */
@@ -23,7 +23,7 @@ export interface KnownColumn {
   readonly state: ColumnState;
 }
 
-/** One step. A column that changes gets this name and state. `add` and `keep` have what the bookkeeping stores of a described column. */
+/** One step. A column that changes gets this name and state; `add` and `keep` have what is stored of the column. */
 export type SchemaAction<C extends KnownColumn = KnownColumn> =
   | { readonly kind: 'change'; readonly column: C; readonly localName: string; readonly state: ColumnState }
   | { readonly kind: 'add' | 'keep'; readonly descriptor: ColumnDescriptor; readonly localName: string };
@@ -42,7 +42,7 @@ export function missingColumns<T extends Pick<KnownColumn, 'id' | 'type'> & { re
   return known.filter(({ id, type, writable }) => writable && formById.get(id) !== TYPE_RULES[type].form);
 }
 
-/** Plans one table; `day` names columns set aside, `foreign` are folded names of other clients' columns. `known` is empty for a new table. */
+/** Plans one table; `day` names columns set aside, `foreign` are folded names of other clients' columns. */
 export function planSchema<C extends KnownColumn>(
   known: readonly C[],
   described: readonly ColumnDescriptor[],

@@ -1,12 +1,13 @@
 /**
- * Windows: half-open ranges of the creation time that tile a table. A window is named by the stamp with which it begins and ends where the next one
- * begins. The first begins with the first row and the last has no end. Creation times never change, so a row that comes or goes shifts the pages of
- * its own window only. Pages of a window are requested from its beginning, without an upper bound, and end with the first page that reaches the next
- * window. So a new window invalidates no earlier page.
+ * Windows: half-open ranges of the creation time that tile a table. A window has the name of its first stamp, and ends
+ * where the next one begins. The first begins with the first row and the last has no end. Creation times never change,
+ * so a row that comes or goes shifts the pages of its own window only. Its pages are requested without an upper bound,
+ * and end with the first that reaches the next window, so a new window invalidates no earlier page.
  *
- * Neighbouring pages of a window share one row: page k starts at row k × (pageRows − 1). Rows that are deleted or inserted during a sweep shift all
- * later rows. Then the last row of one page is not the first row of the next. Such pages are read again: conditionally, and the last time in full.
- * Without the shared row, a delete during a sweep would hide a row without a trace. Pure.
+ * Neighbouring pages of a window share one row: page k starts at row k × (pageRows − 1). Rows that are deleted or
+ * inserted during a sweep shift all later rows. Then the last row of one page is not the first row of the next. Such
+ * pages are read again: conditionally, and the last time in full. Otherwise a delete during a sweep would hide a row.
+ * Pure.
  */
 import { columnReference, timestampLiteral } from '../wire/formula.ts';
 import { columnType, isWritable, type ColumnDescriptor } from '../wire/schema.ts';
@@ -14,13 +15,13 @@ import { columnType, isWritable, type ColumnDescriptor } from '../wire/schema.ts
 /** The window that begins with the first row of the table; it is requested without a filter. */
 export const FIRST_WINDOW = '';
 
-/** The window of rows without a creation time; it exists only beside other windows, and is sorted behind every stamp. */
+/** The window of rows without a creation time; it exists only beside others, and is sorted behind every stamp. */
 export const NO_STAMP_WINDOW = 'none';
 
-/** Pages of a window: some thousand rows, so that a row deleted anywhere costs few pages, and windows cost few requests. */
+/** Pages of a window: some thousand rows, so that a delete costs few pages, and windows cost few requests. */
 export const WINDOW_PAGES = 16;
 
-/** Why a table is read as one window: its creation time is hidden · another order is configured · the origin's filter, or its order, does not hold. */
+/** Why a table has one window: hidden creation time · another order configured · the origin's filter or order fails. */
 export type OneWindow = 'hidden' | 'sort' | 'filter' | 'order';
 
 /** Name of the creation time among the six system columns (origin facts, 2.3). */
@@ -49,7 +50,7 @@ export function windowFilter(window: string, created: string): string | undefine
   return `${columnReference(created)} >= ${timestampLiteral(window)}`;
 }
 
-/** Windows in order, each with the beginning of the next one; null without an end. `windows` may hold the one without stamps. */
+/** The beginning of the next window; null without one. `windows` are in order, and may hold the one without stamps. */
 export function endOfWindow(windows: readonly string[], window: string): string | null {
   return windows.find((other) => other > window && other !== NO_STAMP_WINDOW) ?? null;
 }
@@ -64,7 +65,7 @@ export interface PageStamps {
   readonly lie: 'filter' | 'order' | null;
 }
 
-/** Reads the creation times of the rows of a page, in order: null for a row that has none, undefined for one that cannot be read. */
+/** Reads the creation times of a page, in order: null for a row without one, undefined for one that cannot be read. */
 export function judgeStamps(window: string, stamps: readonly (string | null | undefined)[]): PageStamps {
   const seconds = stamps.map((stamp) => (typeof stamp === 'string' ? secondOf(stamp) : stamp));
   const readable = seconds.filter((second) => second !== undefined);
@@ -96,9 +97,9 @@ export interface CutFacts extends Pick<PageStamps, 'lastStamp' | 'tieCount'> {
 }
 
 /**
- * The beginning of the next window, if this page is to be the last one of its window; otherwise null. A window is cut if it grows beyond its pages,
- * or if later rows moved and have to be read anew in any case. Rows of one second stay together, so the last ones of a page are read twice. An import
- * that gave many rows one second is cut only once the window has twice its size.
+ * The beginning of the next window, if this page is to be the last one of its window; otherwise null. A window is cut
+ * if it grows beyond its pages, or if later rows moved and have to be read anew in any case. Rows of one second stay
+ * together, so the last ones of a page are read twice; if these are many, the window is cut at twice its size.
  */
 export function cutWindow(facts: CutFacts): string | null {
   const { window, end, page, lastStamp, tieCount, rowCount, lastKnown } = facts;
@@ -111,7 +112,7 @@ export function cutWindow(facts: CutFacts): string | null {
   return (isGrown || isShifting) && isCheap ? lastStamp : null;
 }
 
-/** Windows that join the one before them, by the pages of each window in order: neighbours that shrank to half a window or less. */
+/** Windows that join the one before, by the pages of each in order: neighbours that shrank to half a window or less. */
 export function planJoins(
   windows: readonly { readonly window: string; readonly pageCount: number }[],
   windowPages: number,
@@ -132,8 +133,8 @@ export function planJoins(
 export const REPAIR_ROUNDS_MAX = 5;
 
 /**
- * Full pages in one pass that begin with the first row of the page before, after which no more are requested. A server that ignores `skip`, such as a
- * cache by path, never reaches an end. One such page may be a coincidence, as rows are inserted meanwhile.
+ * Full pages in one pass that begin with the first row of the page before, after which no more are requested. A server
+ * that ignores `skip`, such as a cache by path, never ends. Inserted rows can make one such page.
  */
 export const REPEATED_PAGES_MAX = 16;
 
@@ -158,13 +159,13 @@ export function smallerPage(pageRows: number): number | null {
   return pageRows <= PAGE_ROWS_MIN ? null : Math.max(PAGE_ROWS_MIN, Math.floor(pageRows / 2));
 }
 
-/** How the pages fit: complete, or shifted from `from` on (read these and the following ones again), or the end is not reached. */
+/** How the pages fit: complete · shifted (read `from` and the following ones again) · the end is not reached. */
 export type PagesVerdict =
   | { readonly kind: 'complete' }
   | { readonly kind: 'shifted'; readonly from: number }
   | { readonly kind: 'more'; readonly from: number };
 
-/** Judges the pages of a window, ordered by number. They end with the first page that is the end; later pages must be empty. */
+/** Judges the pages of a window, by number. They end with the first that is the end; later ones must be empty. */
 export function judgePages(pages: readonly PageEdges[]): PagesVerdict {
   for (let page = 0; ; page += 1) {
     const edges = pages[page];
@@ -186,7 +187,7 @@ export interface RepairFacts {
   readonly round: number;
 }
 
-/** What to do about the page map; `read`: pass over the pages from `from` on once more, without ETags where `inFull`. */
+/** What to do about the page map; `read`: pass over the pages once more, without ETags where `inFull`. */
 export type RepairStep =
   | { readonly kind: 'done' }
   | { readonly kind: 'read'; readonly from: number; readonly inFull: boolean }

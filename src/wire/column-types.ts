@@ -1,10 +1,10 @@
 /**
- * Everything that differs between the column types of the origin: one entry per type, and the compiler checks that none is missing. A new type
- * gets a name in schema.ts and an entry here. The stored form is here, too; replica/rows.ts only binds it.
+ * Everything that differs between the column types of the origin: one entry per type, which the compiler requires. A
+ * new type gets a name in schema.ts and an entry here. The stored form is here, too.
  *
- * On the wire, readers return `undefined` for what has no meaning in the type; the caller reports it, without the value.
- * Strings with lone surrogates count as meaningless, because SQLite would change them. Sources: specification 2.4; origin
- * facts 2.1, 5.1 and 5.2. The SQL uses nothing that SQLite 3.37 does not know.
+ * On the wire, readers return `undefined` for what has no meaning in the type; the caller reports it, without the
+ * value. Strings with lone surrogates count as meaningless, because SQLite would change them. Sources: specification
+ * 2.4; origin facts 2.1, 5.1 and 5.2. The SQL uses nothing that SQLite 3.37 does not know.
  */
 import { sql, type Sql } from '../base/sql.ts';
 import { isRoundedTo, isTooLong, numericFromText, numericToPlain, type Numeric } from './decimal.ts';
@@ -16,10 +16,10 @@ import { inputTextFromUtc, isDate, isTimeOfDay, utcFromOffsetText } from './time
 /** A value that is not null. */
 export type Given = Exclude<Value, null>;
 
-/** Turns a parsed JSON value, or the text of an XML element, into a `Value`; undefined when it has no meaning for the type. */
+/** Turns a parsed JSON value, or the text of an XML element, into a `Value`; undefined if it does not fit the type. */
 export type ValueReader = (raw: unknown) => Value | undefined;
 
-/** The form of a type's values. Types of one form can hold each other's values, so a change between them keeps the column. */
+/** The form of a type's values. A change between types of one form keeps the column. */
 export type ValueForm = 'text' | 'multiline' | 'checkbox' | 'number' | 'date' | 'time' | 'timestamp' | 'file';
 
 /** How SQLite keeps the values of a column. */
@@ -57,9 +57,9 @@ export interface TypeRules extends Wire {
   readonly valueFromText: (stored: string) => Value;
   /** SQL: whether two different stored values may mean the same; null if each value has only one spelling. */
   readonly mayBeSame: ((here: Sql, base: Sql) => Sql) | null;
-  /** The condition that triggers check; null if SQLite itself refuses everything else, and for files (capture/edit-triggers.ts). */
+  /** The condition that triggers check; null for files, and if SQLite refuses all else (capture/edit-triggers.ts). */
   readonly cellForm: CellForm | null;
-  /** Why a value cannot be sent, in a sentence without the value; null if it can. Needed even with triggers, since users may drop them. */
+  /** Why a value cannot be sent, as a sentence without it; null if it can. Users may drop the triggers. */
   readonly sendProblem: (value: Given) => string | null;
   /** The same for the form in a request body, if that differs: there a file is a reference to its part. */
   readonly inputProblem?: (value: Given) => string | null;
@@ -334,7 +334,7 @@ export const TYPE_RULES: Readonly<Record<ColumnType, TypeRules>> = {
   Unknown: { ...UNFILTERED, readOutput: readAnyText },
 };
 
-/** Whether values of a type are text in every form: an empty one counts as missing, and a column may limit its length. */
+/** Whether values of a type are texts: an empty one counts as missing, and a column may limit its length. */
 export function isTextType(type: ColumnType): boolean {
   const { form } = TYPE_RULES[type];
   return form === 'text' || form === 'multiline';

@@ -1,7 +1,7 @@
 /**
- * Exact decimals. The wire carries numbers as decimal text, and a double can hold only some of them exactly. These functions
- * choose a JavaScript value that holds a decimal exactly, and write every value back as plain digits, because the origin
- * rejects exponents (origin facts, 2.1).
+ * Exact decimals. The wire carries numbers as decimal text, and a double can hold only some of them exactly. These
+ * functions choose a JavaScript value that holds a decimal exactly, and write every value back as plain digits, because
+ * the origin rejects exponents (origin facts, 2.1).
  */
 
 /** A decimal held exactly: a number where a double does, a bigint for longer integers, else canonical plain text. */

@@ -35,7 +35,7 @@ export function parseExactJson(text: string): unknown {
   return JSON.parse(text, exactReviver as (key: string, value: unknown) => unknown);
 }
 
-/** The values of a JSON object as JSON texts with every digit, by name; null for JSON of anything else. @throws SyntaxError. */
+/** The values of a JSON object as JSON with every digit, by name; null for other JSON. @throws SyntaxError. */
 export function jsonCells(text: string): ReadonlyMap<string, string> | null {
   const parsed: unknown = JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>
     typeof value === 'number' ? new ExactNumber(context?.source ?? String(value)) : value,
@@ -46,8 +46,8 @@ export function jsonCells(text: string): ReadonlyMap<string, string> | null {
 }
 
 /**
- * Whether a number has a run of 16 or more digits and points. Such a run covers one of any 16 positions, so only every sixteenth
- * is checked. That takes a twentieth of the time of parsing; a regular expression would take as long as parsing.
+ * Whether a number has a run of 16 or more digits and points. Such a run covers one of any 16 positions, so only every
+ * sixteenth is checked. That takes a twentieth of the time of parsing; a regular expression takes all of it.
  */
 function hasLongNumber(text: string): boolean {
   for (let at = 0; at < text.length; at += LONG_LENGTH) {

@@ -1,6 +1,6 @@
 /**
- * The two formats of the Records API behind one interface, so that the client chooses one by name and is written once. Readers of answers raise
- * `RowsyncError`s. The sandbox has the other side of each (sandbox/wire/format.ts).
+ * The two formats of the Records API behind one interface, so that the client chooses one by name and is written once.
+ * Readers of answers raise `RowsyncError`s. The sandbox has the other side of each (sandbox/wire/format.ts).
  */
 import * as json from './json.ts';
 import type { ValueReader } from './column-types.ts';
@@ -28,7 +28,7 @@ interface Syntax {
   /** The same for an error descriptor; undefined for anything else. */
   readonly parseError: (text: string) => unknown;
   readonly readerOf: (type: ColumnType) => ValueReader;
-  /** Reads the rows of Select or Retrieve; `columns` gives the order of each row's values, `maskKey` is needed where one is hashed. */
+  /** Reads the rows of Select or Retrieve, with values in the order of `columns`; hashes need `maskKey`. */
   readonly readRows: (text: string, columns: readonly ColumnShape[], what: string, maskKey?: string | null) => RowPage;
   /** Whether the format can express every value of the rows; JSON can. */
   readonly carriesInput: (rows: readonly writes.OutgoingRow[]) => boolean;

@@ -1,6 +1,6 @@
 /**
- * Writes pieces of filter formulas as the origin's own client does (origin facts 5.1 and 5.2): escaped column names and literals. The
- * sandbox has its own reader.
+ * Writes pieces of filter formulas as the origin's own client does (origin facts 5.1 and 5.2): escaped column names and
+ * literals. The sandbox has its own reader.
  *
  * For every input, a piece is one token at the origin: a name or a text cannot end its own quotes.
  */

@@ -1,7 +1,7 @@
 /**
- * Header values with parameters (RFC 9110, 5.6.6) and file names in Content-Disposition (RFC 6266, RFC 8187). For HTTP messages and for the parts of
- * a multipart body, in both directions. Tolerant where clients are known to differ: unquoted values with any character but `;`, any case, spaces
- * around.
+ * Header values with parameters (RFC 9110, 5.6.6) and file names in Content-Disposition (RFC 6266, RFC 8187). For HTTP
+ * messages and for the parts of a multipart body, in both directions. Tolerant where clients are known to differ:
+ * unquoted values with any character but `;`, any case, spaces around.
  */
 
 /** A header such as `multipart/related; boundary=x`. */
@@ -36,9 +36,9 @@ export function isHeaderText(text: string): boolean {
 }
 
 /**
- * The file name in a Content-Disposition header: `filename*` if it can be read, otherwise `filename`. Null if there is none.
- * Undefined if it cannot be read, or has control characters (`%0D%0A` would end a header line wherever
- * the name is written again). The name is text: it may look like a path but is never used as one.
+ * The file name in a Content-Disposition header: `filename*` if it can be read, otherwise `filename`. Null if there is
+ * none. Undefined if it cannot be read, or has control characters (`%0D%0A` would end a header line wherever the name
+ * is written again). The name is text: it may look like a path but is never used as one.
  */
 export function fileNameFromDisposition(header: string | undefined): string | null | undefined {
   const { parameters } = readHeaderValue(header);
@@ -67,8 +67,8 @@ function decodeExtended(text: string): string | undefined {
 export const NOT_PLAIN = /[^A-Za-z0-9 !#$&+\-.^_`|~()[\]{}@,=]/gu;
 
 /**
- * The `filename` parameter of Content-Disposition: quoted if the name is plain ASCII, otherwise only `filename*`, as the vendor's
- * own client writes it. Servers differ in how they read both forms at once.
+ * The `filename` parameter of Content-Disposition: quoted if the name is plain ASCII, otherwise only `filename*`, as
+ * the vendor's own client writes it. Servers differ in how they read both forms at once.
  */
 export function fileNameParameter(name: string): string {
   return name.search(NOT_PLAIN) === -1 ? `filename="${name}"` : extendedParameter(name);

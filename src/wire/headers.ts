@@ -1,12 +1,9 @@
 /**
- * HTTP headers that both sides read or write: ETag and If-None-Match (RFC 9110, 8.8.3 and 13.1.2), Retry-After (10.2.3),
- * the cache policy of the specification (4.10).
+ * HTTP headers that both sides read or write: ETag and If-None-Match (RFC 9110, 8.8.3 and 13.1.2), Retry-After
+ * (10.2.3), the cache policy of the specification (4.10).
  */
 
-/**
- * An ETag that can be sent back; null without a valid one. A weak tag is as good as a strong one, because If-None-Match does not
- * distinguish them.
- */
+/** An ETag that can be sent back; null without a valid one. If-None-Match does not tell weak tags from strong ones. */
 export function readEtag(header: string | undefined): string | null {
   const tag = header?.trim() ?? '';
   return /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/.test(tag) ? tag : null;
@@ -28,9 +25,9 @@ export function isCacheable(cacheControl: string | undefined): boolean {
 }
 
 /**
- * Milliseconds to wait by Retry-After headers: seconds or an HTTP date in any of its three forms (RFC 9110, 5.6.7); null without a valid one. A date
- * in the past is 0. Of several, or of a list, the longest counts, since each sender wants at least its own pause. Fractions of a second, which
- * some servers send, are rounded up.
+ * Milliseconds to wait by Retry-After headers: seconds or an HTTP date in any of its three forms (RFC 9110, 5.6.7);
+ * null without a valid one. A date in the past is 0. Of several, or of a list, the longest counts, since each sender
+ * wants at least its own pause. Fractions of a second, which some servers send, are rounded up.
  */
 export function readRetryAfterMs(headers: string | readonly string[] | undefined, nowMs: number): number | null {
   const waits = [headers ?? []].flat().flatMap((text) => waitsMs(text.trim(), nowMs));
@@ -47,7 +44,7 @@ function waitsMs(text: string, nowMs: number): readonly number[] {
   return Number.isNaN(atMs) ? [] : [Math.max(0, atMs - nowMs)];
 }
 
-/** By how much our clock is ahead of an answer's Date, after adding the Age from a cache (RFC 9111, 5.1). Null without a date. */
+/** By how much our clock is ahead of an answer's Date, with the Age of a cache (RFC 9111, 5.1). Null without a date. */
 export function clockAheadMs(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   nowMs: number,

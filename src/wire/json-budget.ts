@@ -1,18 +1,18 @@
 /**
- * Limits what parsing a JSON text may cost, before it is parsed. A few kilobytes of gzip can unpack to millions of brackets or numbers, which the
- * parser turns into hundreds of megabytes: enough to run out of memory.
+ * Limits what parsing a JSON text may cost, before it is parsed. A few kilobytes of gzip can unpack to millions of
+ * brackets or numbers, which the parser turns into hundreds of megabytes: enough to run out of memory.
  */
 
 /** Levels of nesting; the deepest document of the specification has five. */
 const DEPTH_MAX = 64;
 /** Characters of one text. The longest column of the service holds much less, and files do not travel in rows. */
 const TEXT_CHARACTERS_MAX = 8 * 1_024 * 1_024;
-/** Up to this length, a text of nothing but values costs some 50 MB, so with few brackets it needs no further checks. */
+/** Up to this length, a text of nothing but values costs some 50 MB: with few brackets, it is not checked further. */
 const SMALL_CHARACTERS = 1_024 * 1_024;
-/** Brackets and braces of such a text. A page of 500 rows has 501; even nested in each other, this many are harmless. */
+/** Brackets and braces of such a text. A page of 500 rows has 501; even nested, this many are harmless. */
 const SMALL_BRACKETS = 1_000;
 
-/** The values of a page of 500 rows with 2,000 columns, or of a list of 200,000 changed rows. As long decimals, they cost 300 MB. */
+/** The values of 500 rows with 2,000 columns, or of 200,000 changed rows. As long decimals, they cost 300 MB. */
 const VALUES_MAX = 1_200_000;
 
 const QUOTE = 0x22;

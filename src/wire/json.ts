@@ -1,6 +1,6 @@
 /**
- * Reads JSON documents of the Records API: descriptors, row pages and errors (specification, sections 2.2 to 2.9). Readers take parsed JSON
- * (exact-json.ts) and name what they read in every complaint; they never quote a value. Fields that are not named here go to `other`.
+ * Reads JSON documents of the Records API (specification, sections 2.2 to 2.9), once they are parsed (exact-json.ts).
+ * Every complaint names what was read, and never quotes a value. Fields that are not named here go to `other`.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { ExactNumber, parseExactJson } from './exact-json.ts';
@@ -306,8 +306,9 @@ interface JsonColumnReader {
 }
 
 /**
- * Reads the rows of Select or Retrieve; `columns` gives the order of each row's values. Rows with `@row.type` (totals of
- * views, origin facts 1.1) are left out. `maskKey` is needed where a column is hashed. A page is refused if a row has no readable id or lacks a column.
+ * Reads the rows of Select or Retrieve; `columns` gives the order of each row's values. Rows with `@row.type` (totals
+ * of views, origin facts 1.1) are left out. `maskKey` is needed where a column is hashed. A page is refused if a row
+ * has no readable id or lacks a column.
  * @throws RowsyncError `origin.unexpected`.
  */
 export function readRows(
@@ -369,7 +370,7 @@ export function addRow(page: OpenPage, { id, allow, color, values, faults }: Rea
   else page.unreadable.push(unreadableRow(row, [fault, ...faults.slice(1)]));
 }
 
-/** The names of the columns that the first row of an answer has; null without a row. @throws RowsyncError `origin.unexpected`. */
+/** The names of the columns of the first row; null without a row. @throws RowsyncError `origin.unexpected`. */
 export function readColumnNames(json: unknown, what: string): ReadonlySet<string> | null {
   if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
   const [first] = json as unknown[];

@@ -1,6 +1,6 @@
 /**
- * Databases, tables, columns, views, users and attachments as the origin describes them (specification, sections 2.2, 2.3, 2.8 and 2.9;
- * extra fields from the vendor's own clients). Types and pure questions about them; reading and writing them is json.ts.
+ * Databases, tables, columns, views, users and attachments as the origin describes them (specification, sections 2.2,
+ * 2.3, 2.8 and 2.9; extra fields from the vendor's own clients). json.ts reads them.
  *
  * The origin may add fields at any time: unknown fields are kept in `other`, and the sandbox writes them back.
  */
@@ -51,7 +51,7 @@ export interface ColumnDescriptor {
   /** True when the caller's role may not write it; null where the origin sends none. */
   readonly readOnly: boolean | null;
   readonly other: JsonObject;
-  /** Of a column that is masked here (reconcile/column-selection.ts); its type is then that of the masked values. Never sent by the origin. */
+  /** Of a column that is masked here (reconcile/column-selection.ts): its type is that of the masked values. */
   readonly mask?: Mask | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface TableDescriptor extends TableSummary {
   readonly key: string;
   readonly columns: readonly ColumnDescriptor[];
   readonly views: readonly ViewDescriptor[];
-  /** Every column is requested by its name, since `*` may stand for others (reconcile/column-selection.ts, write-rights.ts). */
+  /** Every column is requested by name, since `*` may mean others (reconcile/column-selection.ts, write-rights.ts). */
   readonly asksByName?: boolean | undefined;
 }
 
@@ -142,7 +142,7 @@ export function columnType(type: string): ColumnType {
 /** Kinds that `column=*` covers and that a caller may write. */
 const WRITABLE_KINDS: ReadonlySet<string> = new Set(['Updatable', 'Key', 'RecordOwner']);
 
-/** Whether the caller may write the column. A description that says neither `kind` nor `readOnly` is completed first (write-rights.ts). */
+/** Whether the caller may write the column. Without `kind` and `readOnly`, write-rights.ts completes it first. */
 export function isWritable({ kind, readOnly }: Pick<ColumnDescriptor, 'kind' | 'readOnly'>): boolean {
   return kind === null ? readOnly === false : WRITABLE_KINDS.has(kind) && readOnly !== true;
 }
@@ -184,10 +184,9 @@ export interface ColumnShape {
 }
 
 /**
- * One value, read from or ready for the wire. By column type:
- * text-like, Attachment, Unknown: string · Multiline: string with `\n` · Checkbox: boolean ·
- * Numeric, Duration (seconds): number where a double holds the decimal exactly, bigint for longer integers, otherwise the exact
- * plain decimal as a string · Date `YYYY-MM-DD` · Time `hh:mm:ss` · Timestamp UTC `YYYY-MM-DDThh:mm:ss[.fff]Z`.
+ * One value, from or for the wire. By column type: text-like, Attachment, Unknown: string · Multiline: string with `\n`
+ * · Checkbox: boolean · Numeric, Duration (seconds): number where a double is exact, bigint for longer integers, else
+ * the plain decimal as a string · Date `YYYY-MM-DD` · Time `hh:mm:ss` · Timestamp UTC `YYYY-MM-DDThh:mm:ss[.fff]Z`.
  */
 export type Value = null | string | boolean | number | bigint;
 
@@ -197,7 +196,7 @@ export interface Row {
   readonly id: number;
   /** `@row.allow`, for example `Edit,Delete`; null where the origin sends none. */
   readonly allow: string | null;
-  /** The color from the origin's formula; absent if it has none. Not a value: a new color alone does not count as a change of the row. */
+  /** The color from the origin's formula, if it has one. A new color alone is no change of the row. */
   readonly color?: string | undefined;
   readonly values: readonly Value[];
 }

@@ -1,6 +1,6 @@
 /**
- * Instants and local times of IANA zones (specification 2.4: timestamps travel in the calling user's zone). Instants are
- * epoch milliseconds inside this file and UTC text `YYYY-MM-DDThh:mm:ss[.fff…]Z` outside of it. Uses only Intl, so
+ * Instants and local times of IANA zones (specification 2.4: timestamps travel in the calling user's zone). Instants
+ * are epoch milliseconds inside this file and UTC text `YYYY-MM-DDThh:mm:ss[.fff…]Z` outside of it. Uses only Intl, so
  * that it runs wherever Node does. Pure except for a cache of zone offsets.
  */
 import { must } from '../base/assert.ts';
@@ -19,7 +19,7 @@ const DATE_AND_TIME =
 /** As the origin sends it: `YYYY-MM-DDThh:mm:ss±hh:mm`. */
 const USUAL = /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d[+-](?:[01]\d|2[0-3]):[0-5]\d$/;
 
-/** A parsed date and time: its fields read as if they were UTC, the fraction of the second, and the offset if one was given. */
+/** A parsed date and time: its fields as if they were UTC, the fraction of the second, and the offset, if any. */
 interface ParsedTime {
   readonly localMs: number;
   /** The point and the digits after it, without trailing zeros; empty if none are left. */
@@ -70,13 +70,11 @@ function textFromMs(ms: number): string | undefined {
   return text.length === 24 ? text.slice(0, 19) : undefined;
 }
 
-/**
- * UTC text of a timestamp that carries an offset or `Z`; undefined when it has none, or names no instant. A fraction is
- * kept to its last digit, without trailing zeros.
- */
+/** UTC text of a timestamp with an offset or `Z`; undefined for any other. A fraction loses only trailing zeros. */
 export function utcFromOffsetText(text: string): string | undefined {
   if (USUAL.test(text)) {
-    // Every row has at least two such values. If UTC is in the same month, this is five times faster than the general way below.
+    // Every row has at least two such values. If UTC is in the same month, this is five times faster than the general
+    // way below.
     if (!hasDay(text)) return undefined;
     const shift = twoDigits(text, 20) * 60 + twoDigits(text, 23);
     const minute = twoDigits(text, 11) * 60 + twoDigits(text, 14) + (text.charAt(19) === '-' ? shift : -shift);
@@ -92,7 +90,7 @@ export function utcFromOffsetText(text: string): string | undefined {
   return utc === undefined ? undefined : `${utc}${parsed.fraction}Z`;
 }
 
-/** A plain timestamp with another day and minute, in UTC. Built from characters, because SQLite's driver would copy a concatenated text once more. */
+/** A plain timestamp with another day and minute, in UTC. SQLite's driver would copy a concatenated text once more. */
 function onSameMonth(text: string, day: number, minute: number): string {
   const at = (index: number): number => text.charCodeAt(index);
   const tens = (number: number): number => 48 + Math.floor(number / 10);
@@ -111,8 +109,8 @@ function twoDigits(text: string, at: number): number {
 }
 
 /**
- * UTC text of a timestamp as callers write it: with an offset, or local to `zone`. Of two possible instants, the earlier one. A local
- * time that the zone skips is moved forward by the length of the gap (RFC 5545, 3.3.5: the offset before the gap).
+ * UTC text of a timestamp as callers write it: with an offset, or local to `zone`. Of two possible instants, the
+ * earlier one. A local time that the zone skips has the offset before the gap (RFC 5545, 3.3.5).
  */
 export function utcFromInputText(text: string, zone: string): string | undefined {
   const parsed = parseTime(text);
@@ -131,8 +129,8 @@ export function offsetTextFromUtc(utc: string, zone: string): string {
 }
 
 /**
- * A UTC text as a caller writes it (the input form of Timestamp). It is local to `zone` without an offset, or with the offset if the
- * local time is ambiguous or the zone's time is unknown here.
+ * A UTC text as a caller writes it (the input form of Timestamp). It is local to `zone` without an offset, or with the
+ * offset if the local time is ambiguous or the zone's time is unknown here.
  */
 export function inputTextFromUtc(utc: string, zone: string): string {
   const { localMs: ms, fraction } = parsedUtc(utc);
@@ -145,8 +143,8 @@ export function inputTextFromUtc(utc: string, zone: string): string {
 }
 
 /**
- * Local time and offset that together name the instant exactly. Offsets on the wire have whole minutes, but local mean times
- * before 1972 had seconds: then the local time is adjusted, not the instant. The same for a local year without four digits.
+ * Local time and offset that together name the instant exactly. Offsets on the wire have whole minutes, but local mean
+ * times before 1972 had seconds: then the local time is adjusted. So it is for a year without four digits.
  */
 function localWithOffset(ms: number, fraction: string, offsetMs: number): string {
   const wholeMs = Math.trunc(offsetMs / MINUTE_MS) * MINUTE_MS;
@@ -165,7 +163,7 @@ function offsetText(offsetMs: number): string {
   return `${offsetMs < 0 ? '-' : '+'}${pad(Math.floor(minutes / 60))}:${pad(minutes % 60)}`;
 }
 
-/** The instants that a local time names in a zone, in their order: none in a spring gap, two in an autumn fold, else one. */
+/** The instants that a local time names, in their order: none in a spring gap, two in an autumn fold, else one. */
 export function instantsOfLocal(localMs: number, zone: string): readonly number[] {
   const before = localMs - offsetMsAt(localMs - DAY_MS, zone);
   const after = localMs - offsetMsAt(localMs + DAY_MS, zone);
@@ -201,7 +199,7 @@ export function isZone(zone: string): boolean {
   }
 }
 
-/** Milliseconds that clocks in a zone are ahead of UTC at an instant. @throws RangeError where Intl does not know the zone. */
+/** Milliseconds by which clocks in a zone are ahead of UTC. @throws RangeError where Intl does not know the zone. */
 export function offsetMsAt(ms: number, zone: string): number {
   if (zone === 'UTC') return 0; // avoids Intl, which loads eight megabytes on first use
   const { format, offsets } = offsetsOf(zone);

@@ -1,6 +1,6 @@
 /**
- * Rows with values that do not fit the type of their column. The reason names the column and the problem, so that a person finds the value at
- * the origin. It never contains the value (I16).
+ * Rows with values that do not fit the type of their column. The reason names the column and the problem, so that a
+ * person finds the value at the origin. It never contains the value (I16).
  */
 import type { Row, UnreadableRow } from './schema.ts';
 

@@ -1,9 +1,10 @@
 /**
- * Reads one value of one column as Select and Retrieve return it (specification 2.4). The meaning of a type, and how it is sent, are in
- * column-types.ts; the sandbox has the other side of both (sandbox/wire/value-forms.ts).
+ * Reads one value of one column as Select and Retrieve return it (specification 2.4). The meaning of a type, and how it
+ * is sent, are in column-types.ts; the sandbox has the other side of both (sandbox/wire/value-forms.ts).
  *
- * The text of an XML element is null for a null element, which has `i:nil="true"` in output and nothing in input. So XML cannot express an empty text
- * on input, nor more than six decimals in output. A replica that reads through XML is exact only to the origin's own precision (origin facts 2.1).
+ * The text of an XML element is null for a null element, which has `i:nil="true"` in output and nothing in input. So
+ * XML cannot express an empty text on input, nor more than six decimals in output. A replica that reads through XML is
+ * exact only to the origin's own precision (origin facts 2.1).
  */
 import { TYPE_RULES, type ValueReader } from './column-types.ts';
 import { maskedReader } from './mask.ts';
@@ -30,7 +31,7 @@ export function xmlReaderOf(type: ColumnType, read: ValueReader): ValueReader {
   };
 }
 
-/** Reads a value of a column with the readers of a format, and masks it if the column is masked; `maskKey` is needed for hashes. */
+/** Reads a value of a column with the readers of a format, and masks it; hashes need `maskKey`. */
 export function columnReader(
   readerOf: (type: ColumnType) => ValueReader,
   { type, mask }: ColumnShape,

@@ -1,6 +1,7 @@
 /**
- * The body of Create, Update and Upsert: rows in JSON or XML, or a multipart/related body with such rows and files (specification 4.6, origin facts
- * 4.1 and 7.4). A cell refers to a file as `cid:<content id>`. Lines of multipart/related (RFC 2046, 5.1; RFC 2387) end with CR LF (RFC 9110, 8.3.3).
+ * The body of Create, Update and Upsert: rows in JSON or XML, or a multipart/related body with such rows and files
+ * (specification 4.6, origin facts 4.1 and 7.4). A cell refers to a file as `cid:<content id>`. Lines of
+ * multipart/related (RFC 2046, 5.1; RFC 2387) end with CR LF (RFC 9110, 8.3.3).
  */
 import { assert } from '../base/assert.ts';
 import type { WireFormat } from './format.ts';
@@ -71,10 +72,7 @@ export interface OutgoingBody {
   readonly bytes: OutgoingBytes;
 }
 
-/**
- * Writes a multipart/related body; in memory where every part is. `random` gives uniform numbers in [0, 1). Pre: every header
- * is header text.
- */
+/** Writes a multipart/related body; in memory where every part is. `random` gives uniform numbers in [0, 1). */
 export function writeMultipart(parts: readonly OutgoingPart[], random: () => number): OutgoingBody {
   const boundary = randomBoundary(random);
   const pieces: OutgoingBytes[] = [];

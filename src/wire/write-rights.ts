@@ -1,6 +1,7 @@
 /**
- * Which columns the caller may write at an origin whose descriptions have only the fields of the specification (2.3), neither `kind` nor `readOnly`.
- * The columns that `column=*` returns are then writable (4.4), and system columns are recognized by name and type (origin facts 2.3).
+ * Which columns the caller may write at an origin whose descriptions have only the fields of the specification (2.3),
+ * neither `kind` nor `readOnly`. Then those that `column=*` returns are writable (4.4); system columns are known by
+ * name and type (origin facts 2.3).
  */
 import { columnType, type ColumnDescriptor, type ColumnType, type TableDescriptor } from './schema.ts';
 
@@ -35,8 +36,8 @@ function isOpen({ kind, readOnly }: Rights): boolean {
 }
 
 /**
- * Completes a description. `updateable` are the names that `*` returned; null if the table had no row. In that case `known` columns keep their
- * rights, and the others cannot be written.
+ * Completes a description. `updateable` are the names that `*` returned; null if the table had no row. In that case
+ * `known` columns keep their rights, and the others cannot be written.
  */
 export function withRights(
   table: TableDescriptor,

@@ -1,6 +1,6 @@
 /**
- * Rows to write in JSON, and the statuses that the write methods return (specification 2.5 to 2.7, 4.6, 4.7; origin facts 7.4 and 7.5). XML uses the
- * same types (xml.ts). An answer without exactly one status for each row sent is rejected.
+ * Rows to write in JSON, and the statuses that the write methods return (specification 2.5 to 2.7, 4.6, 4.7; origin
+ * facts 7.4 and 7.5). XML uses the same types (xml.ts).
  */
 import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES } from './column-types.ts';
@@ -45,8 +45,8 @@ export function rowIdFrom(value: unknown): number | undefined {
 }
 
 /**
- * Checks that every value fits the type of its column. Both formats call it before they write, so that no text of a caller
- * reaches a body unchecked.
+ * Checks that every value fits the type of its column. Both formats call it before they write, so that no text of a
+ * caller reaches a body unchecked.
  * @throws RowsyncError `origin.unsendable`, which names row and column, never the value.
  */
 export function checkInputRows(rows: readonly OutgoingRow[]): void {

@@ -1,15 +1,15 @@
 /**
- * XML text to a tree of elements, in one pass of saxes, which is strict about XML 1.0. Values stay the text that they were: no
- * numbers are guessed and no spaces trimmed. Beyond what XML forbids, a document type (entities, external subsets), an encoding
- * other than UTF-8, elements that mix text with elements, and whatever exceeds `XmlLimits` are refused.
+ * XML text to a tree of elements, in one pass of saxes, which is strict about XML 1.0. Values stay the text that they
+ * were: no numbers are guessed and no spaces trimmed. It also refuses document types (entities, external subsets),
+ * other encodings than UTF-8, text mixed with elements, and what exceeds `XmlLimits`.
  */
 import { SaxesParser } from 'saxes';
 import { must } from '../base/assert.ts';
 import { WireFault } from './fault.ts';
 
 /**
- * The bounds of one document: a page of 500 rows with 2,000 columns. Time grows with the length alone: the worst document within these bounds
- * takes a few seconds.
+ * The bounds of one document: a page of 500 rows with 2,000 columns. Time grows with the length alone: the worst
+ * document within these bounds takes a few seconds.
  */
 export const XML_LIMITS = {
   charactersMax: 32 * 1024 * 1024,
@@ -21,11 +21,11 @@ export const XML_LIMITS = {
   referencesMax: 1_000_000,
   /** Characters of the text of one element. */
   textCharactersMax: 8 * 1024 * 1024,
-  /** Characters of one tag with its attributes: one column name, every character escaped, or the attributes of a row. */
+  /** Characters of one tag: one column name, every character escaped, or the attributes of a row. */
   tagCharactersMax: 16_384,
-  /** Characters of a section, a comment, an instruction, or of what is outside of the root: the parser takes a hundred bytes for some of them. */
+  /** Characters of a section, a comment, an instruction, or outside of the root: some cost a hundred bytes each. */
   markupCharactersMax: 1024 * 1024,
-  /** Characters passed to the parser at once; its progress is checked in between. A usual page fits, because slices cost more per character. */
+  /** Characters passed to the parser at once, with a check in between. A usual page fits, because slices cost more. */
   pieceCharacters: 512 * 1024,
 };
 
@@ -64,7 +64,8 @@ export function readXml(text: string, limits = XML_LIMITS, takeChild?: TakeChild
   if (hasMoreReferences(text, limits.referencesMax)) {
     return new WireFault(`The XML document has more than ${limits.referencesMax} references`, { status: 413 });
   }
-  // Normalizes line ends (XML 1.0, 2.11), because the parser would split text at each carriage return. Most documents have none.
+  // Normalizes line ends (XML 1.0, 2.11), because the parser would split text at each carriage return. Most documents
+  // have none.
   return new Tree(text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text, limits, takeChild).read();
 }
 
@@ -186,7 +187,7 @@ class Tree {
     if (length > tagCharactersMax) this.#refuse(`a tag has more than ${tagCharactersMax} characters`);
   }
 
-  /** Checks unfinished markup: the parser reports a tag, a section, a comment or an instruction only at its end, and document types not at all. */
+  /** Checks unfinished markup: the parser reports it only at its end, and document types not at all. */
   #checkProgress(): void {
     const { markupCharactersMax } = this.#limits;
     const at = this.#text.charAt(this.#heardAt) === '<' ? this.#heardAt + 1 : this.#heardAt;

@@ -1,10 +1,11 @@
 /**
- * XML documents of the Records API: answers read, rows of a write written (specification 2.4 to 2.8, 4.5 to 4.8; origin facts 2.5).
- * `<Response>` with `<row>` or `<attachment>` elements directly below it, descriptors with plural wrappers around singular
- * items (`<tables><table>`), `<Error>` as the root when the whole request failed. Rows of a write have any names.
+ * XML documents of the Records API: answers read, rows of a write written (specification 2.4 to 2.8, 4.5 to 4.8; origin
+ * facts 2.5). `<Response>` with `<row>` or `<attachment>` elements directly below it, descriptors with plural wrappers
+ * around singular items (`<tables><table>`), `<Error>` as the root if the request failed.
  *
- * Documents are converted to their JSON form and read by json.ts and writes.ts, so that each field is described once (schema.ts). Numbers and
- * booleans may therefore be text there. Pages of rows, where time matters, are converted directly to and from `Value`s.
+ * Documents are converted to their JSON form and read by json.ts and writes.ts, so that each field is described once
+ * (schema.ts). Numbers and booleans may therefore be text there. Pages of rows, where time matters, are converted
+ * directly to and from `Value`s.
  */
 import { XMLBuilder } from 'fast-xml-parser';
 
@@ -73,7 +74,8 @@ export function isNil({ attributes }: XmlElement): boolean {
 export type DocumentForm = 'fields' | 'list' | 'rows';
 
 /**
- * Parses an answer to what JSON.parse would return for the same answer in JSON, except that numbers and booleans are texts.
+ * Parses an answer to what JSON.parse would return for the same answer in JSON, except that numbers and booleans are
+ * texts.
  * @throws RowsyncError `origin.truncated`, `origin.tooLarge` or `origin.unexpected`.
  */
 export function parseXmlBody(text: string, what: string, form: DocumentForm): unknown {
@@ -166,7 +168,7 @@ function cellByName(row: XmlElement): ReadonlyMap<string, XmlElement> {
   return new Map(row.children.map((cell) => [nameFromElement(cell.name), cell]));
 }
 
-/** Whether XML can express every value: an empty text would arrive as null, and some control characters are forbidden. */
+/** Whether XML can express every value: an empty text would arrive as null, and some characters are forbidden. */
 export function carriesXmlInput(rows: readonly OutgoingRow[]): boolean {
   return rows.every(({ cells }) =>
     cells.every(({ value }) => typeof value !== 'string' || (value !== '' && isXmlText(value))),
@@ -187,7 +189,7 @@ const BUILDER = new XMLBuilder({
 /**
  * Writes the rows of a write for a user in `zone`.
  *
- * @throws RowsyncError `origin.unsendable` where a value does not fit its type, or has characters that XML cannot carry.
+ * @throws RowsyncError `origin.unsendable` where a value does not fit its type, or into XML.
  */
 export function writeXmlInputRows(rows: readonly OutgoingRow[], zone: string): string {
   checkInputRows(rows);

@@ -1,6 +1,6 @@
 /**
- * The account: everything that is wrong, as one list of problems. The command line, the page, probes, metrics, notices and agents only show this
- * list; none of them decides what is a problem. problems.ts explains how to add one. Pure.
+ * The account: everything that is wrong, as one list of problems. The command line, the page, probes, metrics, notices
+ * and agents only show this list; none of them decides what is a problem. problems.ts explains how to add one. Pure.
  */
 import type { AccountFacts } from './facts.ts';
 import { complaintsAbout } from './findings.ts';

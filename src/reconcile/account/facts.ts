@@ -70,7 +70,7 @@ export interface StatusFacts {
   readonly unreadableCount: number;
   /** Rows per page, reduced because larger pages did not fit into an answer; null if the configured number fits. */
   readonly pageRows: number | null;
-  /** Rows, without conflicts, that wait for a person or a timer: refused by the origin, in doubt, or stopped before they were sent. */
+  /** Rows, without conflicts, that wait for a person or a timer: refused, in doubt, or stopped before being sent. */
   readonly refusedCount: number;
   /** Those of `refusedCount` that the origin may have accepted. */
   readonly inDoubtCount: number;
@@ -84,7 +84,7 @@ export interface StatusFacts {
 export interface TableFacts extends StatusFacts {
   /** The first row that cannot be read, in words: id, column and reason, without the value; null for none. */
   readonly firstUnreadable: { readonly words: string; readonly since: string } | null;
-  /** Edits of the last days that lost to the origin and are not marked as seen, with the time of the first; null for none. */
+  /** Edits of the last days that lost to the origin and are not marked as seen, with the time of the first. */
   readonly lost: { readonly count: number; readonly since: string } | null;
   /** Files that the origin has and that are not here; null for none. */
   readonly filesNotHere: FilesNotHere | null;
@@ -96,15 +96,15 @@ export interface TableFacts extends StatusFacts {
 }
 
 /**
- * A name in the configuration: renamed (its options still apply to the table or column that had it) · excluding (it matches nothing, so what it
- * should keep out may be read) · stray (it matches nothing).
+ * A name in the configuration: renamed (its options still apply to the table or column that had it) · excluding (it
+ * matches nothing, so what it should keep out may be read) · stray (it matches nothing).
  */
 export interface Misnamed {
   readonly kind: 'renamed' | 'excluding' | 'stray';
   readonly sentence: string;
 }
 
-/** A two-way table, a column of one, or the guards of a mirror, that another program dropped in this file and rowsync restored. */
+/** What another program dropped here and rowsync restored: a two-way table, a column of one, or a mirror's guards. */
 export interface RemadePart {
   readonly kind: 'tableRemade' | 'columnRemade' | 'guardsRemade';
   readonly table: string;
@@ -115,7 +115,7 @@ export interface RemadePart {
   readonly since: string;
 }
 
-/** An older copy that replaced the replica: when it was opened or restored, and the last time at which it knew the origin. */
+/** An older copy that replaced the replica: when it was opened or restored, and when it last knew the origin. */
 export interface PutBack {
   readonly since: string;
   readonly knownUntil: string | null;
@@ -136,7 +136,10 @@ export interface AccountFacts {
   readonly remade: readonly RemadePart[];
   /** The newest of the last days; null for none. */
   readonly putBack: PutBack | null;
-  /** Who keeps the tables up to date. 'daemon': one that answers. 'service': a process that holds the lock, or that systemd says is up. 'silent': one of them should be running. */
+  /**
+   * Who keeps the tables up to date: a daemon that answers · service, a process that holds the lock, or that systemd
+   * says is up · silent, where one of them should be running.
+   */
   readonly keeper: 'daemon' | 'service' | 'silent' | 'nobody';
   /** When the last recorded run ended; null for none. */
   readonly lastRunAt: string | null;

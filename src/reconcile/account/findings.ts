@@ -8,7 +8,7 @@ import type { AccountFacts, FilesNotHere, FoundComplaint, Misnamed, RemadePart, 
 export interface Finding {
   readonly sentence: string;
   readonly hint: string;
-  /** The message of an error, if the sentence has more than that: a text that already has the message need not repeat the sentence. */
+  /** The message of an error, if the sentence has more: a text with the message need not repeat the sentence. */
   readonly words?: string;
   readonly table?: string | null;
   readonly count?: number;
@@ -83,7 +83,7 @@ function isOver(complaint: FoundComplaint, { tables }: AccountFacts): boolean {
   );
 }
 
-/** Names the run with its time, since later runs of another kind may have succeeded. A guard's message stays as is: a person agrees to that text. */
+/** Names the run and its time, since others may have succeeded later. A person agrees to a guard's own message. */
 function saidOfRun(complaint: FoundComplaint, { nowMs, keeper }: AccountFacts): Finding {
   const { about, run, since, message: words } = complaint;
   const found = said(complaint);

@@ -1,9 +1,9 @@
 /**
- * The catalogue of problems: which facts make each one, how severe it is, and why it matters. docs/reference/problems.md is made from it, and from
- * what extras add. Pure.
+ * The catalogue of problems: which facts make each one, how severe it is, and why it matters.
+ * docs/reference/problems.md is made from it, and from what extras add. Pure.
  *
- * To add a problem, add one entry to `CATALOGUE`. Its findings are the complaints about its code, or what `find` makes of a fact in `AccountFacts`
- * (read by `daemon/account-facts.ts`).
+ * To add a problem, add one entry to `CATALOGUE`. Its findings are the complaints about its code, or what `find` makes
+ * of a fact in `AccountFacts` (read by `daemon/account-facts.ts`).
  */
 import type { Sql } from '../../base/sql.ts';
 import { ageText, plural } from '../../base/text.ts';
@@ -23,8 +23,8 @@ import {
 } from './findings.ts';
 
 /**
- * What a problem asks for: damaged (the replica cannot be used) · person (someone has to act) · late (rowsync keeps trying; the data is behind) · notice
- * (good to know, nothing is wrong).
+ * What a problem asks for: damaged (the replica cannot be used) · person (someone has to act) · late (rowsync keeps
+ * trying; the data is behind) · notice (good to know, nothing is wrong).
  */
 export type Severity = 'damaged' | 'person' | 'late' | 'notice';
 
@@ -391,11 +391,11 @@ export const CATALOGUE = [
 /** A stable identifier of a problem; scripts may match on it. */
 export type ProblemCode = (typeof CATALOGUE)[number]['code'] | keyof ExtraProblems;
 
-/** A problem that an extra adds: the complaints about its code. Plain values, since other processes make the account too. */
+/** A problem that an extra adds: the complaints about its code. Plain values, since other processes need them too. */
 export interface AddedProblem extends Pick<Entry<keyof ExtraProblems>, 'code' | 'severity' | 'why' | 'untold'> {
   /** The core problem before which it is listed. */
   readonly before: (typeof CATALOGUE)[number]['code'];
-  /** Selects `code`, `message`, `hint`, `since` and, if there is one, `subject` (a local table) of complaints in a table that the extra makes. */
+  /** Selects `code`, `message`, `hint`, `since`, and perhaps `subject` (a local table), from a table of the extra. */
   readonly stored?: { readonly table: string; readonly select: Sql };
 }
 

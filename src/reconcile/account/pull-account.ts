@@ -1,5 +1,5 @@
 /**
- * What became of the rows that the origin listed in a pull. Each row is in exactly one column, so the columns add up to the listed rows. Pure.
+ * What became of the rows that the origin listed in a pull. Each is in exactly one column, so the columns add up. Pure.
  */
 import { countText, plural } from '../../base/text.ts';
 

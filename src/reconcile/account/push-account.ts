@@ -1,6 +1,6 @@
 /**
- * What became of the edits that a push began with. Whatever went wrong, each is in exactly one column, so the columns add up to the edits at the
- * beginning. Decided by the states of the rows when the push ends. Pure.
+ * What became of the edits that a push began with. Whatever went wrong, each is in exactly one column, so the columns
+ * add up to the edits at the beginning. Decided by the states of the rows when the push ends. Pure.
  */
 import { sumOf } from '../../base/sum.ts';
 import { retryHope, NO_STATUS } from '../push-answer.ts';
@@ -9,10 +9,10 @@ import type { RowState } from '../row-state.ts';
 /**
  * Every column.
  *
- *    arrived     the origin has all of it                 lost        the origin's version won at least one cell, and ours is kept
- *    won         the same, over a colleague's edit        asked       both sides changed the row: a person decides
- *    refused     parked with the origin's words           inDoubt     it may have happened
- *    unsendable  stopped here, before it was sent         unsent      waits for the next push
+ *    arrived     the origin has all of it            lost        the origin's version won a cell, and ours is kept
+ *    won         the same, over a colleague's edit   asked       both sides changed the row: a person decides
+ *    refused     parked with the origin's words      inDoubt     it may have happened
+ *    unsendable  stopped here, before it was sent    unsent      waits for the next push
  */
 export const EDIT_FATES = ['arrived', 'won', 'lost', 'asked', 'refused', 'inDoubt', 'unsendable', 'unsent'] as const;
 
