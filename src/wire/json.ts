@@ -84,6 +84,11 @@ export function readObject(json: unknown, what: string): JsonObject {
   throw unexpected(what, `an object was expected, ${describeKind(json)} came`);
 }
 
+export function readArray(json: unknown, items: string, what: string): readonly unknown[] {
+  if (Array.isArray(json)) return json;
+  throw unexpected(what, `an array of ${items} was expected, ${describeKind(json)} came`);
+}
+
 /** Describes what came, for a complaint; never the value. */
 export function describeKind(json: unknown): string {
   if (json === null) return 'null';
@@ -143,8 +148,7 @@ class Fields {
 
   /** A text that some databases leave out or set to null. */
   optionalText(field: string): string {
-    const value = this.#get(field);
-    return typeof value === 'string' ? value : '';
+    return this.nullableText(field) ?? '';
   }
 
   nullableText(field: string): string | null {
@@ -269,8 +273,7 @@ export function readUser(json: unknown, what = 'user'): UserDescriptor {
 
 /** Reads the answer of the list method. @throws RowsyncError `origin.unexpected`. */
 export function readAttachments(json: unknown, what: string): readonly AttachmentInfo[] {
-  if (!Array.isArray(json)) throw unexpected(what, `an array of revisions was expected, ${describeKind(json)} came`);
-  return (json as unknown[]).map((item, index) => {
+  return readArray(json, 'revisions', what).map((item, index) => {
     const where = `${what}, revision ${index + 1}`;
     const fields = new Fields(item, where);
     const createdAt = utcFromOffsetText(fields.text('created'));
@@ -300,8 +303,6 @@ export function readError(json: unknown): ErrorDescriptor | undefined {
 
 interface JsonColumnReader {
   readonly name: string;
-  /** True for names such as `__proto__` that every object inherits. */
-  readonly inherited: boolean;
   readonly read: ValueReader;
 }
 
@@ -317,15 +318,10 @@ export function readRows(
   what: string,
   maskKey: string | null = null,
 ): RowPage {
-  if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
-  const readers = columns.map((column) => {
-    const { name } = column;
-    return { name, inherited: name in {}, read: columnReader(readOutput, column, maskKey) };
-  });
+  const readers = columns.map((column) => ({ name: column.name, read: columnReader(readOutput, column, maskKey) }));
   const page: OpenPage = { rows: [], unreadable: [], ids: [] };
   let count = 0;
-  let allowed: { readonly raw: unknown; readonly allow: string | null } = { raw: null, allow: null };
-  for (const item of json as unknown[]) {
+  for (const item of readArray(json, 'rows', what)) {
     count += 1;
     const object = isObject(item) ? item : readObject(item, `${what}, row ${count}`);
     if (object['@row.type'] !== undefined) continue;
@@ -333,11 +329,8 @@ export function readRows(
     if (typeof id !== 'number' || !Number.isSafeInteger(id)) {
       throw unexpected(what, `row ${count} has no integer "@row.id"`);
     }
-    const raw = object['@row.allow'];
-    // Usually that of the previous row.
-    if (raw !== allowed.raw) allowed = { raw, allow: readAllow(raw) };
     const { values, faults } = readValues(object, readers, what); // no spread: it costs as much as three cells
-    addRow(page, { id, allow: allowed.allow, color: object['@row.color'], values, faults });
+    addRow(page, { id, allow: readAllow(object['@row.allow']), color: object['@row.color'], values, faults });
   }
   return page;
 }
@@ -372,8 +365,7 @@ export function addRow(page: OpenPage, { id, allow, color, values, faults }: Rea
 
 /** The names of the columns of the first row; null without a row. @throws RowsyncError `origin.unexpected`. */
 export function readColumnNames(json: unknown, what: string): ReadonlySet<string> | null {
-  if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
-  const [first] = json as unknown[];
+  const [first] = readArray(json, 'rows', what);
   if (first === undefined) return null;
   return new Set(Object.keys(readObject(first, `${what}, row 1`)).filter((name) => !name.startsWith('@row.')));
 }
@@ -390,8 +382,7 @@ export function readRollups(
   what: string,
   readerOf: (type: ColumnType) => ValueReader,
 ): readonly Rollup[] {
-  if (!Array.isArray(json)) throw unexpected(what, `an array of rows was expected, ${describeKind(json)} came`);
-  return (json as unknown[]).map((item, index) => {
+  return readArray(json, 'rows', what).map((item, index) => {
     const object = readObject(item, `${what}, row ${index + 1}`);
     const type = object['@row.type'];
     const values = columns.map(({ name, otherName, type: valueType }): Value => {
@@ -405,12 +396,9 @@ export function readRollups(
   });
 }
 
-/** Shared by all rows without faults, which are nearly all. */
-const NO_FAULTS: readonly UnreadableCell[] = [];
-
 function readValues(object: JsonObject, readers: readonly JsonColumnReader[], what: string): ReadValues {
   const values: Value[] = [];
-  let faults = NO_FAULTS;
+  let faults: readonly UnreadableCell[] = [];
   const read = (reader: JsonColumnReader, raw: unknown): void => {
     const value = reader.read(raw);
     if (value === undefined)
@@ -423,9 +411,9 @@ function readValues(object: JsonObject, readers: readonly JsonColumnReader[], wh
     if (reader?.name === name) read(reader, object[name]);
   }
   for (const reader of readers.slice(values.length)) {
-    const raw = reader.inherited && !Object.hasOwn(object, reader.name) ? undefined : object[reader.name];
-    if (raw === undefined) throw unexpected(what, `rows lack the column "${reader.name}" that describe lists`);
-    read(reader, raw);
+    if (!Object.hasOwn(object, reader.name))
+      throw unexpected(what, `rows lack the column "${reader.name}" that describe lists`);
+    read(reader, object[reader.name]);
   }
   return { values, faults };
 }

@@ -3,7 +3,7 @@
  * missing value stays missing. Pure, given the key.
  */
 import { must } from '../base/assert.ts';
-import { TYPE_RULES, type ValueReader } from './column-types.ts';
+import { TYPE_RULES, type Given, type ValueReader } from './column-types.ts';
 import { numericToPlain } from './decimal.ts';
 import type { ColumnType, Mask, MaskKind, Value } from './schema.ts';
 
@@ -48,10 +48,8 @@ export function maskedReader(read: ValueReader, mask: Mask, key: string | null):
   };
 }
 
-type Present = Exclude<Value, null>;
-
 /** How each kind of mask replaces values; called once per column. */
-const MASKERS: Readonly<Record<MaskKind, (mask: Mask, key: string | null) => (value: Present) => Value>> = {
+const MASKERS: Readonly<Record<MaskKind, (mask: Mask, key: string | null) => (value: Given) => Value>> = {
   hash: (_, key) => {
     const secret = must(key, 'a hash is asked for with its key');
     return (value) => hmac(secret, textOf(value)).slice(0, HASH_CHARS);
@@ -69,7 +67,7 @@ const MASKERS: Readonly<Record<MaskKind, (mask: Mask, key: string | null) => (va
   null: () => () => null,
 };
 
-function textOf(value: Present): string {
+function textOf(value: Given): string {
   return typeof value === 'number' ? numericToPlain(value) : String(value);
 }
 

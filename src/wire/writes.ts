@@ -5,15 +5,7 @@
 import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES } from './column-types.ts';
 import { ExactNumber } from './exact-json.ts';
-import {
-  describeKind,
-  integerFrom,
-  isObject,
-  readError,
-  readObject,
-  unexpected,
-  type ErrorDescriptor,
-} from './json.ts';
+import { integerFrom, isObject, readArray, readError, readObject, unexpected, type ErrorDescriptor } from './json.ts';
 import type { ColumnShape, ColumnType, Value } from './schema.ts';
 
 /** One cell of a write; the value of an attachment column is `cid:<content id>`. */
@@ -91,9 +83,10 @@ export function writeInputRows(rows: readonly OutgoingRow[], zone: string): stri
  * @throws RowsyncError `origin.unexpected`.
  */
 export function readStatuses(json: unknown, rowCount: number, what: string): readonly StatusDescriptor[] {
-  if (!Array.isArray(json)) throw unexpected(what, `an array of statuses was expected, ${describeKind(json)} came`);
-  if (json.length !== rowCount) throw unexpected(what, `${rowCount} rows were sent, ${json.length} statuses came`);
-  return (json as unknown[]).map((item, index) => readStatus(item, `${what}, row ${index + 1}`));
+  const statuses = readArray(json, 'statuses', what);
+  if (statuses.length !== rowCount)
+    throw unexpected(what, `${rowCount} rows were sent, ${statuses.length} statuses came`);
+  return statuses.map((item, index) => readStatus(item, `${what}, row ${index + 1}`));
 }
 
 function readStatus(json: unknown, what: string): StatusDescriptor {

@@ -66,7 +66,6 @@ function fieldFrom(element: XmlElement): unknown {
 
 /** `i:nil="true"`, whatever prefix the sender gave the namespace. */
 export function isNil({ attributes }: XmlElement): boolean {
-  if (attributes.length === 0) return false;
   return attributes.some(({ name, value }) => name.endsWith(':nil') && (value === 'true' || value === '1'));
 }
 
@@ -123,18 +122,15 @@ export function readXmlRows(
   }));
   const page: json.OpenPage = { rows: [], unreadable: [], ids: [] };
   let count = 0;
-  let allowed: { readonly raw: string | undefined; readonly allow: string | null } = { raw: undefined, allow: null };
   readResponse(text, what, (element) => {
     count += 1;
     if (element.name !== 'row') throw json.unexpected(what, `element ${count} of the answer is not a <row>`);
     if (attributeOf(element, 'type') !== undefined) return;
     const id = rowIdFrom(attributeOf(element, 'id'));
     if (id === undefined) throw json.unexpected(what, `row ${count} has no integer attribute "id"`);
-    const raw = attributeOf(element, 'allow');
-    // Usually that of the previous row.
-    if (raw !== allowed.raw) allowed = { raw, allow: raw?.trim().replaceAll(/\s+/g, ',') ?? null };
+    const allow = attributeOf(element, 'allow')?.trim().replaceAll(/\s+/g, ',') ?? null;
     const { values, faults } = readValues(element, readers, what);
-    json.addRow(page, { id, allow: allowed.allow, color: attributeOf(element, 'color'), values, faults });
+    json.addRow(page, { id, allow, color: attributeOf(element, 'color'), values, faults });
   });
   return page;
 }

@@ -213,27 +213,6 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
     'a half of a character has a code',
   ],
   [
-    'src/wire/json.ts',
-    'if (raw !== allowed.raw) allowed = { raw, allow: readAllow(raw) };',
-    'raw !== allowed.raw',
-    'true',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/json.ts',
-    'return { name, inherited: name in {}, read: columnReader(readOutput, column, maskKey) };',
-    'name in {}',
-    'true',
-    'this way is only faster',
-  ],
-  [
-    'src/wire/json.ts',
-    'const raw = reader.inherited && !Object.hasOwn(object, reader.name) ? undefined : object[reader.name];',
-    'reader.inherited',
-    'true',
-    'this way is only faster',
-  ],
-  [
     'src/wire/time-zones.ts',
     'const DAY_MS = 86_400_000;',
     '86_400_000',
@@ -364,13 +343,6 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
   ['src/wire/time-zones.ts', 'offsets.set(from, first);', 'offsets.set(from, first);', '', 'this way is only faster'],
   ['src/wire/xml.ts', 'reader.element = cell.name;', 'reader.element = cell.name;', '', 'this way is only faster'],
   [
-    'src/wire/xml.ts',
-    "if (raw !== allowed.raw) allowed = { raw, allow: raw?.trim().replaceAll(/\\s+/g, ',') ?? null };",
-    'raw !== allowed.raw',
-    'true',
-    'this way is only faster',
-  ],
-  [
     'src/wire/json-budget.ts',
     'if (text.length <= SMALL_CHARACTERS && hasFewBrackets(text)) return null;',
     'text.length <= SMALL_CHARACTERS',
@@ -418,13 +390,6 @@ export const EQUIVALENT_IN_WIRE: readonly Equivalent[] = [
     'at < text.length',
     'at <= text.length',
     'an empty piece at the end says nothing',
-  ],
-  [
-    'src/wire/xml.ts',
-    'if (attributes.length === 0) return false;',
-    'attributes.length === 0',
-    'false',
-    'this way is only faster',
   ],
   ...[
     ["if (element.text === '') return;", "element.text === ''", 'false'],
