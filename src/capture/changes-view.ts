@@ -1,7 +1,7 @@
 /**
- * The public view `sync_changes`: waiting edits, cell by cell, in every two-way table. It reads marks, and compares each marked row with its base, so
- * a row that was edited back does not appear. It is recreated when a two-way table appears, disappears or changes its shape. While shapes change it
- * is empty, because SQLite checks views then.
+ * The public view `sync_changes`: waiting edits, cell by cell, in every two-way table. It reads marks, and compares
+ * each marked row with its base, so a row that was edited back does not appear. It is recreated when a two-way table
+ * appears, disappears or changes its shape. While shapes change it is empty, because SQLite checks views then.
  */
 import type { Connection, Tx } from '../replica/connection.ts';
 import { NO_CHANGES_VIEW } from '../replica/bookkeeping/row-states.ts';
@@ -26,7 +26,7 @@ export function changesView(tables: readonly TwoWayTable[]): Sql {
   return sql`CREATE VIEW sync_changes AS ${unionAll(tables.map(changesOf))}`;
 }
 
-/** Columns in a block. SQLite tries the branches of a CASE in turn, so a wide row would cost the square of its columns without blocks. */
+/** Columns in a block: SQLite tries the branches of a CASE in turn, so without blocks a wide row costs their square. */
 const BLOCK_COLUMNS = 32;
 
 /** One line per changed cell; a line without a column means a row that is inserted or deleted as a whole. */

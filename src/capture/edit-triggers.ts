@@ -1,10 +1,12 @@
 /**
- * The triggers of a two-way table. They mark rows that a user edits, give new rows a negative `_id`, and refuse at once what
- * cannot be pushed. So a person learns it before the origin says so hours later. They do nothing while rowsync writes. Marks are hints only: the comparison with base is the truth.
+ * The triggers of a two-way table. They mark rows that a user edits, give new rows a negative `_id`, and refuse at once
+ * what cannot be pushed. So a person learns it before the origin says so hours later. They do nothing while rowsync
+ * writes. Marks are hints only: the comparison with base is the truth.
  *
- * Ids of new rows: only a BEFORE trigger knows whether a statement gives an `_id` (it sees -1 if not). Only an AFTER trigger may renumber the row.
- * The first leaves a note for the second, which replaces it by the id that the row gets. A negative id is never reused, because its row may still be
- * on its way to the origin. No trigger uses an OR clause, since the clause of the statement would override it. Pure.
+ * Ids of new rows: only a BEFORE trigger knows whether a statement gives an `_id` (it sees -1 if not). Only an AFTER
+ * trigger may renumber the row. The first leaves a note for the second, which replaces it by the id that the row gets.
+ * A negative id is never reused, because its row may still be on its way to the origin. No trigger uses an OR clause,
+ * since the clause of the statement would override it. Pure.
  */
 import { NO_INSERTS } from '../reconcile/push-plan.ts';
 import { nextRowState, ROW_STATES } from '../reconcile/row-state.ts';
@@ -56,7 +58,7 @@ function refuse(condition: Sql, sentence: string): Sql {
   return sql`SELECT RAISE(ABORT, ${literal(sentence)}) WHERE ${condition}`;
 }
 
-/** The value, unless a rule is broken. A CASE in a written expression is packed by SQLite; a SELECT for each rule took twice the memory. */
+/** The value, unless a rule is broken. SQLite packs a CASE in an expression; SELECTs took twice the memory. */
 function judged(value: Sql, rules: readonly CellRule[]): Sql {
   if (rules.length === 0) return value;
   const cases = rules.reduce<Sql>(
@@ -70,7 +72,7 @@ function judged(value: Sql, rules: readonly CellRule[]): Sql {
   return sql`${cases} ELSE ${value} END`;
 }
 
-/** A third of a mark went into strftime(), which makes and reads a text; a julian day is a number, a few microseconds off. */
+/** strftime() took a third of the time of a mark; a julian day is a number, a few microseconds off. */
 const NOW_SECONDS = sql`CAST((julianday('now') - 2440587.5) * 86400 + 0.0005 AS INTEGER)`;
 
 /** Marks an edited row, unless a rule is broken; conditions may read `from`, a FROM clause that yields one row. */
@@ -93,12 +95,12 @@ function noteGivenId(table: TwoWayTable): Sql {
   return sql`UPDATE _rowsync_local_ids SET given_id = coalesce(NEW._id, -1) WHERE table_id = ${table.id}`;
 }
 
-/** The statement gave the `_id`. -1 means none, also if SQLite counted up from -2. Read while the note of the BEFORE trigger is there. */
+/** The statement gave the `_id`; -1 means none, also if SQLite counted up from -2. Read while the note is there. */
 const IS_GIVEN = sql`NEW._id <> -1 AND NEW._id IS given_id`;
 
 /**
- * A row that the statement gave no `_id` gets the next negative one, by an UPDATE, which judges and marks it. An INSERT with
- * the `_id` of a row that the base has is an edit of its cells. An UPDATE restores those that the statement left out, and judges it.
+ * A row that the statement gave no `_id` gets the next negative one, by an UPDATE, which judges and marks it. An INSERT
+ * with the `_id` of a row that the base has is an edit of its cells. An UPDATE restores those that it left out.
  */
 function insertedRow(table: TwoWayTable): readonly Sql[] {
   const [here, base] = [ident(table.localName), ident(baseName(table.id))];
@@ -141,7 +143,7 @@ function insertedRow(table: TwoWayTable): readonly Sql[] {
   ];
 }
 
-/** The base of an updated row (`b`), and whether it is one that was just inserted (`i.table_id`), whose former values are not in `OLD`. */
+/** The base of an updated row (`b`). `i.table_id`: it was just inserted, so `OLD` lacks its former values. */
 function versions(table: TwoWayTable): Sql {
   return sql` FROM (SELECT 1) LEFT JOIN _rowsync_local_ids i ON i.table_id = ${table.id} AND i.given_id = NEW._id
         LEFT JOIN ${ident(baseName(table.id))} b ON b._id = NEW._id`;
@@ -150,7 +152,7 @@ function versions(table: TwoWayTable): Sql {
 /** Whether a row came that is neither here nor at the origin. */
 const IS_NEW = sql`i.table_id AND b._id IS NULL`;
 
-/** Judges each cell that an UPDATE changed, or in which an inserted row differs from its base. One trigger for all: each is kept in memory. */
+/** Judges cells that an UPDATE changed, or in which a new row differs from its base. One trigger, to save memory. */
 function changeRules(table: TwoWayTable): readonly CellRule[] {
   const cells = table.columns.flatMap((column): readonly CellRule[] => {
     if (!column.writable) return [keptCell(table, column)];
@@ -235,7 +237,7 @@ export function valueRules(table: TwoWayTable, column: TwoWayColumn): readonly C
   ];
 }
 
-/** Refuses a missing required value; null if it may be missing. The origin gives some values of new rows, and push the match value. */
+/** Refuses a missing required value; null if it may be missing. In new rows, the origin or push gives some values. */
 export function missingRule(table: TwoWayTable, column: TwoWayColumn, row: 'new' | 'known'): CellRule | null {
   if (!column.required && !column.automatic) return null;
   if (row === 'new' && (column.automatic || column.name === table.matchColumn)) return null;
@@ -267,7 +269,7 @@ export function cellName(table: TwoWayTable, { localName }: { readonly localName
   return `"${localName}" of ${table.localName}`;
 }
 
-/** A value of the origin names a file there; an attachment is a file here. Setting the origin's value back is no edit. */
+/** The origin's values name files there; an attachment is a file here. Setting the origin's value back is no edit. */
 function uploadRule(table: TwoWayTable, { localName }: TwoWayColumn, value: Sql): CellRule {
   const before = sql`(SELECT ${ident(localName)} FROM ${ident(baseName(table.id))} WHERE _id = NEW._id)`;
   return {

@@ -1,7 +1,7 @@
 /**
- * The edits of users, found by comparing each two-way table with its base. Marks say where to look. If marks may be incomplete, all rows are compared:
- * another client dropped a trigger, or wrote to the file while no process of ours was running. A REPLACE through a unique index of its own also removes
- * rows unseen.
+ * The edits of users, found by comparing each two-way table with its base. Marks say where to look. If marks may be
+ * incomplete, all rows are compared: another client dropped a trigger, or wrote to the file while no process of ours
+ * was running. A REPLACE through a unique index of its own also removes rows unseen.
  */
 import { must } from '../base/assert.ts';
 import { editedColumns } from '../reconcile/merge.ts';
@@ -45,7 +45,7 @@ export interface RowChange extends ComparedRow {
   readonly state: RowState;
 }
 
-/** Makes marks true: each row that differs from its base has one, no other. @throws RowsyncError `replica.schema` if edits cannot be told. */
+/** Makes marks true: exactly the rows that differ from their base have one. @throws RowsyncError `replica.schema`. */
 export function captureChanges(tx: Tx, table: TwoWayTable, at: string): void {
   requireShape(tx, table);
   requireHarmlessTriggers(tx, table);
@@ -95,8 +95,8 @@ const IN_DOUBT =
   'there, then retry or discard it';
 
 /**
- * Puts the creates of a restored older copy (replica/older-copy.ts) in doubt, also those that just got new ids. The origin may have them (I4), and
- * only a match value could show it. Its other edits wait for a person.
+ * Puts the creates of a restored older copy (replica/older-copy.ts) in doubt, also those that just got new ids. The
+ * origin may have them (I4), and only a match value could show it. Its other edits wait for a person.
  */
 function doubtCreates(tx: Tx, table: TwoWayTable, renumbered: readonly number[], at: string): void {
   const match = table.columns.find(({ name }) => name === table.matchColumn);
@@ -132,7 +132,7 @@ export function decideEach(
     applyOutcome(tx, table, { outcomes: readRowFacts(tx, table, block).map(decide), nowMs: Date.parse(at) });
 }
 
-/** Parks rows on their way: a part of the table was dropped here, so later edits cannot be distinguished from sent values. */
+/** Parks rows on their way: a part of the table was dropped here, so later edits look like values that were sent. */
 export function markBatchesInDoubt(tx: Tx, table: TwoWayTable, at: string): void {
   const reason = 'its table was dropped here while it was on its way; look at the origin, then retry or discard it';
   for (const { rows } of readBatches(tx, table)) {

@@ -1,7 +1,7 @@
 /**
- * Everything that a person can decide, as one kind of value with one way to carry it out. The command line carries decisions out on the replica, or
- * hands them to a running daemon, the only writer then. The daemon's page makes the same values. The answer says in words what was done, or why
- * nothing was.
+ * Everything that a person can decide, as one kind of value with one way to carry it out. The command line carries
+ * decisions out on the replica, or hands them to a running daemon, the only writer then. The daemon's page makes the
+ * same values. The answer says in words what was done, or why nothing was.
  */
 import { plainText } from '../base/result-formats.ts';
 import { plural, someOf, truncate } from '../base/text.ts';
@@ -31,11 +31,11 @@ export type PersonDecision =
   | ResolveDecision
   /** Puts a row of a table back to its base; with null, every edited row that is neither in conflict nor refused. */
   | { readonly kind: 'discard'; readonly table: string; readonly rowId: number | null; readonly seen?: SeenEdits }
-  /** Lets rows be pushed again, by the numbers of their failures; without numbers, all refused rows that are not in doubt. */
+  /** Lets rows be pushed again, by the numbers of their failures; without numbers, all refused rows, none in doubt. */
   | { readonly kind: 'retry'; readonly ids: readonly number[]; readonly seen?: SeenEdits }
   /** Says that they saw the edits that lost, up to a conflict. */
   | { readonly kind: 'seen'; readonly upToId: number }
-  /** Lets a guard pass for a table, by its name here, or for a whole pull, if it still is what the person was shown (its `problem`). */
+  /** Lets a guard pass for a table, by its name here, or (null) a pull, if its `problem` still is what was shown. */
   | { readonly kind: 'confirm'; readonly table: string | null; readonly shown: string; readonly seen?: SeenEdits };
 
 /** The edit of a row, or all edits of a table, as a person saw them; left out where they named the row itself. */
@@ -76,7 +76,7 @@ export type DecisionOutcome =
   | { readonly kind: 'done'; readonly words: string; readonly rowCount: number; readonly decided: readonly Decided[] }
   | { readonly kind: 'problem'; readonly words: string; readonly hint?: string };
 
-/** Carries out a decision, durably: a discarded edit must not return after a power cut. @throws RowsyncError of the replica. */
+/** Carries out a decision, durably: a discarded edit must not return after a power cut. @throws RowsyncError. */
 export function carryOutDecision(
   replica: Replica,
   decision: PersonDecision,
@@ -114,7 +114,7 @@ function carryOut(tx: Tx, decision: PersonDecision, at: string): DecisionOutcome
   }
 }
 
-/** What is decided needs to be asked for again, because a mistyped number would put a discarded edit back, which the next push sends. */
+/** A decided one needs `isAgain`: a mistyped number would put a discarded edit back, which the next push sends. */
 function carryOutResolve(tx: Tx, decision: ResolveDecision, at: string): DecisionOutcome {
   const line = readConflictLine(tx, decision.id);
   if (line === null) return { kind: 'problem', words: `there is no conflict ${decision.id}` };
@@ -164,7 +164,7 @@ function takenText(line: ConflictLine, { take, value }: ResolveDecision): string
   return take === 'value' ? words : `${whose[take]}: ${words}`;
 }
 
-/** Cells and rows that an answer names, and their length as JSON; the daemon's answer is bounded, and the count says how many there were. */
+/** Bounds of the cells and rows that an answer names, and of their JSON; the count says how many there were. */
 const DECIDED_MAX = 1_000;
 const DECIDED_CHARS_MAX = 1_000_000;
 

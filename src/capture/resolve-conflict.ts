@@ -1,7 +1,7 @@
 /**
- * Carries out a person's decision about a conflict or an edit: by `rowsync resolve` and `rowsync discard`, or by SQL on `sync_conflicts`. Any kept
- * version can be taken, also long after a policy decided otherwise. Taking one is an edit like any other, and goes to the origin with the next push.
- * If a decision cannot be carried out, the reason is returned, and nothing is changed.
+ * Carries out a person's decision about a conflict or an edit: by `rowsync resolve` and `rowsync discard`, or by SQL on
+ * `sync_conflicts`. Any kept version can be taken, also long after a policy decided otherwise. Taking one is an edit
+ * like any other, and goes to the origin with the next push. If that cannot be, the reason is returned.
  */
 import { must } from '../base/assert.ts';
 import { isChanged, isSameValue } from '../reconcile/merge.ts';
@@ -44,7 +44,7 @@ export interface Decision {
   readonly value: Stored;
 }
 
-/** Carries out decisions by SQL. One that cannot be gets its problem noted: later, when the table is two-way again, it might surprise. */
+/** Carries out decisions by SQL. One that cannot be is closed with its problem: later, it might surprise. */
 export function carryOutRequests(tx: Tx, tableId: number, at: string): void {
   for (const { id, resolution, value } of readRequests(tx, tableId)) {
     const take = must(resolution, 'a request names a version');
@@ -76,8 +76,8 @@ export function resolveConflict(tx: Tx, id: number, { take, value }: Decision, a
 }
 
 /**
- * Puts one row back to its base, or with null every edited one but those in conflict or refused, which a person decides one by one. A row on its way
- * waits. The edits are kept.
+ * Puts one row back to its base, or with null every edited one but those in conflict or refused, which a person decides
+ * one by one. A row on its way waits. The edits are kept.
  */
 export function discardEdits(
   tx: Tx,
@@ -177,7 +177,7 @@ function takeRow(tx: Tx, table: TwoWayTable, { conflict, take }: RequestedDecisi
   return { rowId: outcome.newId };
 }
 
-/** The values of a row kept as a JSON object, without what only the origin gives. A locked cell keeps its value: an empty one would count as an edit later. */
+/** The values of a row kept as JSON, without what only the origin gives. An empty locked cell would count as edited. */
 function ownValues(tx: Tx, table: TwoWayTable, text: string): readonly Value[] {
   const kept = readKeptRow(tx, text);
   return table.columns.map(({ localName, type, writable, locked, automatic }) => {
@@ -194,7 +194,7 @@ function typedValue(type: ColumnType, value: Stored): Value {
   return TYPE_RULES[type].valueFromText(value);
 }
 
-/** Runs a write in a savepoint; what SQLite refuses becomes words, and the transaction continues. @throws every other error. */
+/** Runs a write in a savepoint, and returns in words what SQLite refuses. @throws every other error. */
 function attempt<T extends object>(tx: Tx, action: () => T): T | { readonly problem: string } {
   tx.history.flush(); // or what is taken back would take along entries of what came before
   tx.prepare(sql`SAVEPOINT _rowsync_attempt`).run();

@@ -1,6 +1,7 @@
 /**
- * Whether edits of a table are captured; keeps the base table, the triggers and the view `sync_changes` in line with that. Invariant: a base is only
- * made of rows as the origin last sent them. It is never dropped while it is the only evidence of an edit (I2).
+ * Whether edits of a table are captured; keeps the base table, the triggers and the view `sync_changes` in line with
+ * that. Invariant: a base is only made of rows as the origin last sent them. It is never dropped while edits need it
+ * (I2).
  */
 import { RowsyncError } from '../base/errors.ts';
 import { plural, shellWord } from '../base/text.ts';
@@ -23,7 +24,7 @@ import { forgetRowStates, startLocalIds } from '../replica/bookkeeping/row-state
 import { retryRefused } from './writer/apply-outcome.ts';
 import { readSent } from '../replica/bookkeeping/refusals.ts';
 
-/** Makes sure that a table has the triggers of its mode and columns. Returns whether they were wrong: then the caller renews the view of changes. */
+/** Makes sure that a table has the triggers of its mode and columns. True if it had not: renew the view of edits. */
 export function ensureCapture(tx: Tx, tableId: number, table = findTwoWayTable(tx, tableId)): boolean {
   return ensureTriggers(tx, tableId, wantedTriggers(tx, tableId, table));
 }
@@ -34,8 +35,9 @@ export function isTampered(from: Connection, tableId: number, table = findTwoWay
 }
 
 /**
- * Where triggers were tampered with, another client may have changed rows: edits of a two-way table are found by comparison, those of a mirror are
- * undone. Call it before the table's shape, name or mode changes, which recreates the triggers. Returns whether triggers were missing or changed.
+ * Where triggers were tampered with, another client may have changed rows: edits of a two-way table are found by
+ * comparison, those of a mirror are undone. Call it before the table's shape, name or mode changes, which recreates the
+ * triggers. Returns whether triggers were missing or changed.
  */
 export function noteTampering(
   tx: Tx,
@@ -68,7 +70,7 @@ function guardSentence({ localName, push }: TableRecord): string {
     : `${localName} cannot be edited yet: it is still being read from the origin; try again after the next sync`;
 }
 
-/** Sets the mode; a mirror waits for a sweep unless all rows are proven. @throws RowsyncError `guard.pending`, `replica.schema`. */
+/** Sets the mode; a mirror waits for a sweep unless all rows are proven. @throws `guard.pending`, `replica.schema`. */
 export function switchMode(
   tx: Tx,
   tableId: number,
@@ -92,7 +94,7 @@ export function switchMode(
   storeFacts(tx, tableId, { push: 'off', push_consent: null });
 }
 
-/** Makes sure that a two-way table has its base; one that was made anew waits for its rows instead. @throws RowsyncError `replica.schema`. */
+/** Makes sure that a two-way table has its base; one that was remade waits for its rows. @throws `replica.schema`. */
 function requireBase(tx: Tx, { id, localName, push, state }: TableRecord): void {
   if (push !== 'on' || hasBase(tx, id)) return;
   if (state === 'loading') return startWaiting(tx, id);
@@ -102,7 +104,7 @@ function requireBase(tx: Tx, { id, localName, push, state }: TableRecord): void 
   });
 }
 
-/** Makes a waiting table two-way, in the transaction that ends its sweep; one whose guards were removed meanwhile waits for the next. */
+/** Makes a waiting table two-way as its sweep ends; one whose guards were removed meanwhile waits for the next. */
 export function finishSwitch(tx: Tx, tableId: number): void {
   const record = readTable(tx, tableId);
   if (record.push !== 'waiting') return;

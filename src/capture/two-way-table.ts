@@ -1,5 +1,5 @@
 /**
- * A two-way table as the bookkeeping describes it: all facts that capture, merge and push need, read without the origin.
+ * A two-way table as the bookkeeping describes it: all facts that capture, merge and push need of it.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { readColumns, type ColumnRecord } from '../replica/bookkeeping/columns.ts';

@@ -1,7 +1,7 @@
 /**
- * Brings files here: lists their revisions (list-revisions.ts), then fetches those that are wanted, several at a time. A file
- * that fails holds up no other. However the work ends, stored files are complete, and the next run continues from
- * there (I13). Order (I15): the bytes are synced, then come the final names, then their folders, then the rows that name them.
+ * Brings files here: lists their revisions (list-revisions.ts), then fetches those that are wanted, several at a time.
+ * A file that fails holds up no other. However the work ends, stored files are complete, and the next run continues
+ * from there (I13). Order (I15): the bytes are synced, then come the final names, their folders, and the rows.
  */
 import PQueue from 'p-queue';
 import { stampFromMs } from '../base/clock.ts';
@@ -40,7 +40,7 @@ import { blocksAbove } from '../replica/query.ts';
 
 /** Files read from the bookkeeping at a time. */
 const BLOCK_FILES = 500;
-/** Files in hand for each request under way: while one is received, the others are synced, many in one go (measured: four are slower). */
+/** Files in hand for each request under way: while one comes, others are synced in one go (measured: 4 are slower). */
 const IN_HAND_PER_REQUEST = 8;
 /** Files that wait for a free connection, so that none is idle. */
 const WAITING_MAX = 2;
@@ -52,7 +52,7 @@ export interface FilesPullOptions {
   readonly retryNow: boolean;
 }
 
-/** Brings the files of tables here; one that fails stops no other. @throws RowsyncError `usage.invalid` for a table name that nothing matches. */
+/** Brings the files of tables here; one that fails stops no other. @throws `usage.invalid` for unknown table names. */
 export async function pullFiles(context: FilesContext, options: FilesPullOptions): Promise<FilesReport> {
   const { clock, origin, replica } = context;
   const columns = chooseFileColumns(context, options.tables);
@@ -232,7 +232,7 @@ async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Pr
   }
 }
 
-/** Completes what is known of the file where a rule asks for it. @throws FileLeftOutError, and RowsyncError of the origin. */
+/** Completes what is known of the file where a rule asks for it. @throws FileLeftOutError, RowsyncError. */
 async function lookAt(run: FetchRun, { file, column, rule }: FileToFetch): Promise<FileNotHere> {
   const { origin, replica, signal } = run.context;
   const isKnown = (known: FileNotHere): boolean => {
@@ -274,7 +274,7 @@ async function download(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
   return true;
 }
 
-/** Receives the file, and checks it. What is not whole is removed. @throws FileLeftOutError, and RowsyncError of the origin or the store. */
+/** Receives and checks the file, or removes what came of it. @throws FileLeftOutError, RowsyncError. */
 async function receive(run: FetchRun, { file, column, rule }: FileToFetch): Promise<FinishedFile> {
   const { origin, onProgress, signal } = run.context;
   let incoming = await run.store.begin();
@@ -310,7 +310,7 @@ async function skip({ context, tally }: FetchRun, file: FileNotHere, rule: strin
 
 async function fail({ context, tally }: FetchRun, { file, column }: FileToFetch, error: RowsyncError): Promise<void> {
   const { clock, log, replica } = context;
-  // A revision that no cell shows may have gone with a backup of the origin that was brought back: the list says whether it has.
+  // A revision that no cell shows may have gone with a backup that the origin restored: the list says whether it has.
   const isListedAgain = error.refusal?.status === 404 && !file.isLatest;
   const failureCount = file.failureCount + 1;
   const retryAt = stampFromMs(clock.nowMs() + backoffMs(BACKOFFS.file, failureCount));
@@ -330,7 +330,7 @@ interface FinishedFile {
   readonly facts: FileFacts;
 }
 
-/** Keeps files, many in one go: those that are whole while others are kept come next. Resolves once the file is durable and its row names it. */
+/** Keeps files in batches: those that are whole meanwhile come next. Resolves once the file is durable and named. */
 function fileKeeper(store: FileStore, replica: Replica): (finished: FinishedFile) => Promise<void> {
   const waiting: FinishedFile[] = [];
   const keepWaiting = shareNext(async () => {

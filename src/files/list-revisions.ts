@@ -1,9 +1,9 @@
 /**
- * Lists the revisions of attachment cells that changed since they were last listed (replica/bookkeeping/file-
- * cells.ts). The decisions are in reconcile/files.ts.
+ * Lists the revisions of attachment cells that changed since they were last listed (bookkeeping/file-cells.ts), as
+ * reconcile/files.ts decides.
  *
- * An unchanged table costs no request, unless the origin shows attachments in a form without a revision. Then each
- * cell with a file is requested with its ETag.
+ * An unchanged table costs no request, unless the origin shows attachments in a form without a revision. Then each cell
+ * with a file is asked for with its ETag.
  */
 import { runAll } from '../base/concurrency.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -54,7 +54,7 @@ type Listed =
   | { readonly kind: 'notModified' }
   | { readonly kind: 'failed'; readonly error: RowsyncError };
 
-/** Looks at every cell of a column that has changed. @throws RowsyncError where no other cell could be looked at either. */
+/** Looks at every changed cell of a column. @throws RowsyncError where no other cell could be looked at either. */
 export async function listRevisions(
   context: FilesContext,
   { column, rule }: WantedColumn,

@@ -1,8 +1,8 @@
 /**
  * Opening the store of a replica, wherever the configuration has it now. Where that is another folder than before, the
  * content that the replica names comes along, as links or copies. What was there already, since someone moved it by
- * hand, stays. What is in neither folder is missing from then on, and fetched again. Invariant (I15): the replica
- * names the new folder only once all of it is there durably; nothing is removed from the former one.
+ * hand, stays. What is in neither folder is missing from then on, and fetched again. Invariant (I15): the replica names
+ * the new folder only once all of it is there durably; nothing is removed from the former one.
  *
  * A store that is completely gone is probably on a disk that is not mounted. It is neither opened nor counted as lost.
  * What the origin does not have any more could not be fetched again, and no row would name it once the disk is back.
@@ -25,7 +25,7 @@ interface ReplicaStore {
   readonly lostIds: readonly number[];
 }
 
-/** Opens the store of a replica that this process has locked. @throws RowsyncError `files.store`, `replica.full`, or of the replica. */
+/** Opens the store of a replica that is locked. @throws RowsyncError `files.store`, `replica.full` and others. */
 export async function openReplicaStore({
   replica,
   settings,
@@ -48,7 +48,7 @@ export async function openReplicaStore({
   return { store, lostIds };
 }
 
-/** Refuses where all content is gone, as of a disk not mounted; called before `folder` is opened. @throws RowsyncError `files.store`. */
+/** Refuses if all content is gone, as of a disk that is not mounted. Call it before opening. @throws `files.store`. */
 export function requireStore(from: Connection, folder: string, files: FileSystem = systemFiles): void {
   const before = readStoreFolder(from);
   if (before === null || new FileStore(before, false, files).isMade()) return;
@@ -63,7 +63,7 @@ export function requireStore(from: Connection, folder: string, files: FileSystem
   });
 }
 
-/** Removes those of these contents that nothing refers to any more; returns their number. @throws RowsyncError `files.store`. */
+/** Removes those of these contents that nothing refers to; returns their number. @throws RowsyncError `files.store`. */
 export async function removeUnnamed(from: Connection, folder: string, hashes: readonly string[]): Promise<number> {
   if (hashes.length === 0) return 0;
   requireStore(from, folder);

@@ -1,6 +1,6 @@
 /**
- * Decides whether a failed download concerns one file or the whole origin. A bad file holds up no other; when the origin is down, no more is asked. Pure
- * but for its own state.
+ * Decides whether a failed download concerns one file or the whole origin. A bad file holds up no other; when the
+ * origin is down, no more is asked. Pure but for its own state.
  */
 import type { RowsyncError } from '../base/errors.ts';
 
@@ -17,7 +17,7 @@ export class OutageWatch {
     return this.#isOver;
   }
 
-  /** Takes note of a failure, or of a success (null). @throws the error itself where no other request would do better. */
+  /** Notes a failure, or a success (null). @throws the error itself where no other request would do better. */
   note(error: RowsyncError | null): void {
     const isOfOrigin = error?.kind === 'originDown' || error?.kind === 'auth';
     this.#inARow = isOfOrigin ? this.#inARow + 1 : 0;

@@ -1,6 +1,6 @@
 /**
- * The bytes that may still be stored (`files.maxBytes`), shared by downloads that run side by side: each one reserves what it
- * is known to need. Pure but for its own state.
+ * The bytes that may still be stored (`files.maxBytes`), shared by downloads that run side by side: each one reserves
+ * what it is known to need. Pure but for its own state.
  */
 
 /** A bound on the bytes of all content; null for none. */

@@ -1,11 +1,10 @@
 /**
- * The file store: content by its SHA-256, `<folder>/ab/abcd…`, equal content once. Neither names of the origin nor
- * what SQL clients write into the replica become paths here.
+ * The file store: content by its SHA-256, `<folder>/ab/abcd…`, equal content once. Neither names of the origin nor what
+ * SQL clients write into the replica become paths here.
  *
- * Invariant (I15): a file gets its final name only after all of its bytes were written and synced; its folder
- * is synced before the caller is told. What a crash leaves behind lies in `incoming` and goes when the store is next
- * opened, so each replica needs a store of its own. Files may be read, not written, since exports may be links to
- * them.
+ * Invariant (I15): a file gets its final name only after all of its bytes were written and synced; its folder is synced
+ * before the caller is told. What a crash leaves behind lies in `incoming` and goes when the store is next opened, so
+ * each replica needs a store of its own. Files may be read, not written, since exports may be links to them.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, constants, type Stats } from 'node:fs';
@@ -88,7 +87,7 @@ export class FileStore {
     this.#files = files;
   }
 
-  /** Where content is, or would be. A row of the replica with anything but a hash leads to a path that does not exist. */
+  /** Where content is, or would be. What is no hash, though a row has it, leads to a path that does not exist. */
   pathOf(sha256: string): string {
     return HASH.test(sha256) ? join(this.folder, sha256.slice(0, 2), sha256) : join(this.folder, NOWHERE);
   }
@@ -103,7 +102,7 @@ export class FileStore {
     return new IncomingFile(path, this.#files, file);
   }
 
-  /** Takes over content from one of the given files, as a link or else a copy whose hash is compared. @returns null where none is whole. */
+  /** Takes content from one of the files, as a link or a copy with the same hash. @returns null if none is whole. */
   adopt(
     { sha256, bytes }: StoredContent,
     sources: readonly string[],
@@ -142,7 +141,7 @@ export class FileStore {
     await this.#files.remove(join(this.folder, INCOMING));
   }
 
-  /** Gives complete files their final names, durably; where the content is there already, a whole file takes its place. */
+  /** Gives complete files their final names, durably. They replace content that is there already. */
   keep(files: readonly CompleteFile[]): Promise<void> {
     return withFileErrors(`Keeping a file in ${this.folder}`, async () => {
       const folders = [...new Set(files.map(({ sha256 }) => dirname(this.pathOf(sha256))))];
@@ -260,7 +259,7 @@ const UNLINKABLE: ReadonlySet<string> = new Set([
   'EACCES',
 ]);
 
-/** Links a file to a free path; false if the two places cannot share it. Content is never changed, so a link is as good as a copy. */
+/** Links a file to a free path; false if the places cannot share it. Content never changes: a link is like a copy. */
 export async function tryLink(source: string, path: string): Promise<boolean> {
   try {
     await link(source, path);

@@ -11,7 +11,7 @@ import { openReplicaStore } from './open-store.ts';
 import { Quota } from './quota.ts';
 import { type FileStore, fileError } from './store.ts';
 
-/** Makes what puts files of a table (by its origin name) into the store; it never throws for what happens to the file. */
+/** Makes what puts files of a table (name at the origin) into the store. It throws for no failure of the file. */
 export function uploadKeeper(context: FilesContext): (table: string, file: SentFile) => Promise<boolean> {
   const { log, replica, settings, fileSystem = systemFiles } = context;
   let opening: ReturnType<typeof openReplicaStore> | null = null;

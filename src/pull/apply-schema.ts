@@ -1,6 +1,7 @@
 /**
- * Brings one replica table to the shape that the origin describes, before its rows are read. reconcile/schema-plan.ts decides. This file reads the
- * bookkeeping, calls it, and writes, all in one transaction. Any change of shape forgets the ETags of the table, so that the next sweep fills new columns.
+ * Brings one replica table to the shape that the origin describes, before its rows are read. reconcile/schema-plan.ts
+ * decides. This file reads the bookkeeping, calls it, and writes, all in one transaction. Any change of shape forgets
+ * the ETags of the table, so that the next sweep fills new columns.
  */
 import { foldIdent } from '../base/sql.ts';
 import { isDeepStrictEqual } from 'node:util';
@@ -58,12 +59,13 @@ import { changeOf, columnChanges } from './schema-changes.ts';
 import { watchShape } from '../origin/renamed-columns.ts';
 
 /**
- * Prepares a described table. What another client or the origin may have changed is looked at first; then one transaction does, in this order:
+ * Prepares a described table. What another client or the origin may have changed is looked at first; then one
+ * transaction does, in this order:
  *
  *    1  shapeTable               all below is made from its columns
  *    2  keepLockedEdits          before step 8 puts cells back that may not be written any more
  *    3  settleEditing            options that the triggers of step 7 obey
- *    4  requireShape, …          the table keeps values as they are written, and no trigger of another program changes rows meanwhile
+ *    4  requireShape, …          the table keeps values as they are written, and no trigger of others changes rows
  *    5  configureHistory         so that what is written from now on is kept
  *    6  switchMode               mirror or two-way
  *    7  ensureCapture            triggers for these columns and this mode; then the view of edits
@@ -113,7 +115,7 @@ export async function applySchema(
     // Then its triggers must stay as they were when they were checked above.
     const isAsBefore = table !== null && !shaped.changed && table === before;
     if (!isAsBefore && (ensureCapture(tx, descriptor.id, table) || shaped.changed)) {
-      // A new table has no edits, and joins the view at the end of the pull: making it for each of hundreds costs minutes.
+      // A new table has no edits, and joins the view at the end: making it for each of hundreds costs minutes.
       if (!shaped.isNew) ensureChangesView(tx);
     }
     if (table !== null) captureChanges(tx, table, at);
@@ -169,7 +171,7 @@ function requireNone(
   }
 }
 
-/** Rows that leave a filter are requested by their keys. @throws RowsyncError `config.invalid` if the calling user sees no key. */
+/** Rows that leave a filter are requested by key. @throws RowsyncError `config.invalid` if the user sees no key. */
 function requireKey({ recordName, key, columns }: TableDescriptor): void {
   if (columns.some(({ name }) => name === key)) return;
   throw new RowsyncError('config', 'config.invalid', {
@@ -178,7 +180,7 @@ function requireKey({ recordName, key, columns }: TableDescriptor): void {
   });
 }
 
-/** Holds a two-way table that lost writable columns: a role may be wrong, and their edits have no target. @throws RowsyncError `guard.columns`. */
+/** Holds a two-way table that lost writable columns: its role may be wrong, and edits of them have no target. */
 async function requireColumns({ replica }: PullContext, { id, columns }: TableDescriptor): Promise<void> {
   // By the bookkeeping: if another client dropped the table meanwhile, it would be made again without the columns.
   const table = findTable(replica, id);
@@ -192,7 +194,7 @@ async function requireColumns({ replica }: PullContext, { id, columns }: TableDe
   if (missing.length > 0) throw missingColumnsError(table, missing);
 }
 
-/** Stops before edits are given up because a right was lost, which may be a mistake, unless `discard`. @throws RowsyncError `guard.pending`. */
+/** Stops before edits are given up because a right was lost, perhaps by mistake. @throws `guard.pending`. */
 function keepLockedEdits(
   tx: Tx,
   locking: { readonly before: TwoWayTable; readonly live: readonly ColumnRecord[]; readonly discard: boolean },
@@ -223,7 +225,7 @@ function keepLockedEdits(
   });
 }
 
-/** The column that identifies rows, and its problem. A caller without any write access only reads, so nothing is a problem then. */
+/** The column that identifies rows, and its problem. A caller without write access only reads: no problem then. */
 function matchColumn(
   descriptor: TableDescriptor,
   wanted: string | null,
@@ -235,7 +237,7 @@ function matchColumn(
   return { column: wanted, problem: matchError(descriptor.recordName, wanted, verdict) };
 }
 
-/** Makes sure that no row is on its way: it would be merged with values just sent. A broken table is repaired first. @throws `pull.unsettled`. */
+/** Refuses while rows are on their way, which would merge with values just sent; a broken table is repaired first. */
 export function requireSettled({ replica }: PullContext, tableId: number): void {
   if (!readBatchTables(replica).includes(tableId)) return;
   const table = findTwoWayTable(replica, tableId);
@@ -317,7 +319,7 @@ function shapeTable(tx: Tx, descriptor: TableDescriptor, { at, leftOut, confirme
   };
 }
 
-/** Makes columns again that another client dropped: what was in them is unknown, so what was sent of the table is in doubt. */
+/** Recreates columns that another client dropped. What was in them is unknown, so what was sent is in doubt. */
 function remakeDropped(
   tx: Tx,
   { id, recordName }: TableDescriptor,

@@ -1,7 +1,7 @@
 /**
- * Applies the configuration's choice of columns to the origin's description (reconcile/column-selection.ts), and to the replica. A column that is now left out,
- * or masked in another way, is removed with all its values here. A masked one is then read anew. Removal waits for a person, since it cannot be
- * undone here.
+ * Applies the configuration's choice of columns to the origin's description (reconcile/column-selection.ts), and to the
+ * replica. A column that is now left out, or masked in another way, is removed with all its values here. A masked one
+ * is then read anew. Removal waits for a person, since it cannot be undone here.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { stampFromMs } from '../base/clock.ts';
@@ -31,7 +31,7 @@ import { changeOf } from './schema-changes.ts';
 /** No person was asked. */
 export const NO_PERMISSION: Permission = { rows: 0, schema: false, isHere: false };
 
-/** Describes the columns that come here, and removes values of others. @throws RowsyncError `config.invalid`, `guard.schema`, `guard.maskKey`. */
+/** Describes the columns that come here; removes others. @throws `config.invalid`, `guard.schema`, `guard.maskKey`. */
 export async function applySelection(
   context: PullContext,
   described: TableDescriptor,
@@ -109,7 +109,7 @@ async function removeColumns(
   { chosen, overtaken, leftOut }: Pick<Chosen, 'leftOut'> & { chosen: Chosen; overtaken: readonly ColumnRecord[] },
 ): Promise<void> {
   const at = stampFromMs(clock.nowMs());
-  // Values that are removed now are overwritten, and the log is emptied. Values that were deleted earlier may stay in unused parts of the file.
+  // Overwrites what is removed now, and empties the log. What was deleted earlier may stay in unused parts of the file.
   replica.prepare(sql`PRAGMA secure_delete = ON`).get();
   const contents = await replica.writeDurably(`Removing columns of ${record.localName}`, (tx) => {
     const { id } = record;

@@ -130,7 +130,7 @@ export interface PullOptions {
   readonly tables: readonly string[];
   /** A person has looked: guards let this pull through. */
   readonly confirm: boolean;
-  /** Read only changes where the table has their time; sweep other tables, or with `known` skip those that cannot be followed yet. */
+  /** Read only changes where the table has their time; others are swept, or with `known` skipped. */
   readonly follow?: boolean | 'known' | undefined;
   /** Give up edits of tables that are no longer to be two-way; they are kept in `sync_conflicts`. */
   readonly discard?: boolean | undefined;

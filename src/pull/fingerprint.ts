@@ -1,6 +1,7 @@
 /**
- * Finds changed windows of a table by comparing totals of each day with those of the origin. It needs a table that a sweep proved whole. Evidence
- * only: equal days are not noted as fresh. Requests: at most FINGERPRINT_PAGES_MAX, and none for a table that is read as one window.
+ * Finds changed windows of a table by comparing totals of each day with those of the origin. It needs a table that a
+ * sweep proved whole. Evidence only: equal days are not noted as fresh. Requests: at most FINGERPRINT_PAGES_MAX, and
+ * none for a table that is read as one window.
  */
 import { RowsyncError } from '../base/errors.ts';
 import {
@@ -50,7 +51,7 @@ export async function readChangedWindows(run: TablePull, found: ChangedWindows):
   return isSettled;
 }
 
-/** The windows that differ; null if the origin does not tell, or the table is one window. @throws RowsyncError of the origin. */
+/** The windows that differ; null if the origin does not say, or there is only one. @throws RowsyncError. */
 export async function findChangedWindows(reading: TableReading): Promise<ChangedWindows | null> {
   const { table } = reading;
   const { replica } = reading.context;
@@ -66,7 +67,7 @@ export async function findChangedWindows(reading: TableReading): Promise<Changed
   return { windows: windowsOfDays(differing, windows, zone), plan, zone, there, here };
 }
 
-/** Compares again after the windows were read. A measure that still differs is ignored until the next whole sweep. Returns all ignored ones. */
+/** Compares again. A measure that still differs is ignored until the next whole sweep. Returns all ignored ones. */
 export async function noteUselessMeasures(
   reading: TableReading,
   { plan, zone, there, here: before }: ChangedWindows,

@@ -1,14 +1,15 @@
 /**
- * Follows one table: requests the rows that changed since the watermark, and applies them like rows of a page. It starts from a table that a sweep
- * proved whole, and says whether that was enough, or why a sweep is needed. Loops that send requests, and their bounds:
+ * Follows one table: requests the rows that changed since the watermark, and applies them like rows of a page. It
+ * starts from a table that a sweep proved whole, and says whether that was enough, or why a sweep is needed. Its loops
+ * of requests are bounded:
  *
  *    pages of a round   as many as the table has, or FOLLOW_PAGES_MAX
- *    rounds             ROUNDS_MAX: the second tells a delete from rows that came during the count; after that, windows are read
+ *    rounds             ROUNDS_MAX: the second tells a delete from rows that came meanwhile, later ones read windows
  *    changed windows    as fingerprint.ts says, when rows are missing, and when it is time to compare
  *    a short window     found by halving, once a round
  *
- * Rows that follow stores are on no page yet. So they are suspects until a page shows them: no ETag vouches for them (I6). The number of rows shows
- * that some are missing; a look by id or a sweep says which (I5).
+ * Rows that follow stores are on no page yet. So they are suspects until a page shows them: no ETag vouches for them
+ * (I6). The number of rows shows that some are missing; a look by id or a sweep says which (I5).
  */
 import { stampFromMs } from '../base/clock.ts';
 import { must } from '../base/assert.ts';
@@ -59,18 +60,18 @@ import { differingRows } from '../reconcile/merge.ts';
 import { confirmedRows, storeAnswer } from '../capture/writer/store-origin-rows.ts';
 import { shrinkPages } from './windows.ts';
 
-/** Why a table was not followed: no beginning · another filter · rows missing · stamps or answers do not hold · columns changed · page too large. */
+/** Why not followed: no beginning · filter · missing rows · stamps or answers do not hold · columns · page size. */
 export type WhySwept = 'begin' | 'filter' | 'count' | 'stamps' | 'unreadable' | 'moving' | 'many' | 'shape' | 'large';
 
 const ROUNDS_MAX = 5;
 
-/** If rows are missing, up to so many windows with differing days are read; otherwise the window with missing rows is found by counting. */
+/** Up to so many windows with differing days are read; beyond, the window with missing rows is found by counting. */
 const CHANGED_WINDOWS_MAX = 8;
 
 /** Rows of the origin's list of deleted rows that are requested. */
 const HINTS_MAX = 10_000;
 
-/** The stamp of the last changed row, asked before a sweep: later changes have no earlier one. Null if it cannot be followed. @throws RowsyncError. */
+/** The stamp of the last changed row, asked before a sweep: later changes have no earlier one. Null if not followed. */
 export async function readNewestStamp({ context, table }: TableReading): Promise<string | null> {
   const { origin, signal } = context;
   const stamps = stampsOf(table);
@@ -83,7 +84,7 @@ export async function readNewestStamp({ context, table }: TableReading): Promise
   return typeof stamp === 'string' ? secondOf(stamp) : FIRST_STAMP;
 }
 
-/** Follows a table by its last description; null if that sufficed. Rows that came under other names are suspects, so a sweep reads them again. */
+/** Follows by the last description; null if that sufficed. Rows under other names are suspects, for a sweep to read. */
 export async function followKnown(turn: TableTurn): Promise<WhySwept | null> {
   const { context, summary, known, tableOptions, discard, counts } = turn;
   const stored = storedDescription(context, summary.id);
@@ -136,7 +137,7 @@ interface Following extends TablePull {
   readonly readAt: number | null;
 }
 
-/** Brings the changed rows; says why a sweep has to look, or null. @throws RowsyncError of the origin or the replica. */
+/** Brings the changed rows; says why a sweep has to look, or null. @throws RowsyncError. */
 async function followTable(run: TablePull): Promise<WhySwept | null> {
   const { context, table } = run;
   const { origin, replica, clock, signal, settings } = context;
@@ -176,7 +177,7 @@ async function followTable(run: TablePull): Promise<WhySwept | null> {
   return found === null || (await readChangedWindows(run, found)) ? null : 'count';
 }
 
-/** Reads windows with missing rows; false if a sweep has to look. Days name them in round 2, later the last short one is found by halving. */
+/** Reads windows with missing rows, named by days in round 2, later found by halving; false if a sweep has to look. */
 async function readShortWindows(following: Following, round: number): Promise<boolean> {
   const { context, table, stamps } = following;
   const { origin, replica, signal } = context;
@@ -211,7 +212,7 @@ async function lastWhere<T>(items: readonly T[], holds: (item: T) => Promise<boo
   return must(items[low], 'there is a first one');
 }
 
-/** Compares rows by the second of their change. Returns the second to read from, null for none; null for all if the origin does not add up. */
+/** Compares rows by second of change. Gives the second to read from (null: none), or null if the counts do not hold. */
 async function findUnread(
   following: Following,
   after: string,
@@ -283,7 +284,7 @@ async function listChanged({ context, table, stamps, watermark }: Following): Pr
   return (await origin.select({ table: everyRow, columns: [shape], query }, { signal })).value.ids;
 }
 
-/** The stamp of the last changed row; null if the origin's stamps went back: the row with the watermark is here, and did not come. */
+/** The stamp of the last changed row; null if stamps went back: the row with the watermark is here and did not come. */
 async function nextWatermark(following: Following, newest: string | null): Promise<string | null> {
   const { context, table, stamps, watermark: before } = following;
   if (before === FIRST_STAMP) return newest ?? before;
@@ -299,7 +300,7 @@ interface Changes {
   readonly isLarge: boolean;
 }
 
-/** Reads what was changed. Rows that were compared by seconds are not read, as soon as there are more than a page of them. */
+/** Reads what was changed. If that is more than a page, seconds are compared, and rows of equal ones are not read. */
 async function readChanges(following: Following): Promise<Changes | { readonly why: WhySwept }> {
   const { context, table, counts, wasLarge } = following;
   let newest: string | null = null;

@@ -1,6 +1,6 @@
 /**
- * Binds the configuration to the tables that the origin describes (reconcile/option-bindings.ts), before anything of them is read. Notes what became of
- * tables: new, renamed, gone, back.
+ * Binds the configuration to the tables that the origin describes (reconcile/option-bindings.ts), before anything of
+ * them is read. Notes what became of tables: new, renamed, gone, back.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { stampFromMs } from '../base/clock.ts';
@@ -93,7 +93,7 @@ function configuredByName({ tableOptions }: PullSettings): ConfiguredTables {
   };
 }
 
-/** Whether a person who was told that a table waits let it take what is under its present name: in this run, or meanwhile beside it. */
+/** Whether a person let a held table have what is under its present name, in this run or meanwhile beside it. */
 function confirmedBy(
   replica: PullContext['replica'],
   { tables, confirm }: Pick<PullOptions, 'tables' | 'confirm'>,

@@ -1,6 +1,6 @@
 /**
- * Which page a sweep requests next. Pages of the page map are requested at once, several at a time. After them the end is unknown. So further pages
- * are requested only once a full page was seen, and never after a page that was not full. Pure except for its own state.
+ * Which page a sweep requests next. Pages of the page map are requested at once, several at a time. After them the end
+ * is unknown. Further ones are requested after a full page, never after another one. Pure but for its own state.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { REPAIR_ROUNDS_MAX, REPEATED_PAGES_MAX } from '../reconcile/windows.ts';
@@ -17,7 +17,7 @@ export interface CursorStart {
   readonly asksBehindEnd?: boolean | undefined;
   /** Pages of a full window, after which a new window begins: nothing is requested ahead of them. */
   readonly windowPages?: number | undefined;
-  /** Whether the last page of a new window is requested first, so that the next window can begin while this one is read. */
+  /** Whether the last page of a new window is requested first, so that the next window can begin meanwhile. */
   readonly asksLastFirst?: boolean | undefined;
 }
 
@@ -65,7 +65,7 @@ export class PageCursor {
     return this.#fresh - 1;
   }
 
-  /** The first page always; after the known ones once the last of them is full, and not too far ahead of a full page. */
+  /** The first page always; later ones once the last known one is full, and not too far ahead of a full page. */
   #mayAskFresh(): boolean {
     if (this.#fresh === 0) return true;
     const { firstFresh, ahead } = this.#start;

@@ -1,5 +1,5 @@
 /**
- * Gives tables their names here, by the configuration or as the origin calls them now. Recreates a table that another client dropped.
+ * Gives tables their names here, by the configuration or as the origin calls them now. Recreates dropped tables.
  */
 import { foldIdent } from '../base/sql.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -124,7 +124,7 @@ function placeAll(tx: Tx, tables: readonly TableSummary[], placing: Placing): re
   return [...new Set([...moves.flatMap((move) => (move.isMade ? move.id : [])), ...created])];
 }
 
-/** Notes a new table, makes one again that was dropped here, or finds it in place, under the name that it has now. Returns whether it was made. */
+/** Notes a new table, recreates a dropped one, or finds it in place under its name now. Returns whether it was made. */
 function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: string): boolean {
   const { id, recordName: name, alias } = descriptor;
   const known = findTable(tx, id);
@@ -138,7 +138,7 @@ function placeTable(tx: Tx, descriptor: TableSummary, localName: string, at: str
   const now = String(countUnsent(tx, id) - deletes.length);
   if (known !== null) storeSchemaChanges(tx, [{ ...changeOf('tableRemade', name), now }], at);
   if (known?.push === 'on' && hasBase(tx, id)) {
-    // A missing table is no delete of its rows: the base has what the origin last confirmed. Waiting deletes are listed, and continue waiting.
+    // A missing table is no delete of its rows: the base has what the origin last confirmed. Listed deletes wait on.
     storeFacts(tx, id, { name, alias, local_name: localName });
     restoreTable(tx, { id, localName });
     const twoWay = findTwoWayTable(tx, id);

@@ -119,7 +119,7 @@ async function tryFollow(
   return null;
 }
 
-/** Shapes a table and sweeps it until the description stays: else values may be other columns'. @throws RowsyncError `origin.moving`, …. */
+/** Shapes and sweeps a table until its description stays, else values may be of other columns. @throws RowsyncError. */
 async function sweepUntilStable(turn: TableTurn): Promise<RowsOutcome> {
   const { context, summary, known, counts } = turn;
   // A table that is to become two-way is described without an ETag; so is one held because a right seemed lost.
@@ -186,7 +186,7 @@ function requireSum(name: string, account: PullAccount | null): void {
   });
 }
 
-/** Brings the rows of a table up to date, and says why deletes wait. A sweep that an earlier pull began is finished, then one begins anew: its first pages may have changed. */
+/** Brings rows up to date, and says why deletes wait. Finishes an open sweep, then reads again: pages may differ. */
 async function sweepTable(
   prepared: TablePull,
   { prepare, confirmedCount }: { readonly prepare: () => Promise<TablePull>; readonly confirmedCount: number },
@@ -213,7 +213,7 @@ function originNowMs({ origin, clock }: PullContext): number | null {
   return clockAheadMs === null ? null : clock.nowMs() - clockAheadMs;
 }
 
-/** The last stamp of the rows that a sweep brought, unless it may be of a change that came after the sweep had begun. */
+/** The last stamp that a sweep brought, unless it may be of a change that came after the sweep had begun. */
 function stampBefore({ context, table }: TableReading, begunMs: number | null): string | null {
   const stamps = stampsOf(table);
   if (stamps === null || begunMs === null) return null;

@@ -1,6 +1,6 @@
 /**
- * One pull: the calling user, the list of tables, then each table (pull-table.ts). A table that fails does not stop the others. An
- * origin that is down or refuses the credentials does, because every further answer would be the same. The pull is recorded as a run.
+ * One pull: the calling user, the list of tables, then each table (pull-table.ts). A table that fails does not stop the
+ * others; an origin that is down or refuses the credentials does. The pull is recorded as a run.
  */
 import { must } from '../base/assert.ts';
 import { RowsyncError, usageError } from '../base/errors.ts';
@@ -48,7 +48,7 @@ const IDENTITY_NOTE = {
 };
 const GONE_HINT = 'If a right got lost, give it back; if the table is really gone, rowsync schema prune drops it here.';
 
-/** Brings the replica up to date; a table that fails stops no other. An unknown table name becomes the report's error. @throws RowsyncError of the replica. */
+/** Brings the replica up to date; a table that fails stops no other. An unknown table name is the report's `error`. */
 export async function pull(around: PullContext, options: PullOptions): Promise<PullReport> {
   const { clock, replica, origin } = around;
   const startedMs = clock.monotonicMs();
@@ -102,7 +102,7 @@ function isReadToEnd({ error, held, isFollowed }: TablePullReport): boolean {
   return error === null && held === null && !isFollowed;
 }
 
-/** Notes filters that the last pull did not have: their tables have no known age until a sweep has applied the filter. */
+/** Notes new filters: their tables have no known age until a sweep has applied the filter. */
 export async function noteFilters({ replica, settings }: Pick<PullContext, 'replica' | 'settings'>): Promise<void> {
   const changed = changedFilters(replica, (name) => {
     const options = settings.tableOptions(name);
@@ -114,7 +114,7 @@ export async function noteFilters({ replica, settings }: Pick<PullContext, 'repl
   });
 }
 
-/** The changes of the schema that this run saw, which are logged here. Tables that are gone have an event of their own. */
+/** The schema changes that this run saw, which are logged here. Tables that are gone have an event of their own. */
 function tellSchemaChanges({ replica, log }: PullContext, runId: number): readonly string[] {
   const changes = readSchemaChanges(replica, runId).filter(({ kind }) => !kind.endsWith('Remade'));
   const texts = changes.filter(({ kind }) => kind !== 'tableGone').map(schemaChangeText);
@@ -132,7 +132,7 @@ function isFollow({ follow = false, confirm }: PullOptions): boolean {
   return follow !== false && !confirm;
 }
 
-/** Pulls every wanted table into `reports`; returns the error of a guard over the whole schema, if one holds, and what ended the pull early. */
+/** Pulls every wanted table into `reports`; returns a guard over the whole schema, and what ended the pull early. */
 async function pullTables(
   context: PullContext,
   options: PullOptions,
@@ -263,7 +263,7 @@ function chooseTables(
   return configured.filter(({ id }) => meantIds.has(id));
 }
 
-/** The other tables at the origin that are here: their names follow too, or they would keep one that another table has now. */
+/** The other tables here that the origin has: their names follow too, or one might keep a name that is taken now. */
 function standingTables(
   { replica }: PullContext,
   { tables }: DatabaseDescriptor,
@@ -277,7 +277,7 @@ function standingTables(
   return tables.filter(({ id }) => standingIds.has(id) && !wantedIds.has(id));
 }
 
-/** Makes sure that the configuration matches a table at the origin, or one that was there. @throws RowsyncError `config.invalid`. */
+/** Requires that the configuration matches a table of the origin, now or formerly. @throws `config.invalid`. */
 function requireMatch({ settings: { configured }, replica }: PullContext, { tables }: DatabaseDescriptor): void {
   if (configured === undefined || tables.length === 0) return;
   const names = tables.map(({ recordName }) => recordName);
@@ -320,7 +320,7 @@ async function markGoneTables(
   return null;
 }
 
-/** Answers decisions by SQL about tables that are no longer pulled: none can be carried out. If edits of a table wait until it is back, its decisions wait too. */
+/** Answers decisions by SQL about tables no longer pulled; where edits wait until a table is back, decisions do too. */
 async function refuseStrayRequests({ clock, replica }: PullContext): Promise<void> {
   const prepared = new Set(
     readTables(replica).flatMap(({ id, state, push }) => (state === 'gone' && push === 'off' ? [] : [id])),

@@ -1,9 +1,10 @@
 /**
- * Requests rows by id: which of them the origin has and, for a table with a filter (`rows`), which of those match it. Retrieve takes no filter. So it
- * is asked first, only for the keys; then a filtered select asks for the rows with these keys.
+ * Requests rows by id: which of them the origin has and, for a table with a filter (`rows`), which of those match it.
+ * Retrieve takes no filter. So it is asked first, only for keys; then a filtered select asks for their rows.
  *
- * Between the two requests, a row may be deleted, or enter the filter. A deleted one counts as outside of the filter, and leaves in any case. One
- * that entered has changed, so its page is read anew. Requests: one per batch of ids, and one per filter of their keys.
+ * Between the two requests, a row may be deleted, or enter the filter. A deleted one counts as outside of the filter,
+ * and leaves in any case. One that entered has changed, so its page is read anew. Requests: one per batch of ids, and
+ * one per filter of their keys.
  */
 import { must } from '../base/assert.ts';
 import { TOP_MAX } from '../wire/request-paths.ts';
@@ -75,7 +76,7 @@ async function findBatch({ context, table }: TableReading, ids: readonly number[
   }
   const page = joinPages(pages, present);
   const selected = new Set(page.ids);
-  // Unrequested rows are signs of an answer to another request, or of keys that are not unique: then no row counts as outside.
+  // Unrequested rows are from another answer, or keys are not unique: then no row counts as outside.
   const isToThePoint = pages.every(({ ids: found }) => found.length < TOP_MAX && found.every((id) => present.has(id)));
   const outside = isToThePoint ? askable.flatMap(({ id }) => (selected.has(id) ? [] : [id])) : [];
   return { page, outside, gone };

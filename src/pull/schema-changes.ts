@@ -1,6 +1,6 @@
 /**
- * Compares two descriptions of the tables and puts the differences into words: what changed, and whether the origin, the configuration or another program
- * changed it. Pure.
+ * Compares two descriptions of the tables and puts the differences into words: what changed, and whether the origin,
+ * the configuration or another program changed it. Pure.
  */
 import { printable } from '../base/text.ts';
 import type { ColumnRecord } from '../replica/bookkeeping/columns.ts';
@@ -27,7 +27,7 @@ export function tableChanges(known: readonly SeenTable[], described: readonly Se
   return [...came, ...went.map(({ name }) => changeOf('tableGone', name))];
 }
 
-/** What became of the columns of a table, of which the configuration left some out until now; nothing for a table without any. */
+/** What became of the columns of a table, some of them left out until now; nothing for a table without any. */
 export function columnChanges(
   table: string,
   known: readonly Pick<ColumnRecord, 'id' | 'name' | 'type' | 'state'>[],

@@ -1,7 +1,8 @@
 /**
- * Settles rows that left their page and were seen on no other one. Absence is never taken for a delete (I5). The origin is asked for each row by id.
- * Only rows that it does not return are deleted, with their last values kept. A returned row stays a suspect until a page shows it: if it were
- * deleted before that, no page would miss it. The guards (reconcile/guards.ts) decide how many rows may be deleted without a person.
+ * Settles rows that left their page and were seen on no other one. Absence is never taken for a delete (I5). The origin
+ * is asked for each row by id. Only rows that it does not return are deleted, with their last values kept. A returned
+ * row stays a suspect until a page shows it: if it were deleted before that, no page would miss it. The guards
+ * (reconcile/guards.ts) decide how many rows may be deleted without a person.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { storeMissingRows, confirmedRows, storeOutside, storeAnswer } from '../capture/writer/store-origin-rows.ts';
@@ -28,10 +29,10 @@ const BATCH_ROWS = 500;
 /** The share of a table that may leave its filter without a person: rows leave by ordinary edits at the origin. */
 const PERCENT_MAX = 100;
 
-/** Rows outside of a new filter that are requested to count them exactly; if there are more, rows on no page are counted. */
+/** Rows outside of a new filter that are requested for an exact count; if there are more, rows on no page count. */
 const FIRST_LOOKUPS_MAX = 5_000;
 
-/** Settles suspects once all pages were read, or says why they wait; a person agreed to lose `confirmedCount` rows. A resumed sweep has old pages, and asks none. */
+/** Settles suspects once all pages were read, or says why they wait. A resumed sweep has old pages, and never asks. */
 export async function settleSuspects(
   run: TablePull,
   { confirmedCount, isResumed }: { readonly confirmedCount: number; readonly isResumed: boolean },
@@ -61,7 +62,7 @@ export async function settleSuspects(
   await context.replica.write(`Settling the missing rows of ${localName}`, (tx) => {
     storeHold(tx, id, null, '');
     storeFacts(tx, id, { rows_filter: filter });
-    // Rows that were sent for the former caller may be hidden from this one. They come here only when their push is settled.
+    // Rows sent for the former caller may be hidden from this one. They come here only when their push is settled.
     if (missingCount > 0 || !readBatchTables(tx).includes(id)) storeFacts(tx, id, { identity_checked: 1 });
   });
   return null;
@@ -80,7 +81,7 @@ interface Settling extends Guard {
   readonly hold: DeletionHold | null;
 }
 
-/** Judges suspects that were not seen since. `stayingCount` of them stay for an edit; rows that this sweep deleted before count as missing. */
+/** Judges unseen suspects. `stayingCount` of them stay for an edit; rows that this sweep deleted count as missing. */
 async function judgeSuspects(
   reading: TableReading,
   { stayingCount, ...allowed }: { readonly confirmedCount: number } & Omit<SuspectCounts, 'isSettled'>,
@@ -118,7 +119,7 @@ function guardOf(
   return {
     known,
     judge,
-    // Suspects on a page that was read before they became suspects may be gone too, so they can outnumber the missing rows.
+    // Suspects on a page that was read before they became suspects may be gone too, and so outnumber the missing.
     mayGo: (gone: number) => judge(gone, { isNarrowed: false }) === null,
     mayLeave: (leaving: number) => judge(leaving, { maxDeletePercent: PERCENT_MAX }) === null,
   };
@@ -136,7 +137,7 @@ function readGuarded(from: Connection, { target: { id }, address: { rows: filter
   };
 }
 
-/** Asks for rows by id outside of a sweep, and deletes those that are gone; false if more may not go without a person. @throws RowsyncError. */
+/** Asks for rows by id outside of a sweep, and deletes those that are gone; false if a person must decide. */
 export async function proveDeletes(run: TablePull, ids: readonly number[]): Promise<boolean> {
   const ordered = ids.toSorted((a, b) => a - b);
   const { isSettled } = await lookUp(run, {
@@ -155,7 +156,7 @@ interface SuspectCounts {
   readonly isSettled: boolean;
 }
 
-/** Asks for rows by id, block by block, and removes what is gone or outside. If that is too much, they stay suspects for the next sweep. */
+/** Asks for rows by id, block by block, and removes what is gone or outside; too many of them stay suspects. */
 async function lookUp(
   run: TablePull,
   order: {
@@ -202,7 +203,7 @@ async function lookUp(
   return tally;
 }
 
-/** Asks for the calling user again: one that lost rights sees fewer rows, and none may be deleted for that (I5). @throws `origin.moving`. */
+/** Asks who is calling: one that lost rights sees fewer rows, and none may be deleted for that (I5). */
 async function requireSameCaller({ origin, replica, signal }: PullContext): Promise<void> {
   const { value: caller } = await origin.user({ signal });
   if (!isOtherCaller(replica, identityOf(origin, caller))) return;

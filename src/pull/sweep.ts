@@ -1,8 +1,8 @@
 /**
- * A sweep: a conditional read of every page of one table, applied page by page as answers arrive. An unfinished sweep is
- * resumed, because every applied page carries the number of its sweep (I10, I13). Loops that send requests, and their bounds:
+ * A sweep: a conditional read of every page of one table, applied page by page as answers arrive. An unfinished sweep
+ * is resumed, because every applied page carries the number of its sweep (I10, I13). Its loops of requests are bounded:
  *
- *    pages of one pass           the cursor stops behind the end of each window, or at REPEATED_PAGES_MAX that are the one before
+ *    pages of one pass           the cursor stops behind the end of a window, or at REPEATED_PAGES_MAX alike
  *    passes over shifted pages   REPAIR_ROUNDS_MAX a window
  *    proof of the end            one request, once per small table and identity
  *    suspects                    suspected-deletes.ts, one request per batch
@@ -52,12 +52,12 @@ import { movingRowsError, PageCursor, samePageError, shortPageError } from './pa
 import { runPool } from '../base/concurrency.ts';
 import { confirmedRows, storeAnswer } from '../capture/writer/store-origin-rows.ts';
 
-/** Requests beyond `limits.concurrency`, so that no connection is idle while a page is stored; bounds the pages in memory. */
+/** Requests beyond `limits.concurrency`, so that none is idle while a page is stored; bounds the pages in memory. */
 const WAITING_MAX = 2;
 /** Pages proven by 304 that are noted in one transaction; a crash forgets them, and they are requested again. */
 const PROOFS_MAX = 256;
 
-/** Reads every page and proves that they fit together; rows that did not come are suspects. @throws WindowLie, RowsyncError `origin.moving` and others. */
+/** Reads every page and proves that they fit together; missing rows are suspects. @throws WindowLie, RowsyncError. */
 export async function sweepPages(run: TablePull): Promise<void> {
   const { context } = run;
   const { target } = run.table;
@@ -96,7 +96,7 @@ export async function sweepWindows(run: TablePull, windows: readonly string[]): 
   return left.length === 0 || (await proveDeletes(run, left));
 }
 
-/** Reads some windows of a table, even if they were read before; null for all of a sweep. @throws RowsyncError as `sweepPages`. */
+/** Reads some windows of a table, even if they were read before; null for all of a sweep. @throws as `sweepPages`. */
 async function readWindows(pass: Pass, only: ReadonlySet<string> | null): Promise<void> {
   const before = new Set(only === null ? [] : readPagedWindows(pass.context.replica, pass.table.target.id));
   let proven = await readPass(pass, { only, from: 0, kind: only === null ? 'resume' : 'repair' });
@@ -145,7 +145,7 @@ async function repairWindow(pass: Pass, { window, pages, isAlone }: JudgedWindow
   return true;
 }
 
-/** Marks the sweep of a table as finished, once its suspects are settled or held; `watermark`: a stamp from before it began, or null. */
+/** Finishes a sweep whose suspects are settled or held; `watermark`: a stamp from before it began, or null. */
 export async function finishSweep({ context, table }: TableReading, watermark: string | null): Promise<void> {
   await context.replica.write(`Finishing the sweep of ${table.target.localName}`, (tx) => {
     closeSweep(tx, table.target.id, { at: now(context), watermark, filter: table.address.rows ?? null });
@@ -212,7 +212,7 @@ interface RunningPass extends Pass {
   readonly windows: string[];
 }
 
-/** Reads pages: to `resume` those not proven yet, else all known ones. Returns the page map if this sweep proved each as it was, else null. */
+/** Reads pages: to `resume` those not proven yet, else all known. Returns the page map if each was proven as it was. */
 async function readPass(pass: Pass, { only, from, kind }: PassPlan): Promise<PageMap | null> {
   const { context, table, sweep, counts } = pass;
   const { concurrency } = context.settings;
@@ -279,7 +279,7 @@ function isSameUrl(pass: Pass, page: KnownPage): boolean {
   return page.url === pass.context.origin.selectUrl(pass.table.address, pageQuery(pass, page));
 }
 
-/** Notes an answer with the cursor before its rows are stored, so that the next request leaves meanwhile. Returns whether it ends the window. */
+/** Notes an answer before its rows are stored, so that the next request leaves. Returns whether it ends the window. */
 function noteAnswer(
   reading: RunningPass,
   { window, page }: PagePlace,
@@ -388,7 +388,7 @@ function progress({ context, table }: Pass, { page }: PagePlace, rowCount: numbe
   context.onProgress?.({ kind: 'page', table: table.target.localName, rowCount: ownRowCount });
 }
 
-/** Drops the pages after the end of a window, but those read after a page that was not full, which prove the end wrong. Returns those that stay. */
+/** Drops the pages after the end of a window, unless rows on them prove that wrong. Returns the pages that stay. */
 async function dropBehindEnd<P extends KnownPage & PageEdges>(pass: Pass, pages: readonly P[]): Promise<readonly P[]> {
   const { context, table, sweep } = pass;
   const end = pages.find((page) => page.sweep === sweep && page.isEnd);
@@ -403,7 +403,7 @@ async function dropBehindEnd<P extends KnownPage & PageEdges>(pass: Pass, pages:
   return pages.filter(({ page }) => page <= end.page);
 }
 
-/** Asks once for rows after the only page of a table: a page cut short would look like its end. Several pages prove that they are full. */
+/** Asks once for rows after the only page: cut short, it looks like the end. Several pages prove that they are full. */
 async function shortProblem(pass: Pass, last: KnownPage): Promise<RowsyncError | null> {
   const { context, table } = pass;
   if (last.rowCount === 0 || readTable(context.replica, table.target.id).endProven) return null;

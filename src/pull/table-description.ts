@@ -1,8 +1,8 @@
 /**
- * The description of a table at the origin. Answers name columns, and a name may move to another column after it was described. So the description is
- * requested conditionally before the rows of a table, and for a mirror also after them. Rows that came under wrong names are read again. Rows of a
- * two-way table are stored only after a full description that follows their answer. An edit, or a delete at the origin meanwhile, would keep wrong
- * values permanently.
+ * The description of a table at the origin. Answers name columns, and a name may move to another column after it was
+ * described. So the description is requested conditionally before the rows of a table, and for a mirror also after
+ * them. Rows that came under wrong names are read again. Rows of a two-way table are stored only after a full
+ * description that follows their answer. An edit, or a delete at the origin meanwhile, would keep wrong values.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { RowsyncError } from '../base/errors.ts';
@@ -22,7 +22,7 @@ import { differingRows } from '../reconcile/merge.ts';
 /** How often rights are asked for while a description changes. */
 const RIGHTS_ROUNDS_MAX = 3;
 
-/** Describes a table, conditionally unless `inFull`; rights are asked once, without a row each time. @throws RowsyncError `origin.moving` and others. */
+/** Describes a table, conditionally unless `inFull`; asks for its rights once, or each time while it has no row. */
 export async function describeTable(
   context: PullContext,
   { id, recordName, alias }: Pick<TableSummary, 'id' | 'recordName' | 'alias'>,
@@ -47,7 +47,7 @@ export async function describeTable(
   return withKnownRights(replica, news?.value ?? value);
 }
 
-/** Asks what `*` means, then describes again: a column hidden in between would seem read-only. Null without a row. @throws `origin.moving`. */
+/** Asks what `*` means, then describes again: a column hidden meanwhile would seem read-only. Null without a row. */
 async function askRights(
   { origin, signal }: PullContext,
   address: Address,
@@ -74,7 +74,7 @@ function withKnownRights(from: Connection, descriptor: TableDescriptor): TableDe
   return withRights(descriptor, null, readColumns(from, descriptor.id));
 }
 
-/** Looks at the names of columns before rows of a two-way table are stored that differ from their base. @throws RowsyncError `origin.moving`. */
+/** Requires the same columns before differing rows of a two-way table are stored. @throws `origin.moving`. */
 export async function requireShapeOf(
   { context, table }: TableReading,
   { rows, unreadable }: Pick<RowPage, 'rows' | 'unreadable'>,

@@ -1,7 +1,7 @@
 /**
- * Whether a table is read by windows or as one, and in pages of how many rows. Decided from its columns and its page map, noted with the start of a
- * sweep. Windows are given up if the origin does not keep their order or filter. Pages whose rows are too large for one answer are halved, and stay so
- * until `resync`.
+ * Whether a table is read by windows or as one, and in pages of how many rows. Decided from its columns and its page
+ * map, noted with the start of a sweep. Windows are given up if the origin does not keep their order or filter. Pages
+ * whose rows are too large for one answer are halved, and stay so until `resync`.
  */
 import { RowsyncError } from '../base/errors.ts';
 import {
@@ -74,7 +74,7 @@ export function throwAsLie(thrown: unknown): never {
   throw thrown;
 }
 
-/** Has the next sweep read a table in another way, after an answer that was too large or windows that do not hold; false for any other error. */
+/** Has the next sweep read in smaller pages, or without windows that do not hold; false for any other error. */
 export async function readOtherwise(reading: TableReading, thrown: unknown): Promise<boolean> {
   if (!(thrown instanceof WindowLie)) return shrinkPages(reading, thrown);
   const { replica, log } = reading.context;
@@ -88,13 +88,13 @@ export async function readOtherwise(reading: TableReading, thrown: unknown): Pro
   return true;
 }
 
-/** Requests rows with the table's filter alone: if the origin refuses that, windows are not the cause. @throws RowsyncError of the origin. */
+/** Requests rows with the table's filter alone: if the origin refuses it, windows are not the cause. @throws that. */
 async function requireFilter({ context: { origin, signal }, table: { address } }: TableReading): Promise<void> {
   if ((address.rows ?? null) === null) return;
   await origin.select({ table: address, columns: [], query: { columns: [], sort: [], top: 1 } }, { signal });
 }
 
-/** Halves the pages after an answer that was too large; false for any other error, or without a smaller page. The next sweep reads every page. */
+/** Halves pages after an answer that was too large; false for another error, or at the smallest. Forgets ETags. */
 export async function shrinkPages({ context, table }: TableReading, thrown: unknown): Promise<boolean> {
   if (!(thrown instanceof RowsyncError) || thrown.code !== 'origin.tooLarge') return false;
   const { replica, log } = context;

@@ -1,6 +1,7 @@
 /**
- * Carries out what was decided about rows of a two-way table (reconcile/row-outcome.ts): user table, base, states, conflicts, refusals, evidence and
- * suspects. All of it is in the transaction of the caller, and nothing is decided here. docs/design/row.md has the picture.
+ * Carries out what was decided about rows of a two-way table (reconcile/row-outcome.ts): user table, base, states,
+ * conflicts, refusals, evidence and suspects. All of it is in the transaction of the caller, and nothing is decided
+ * here. docs/design/row.md has the picture.
  */
 import { assert } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
@@ -114,8 +115,8 @@ export function applyEvent(
 }
 
 /**
- * Releases refused rows for another try: all of a table, or those with one reason. The cause may be gone: the origin accepts other values, the
- * configuration names another match column, or a trigger was missing.
+ * Releases refused rows for another try: all of a table, or those with one reason. The cause may be gone: the origin
+ * accepts other values, the configuration names another match column, or a trigger was missing.
  */
 export function retryRefused(tx: Tx, tableId: number, at: string, reason: string | null = null): void {
   const text = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = @tableId AND state = 'refused' AND (@reason IS NULL
@@ -128,7 +129,7 @@ export function retryDue(tx: Tx, table: TwoWayTable, { nowMs, at }: { nowMs: num
   applyEvent(tx, table.id, readDueIds(tx, table.id, nowMs), { event: 'retried', at });
 }
 
-/** Lets rows be tried again at the next push, whatever they waited for. An open question about a row still comes first. */
+/** Lets rows be tried again at the next push, whatever they waited for; an open question still comes first. */
 export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void {
   for (const { tableId, rowId } of rows) {
     applyEvent(tx, tableId, [rowId], { event: 'retried', at });
@@ -136,14 +137,14 @@ export function retryRows(tx: Tx, rows: readonly WaitingRow[], at: string): void
   }
 }
 
-/** Rows that another program put under ids of the origin, around the triggers, continue as new rows. Returns their ids. */
+/** Renumbers rows that another program put under ids of the origin: they continue as new ones. Returns their ids. */
 export function renumberStrays(tx: Tx, table: TwoWayTable, ids: readonly number[], at: string): readonly number[] {
   const outcomes = readRowFacts(tx, table, ids).map((facts) => decideStray(facts, takeLocalId(tx, table.id)));
   applyOutcome(tx, table, { outcomes, nowMs: Date.parse(at) });
   return outcomes.map(({ newId }) => newId);
 }
 
-/** Keeps the last values of rows that leave, while they are still here: those of the table, or else what the origin confirmed. */
+/** Keeps the last values of rows before they leave: those of the table, or else what the origin confirmed. */
 function keepLastValues(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[], at: string): void {
   const byReason = Map.groupBy(
     outcomes.filter(({ evidence }) => evidence !== null),
@@ -171,7 +172,7 @@ function removeLeaving(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome
   forgetGone(tx, table.id, gone);
 }
 
-/** Rows keep their place in the file under another id, and with it columns of other programs and bytes that are no text. */
+/** Rows keep their place in the file under a new id, and so columns of other programs and bytes that are no text. */
 function renumber(tx: Tx, table: TwoWayTable, outcomes: readonly RowOutcome[]): void {
   const moved = outcomes.filter(({ id, newId }) => id !== newId);
   if (moved.length === 0) return;

@@ -1,7 +1,7 @@
 /**
- * Stores what the origin has of many rows at once, in the transaction of the caller (I6). Rows that nobody edited here take one statement for the
- * base and one for the table; edited ones go through decisions (apply-outcome.ts). A mirror is the case without a base. Comparing a row with its base shows
- * whether it was edited, not its mark.
+ * Stores what the origin has of many rows at once, in the transaction of the caller (I6). Rows that nobody edited here
+ * take one statement for the base and one for the table; edited ones go through decisions (apply-outcome.ts). A mirror
+ * is the case without a base. Comparing a row with its base shows whether it was edited, not its mark.
  */
 import { decideRemote } from '../../reconcile/row-outcome.ts';
 import { type ConflictPolicy, isChanged } from '../../reconcile/merge.ts';
@@ -86,7 +86,7 @@ function storeUnedited(tx: Tx, table: TwoWayTable, rows: readonly Row[]): RowCha
   return changes;
 }
 
-/** Stores what the origin returned of rows that it took. They are here as they were sent; `known` are their bases until now. */
+/** Stores rows that the origin took, as it returned them. Here they are as sent; `known` are their bases until now. */
 export function storeTaken(
   tx: Tx,
   table: TwoWayTable,
@@ -114,7 +114,7 @@ export function storeTaken(
   suspectPushedRows(tx, table.id, ids);
 }
 
-/** Deletes rows that are gone at the origin or outside the filter, with evidence; edits become conflicts. Returns how many the origin had confirmed. */
+/** Deletes missing rows, with evidence; their edits become conflicts. Returns how many the origin had confirmed. */
 export function storeMissingRows(
   tx: Tx,
   { target, twoWay }: RemoteTable,
@@ -155,7 +155,7 @@ export function storeAnswer(
   return changes;
 }
 
-/** Rows of a mirror without their one unreadable cell, which stays as it was. Never for a table with a base: an empty cell might be pushed. */
+/** Rows of a mirror, their one unreadable cell as it was. Never with a base: an empty cell might be pushed. */
 function readableParts(tx: Tx, table: ReadTable, unreadable: readonly UnreadableRow[]): readonly Row[] {
   const { target, shapes } = table;
   if (readTable(tx, target.id).push !== 'off') return [];
@@ -171,7 +171,7 @@ function readableParts(tx: Tx, table: ReadTable, unreadable: readonly Unreadable
   });
 }
 
-/** Removes rows outside of the table's filter; returns how many. One with a waiting edit stays: the origin still accepts it. */
+/** Removes rows outside of the filter; returns how many. One with an edit stays: the origin still accepts it. */
 export function storeOutside(tx: Tx, table: ReadTable, ids: readonly number[], at: string): number {
   const leaving = table.twoWay === null ? ids : readIdleIds(tx, table.twoWay.table, ids);
   if (leaving.length === 0) return 0;
