@@ -220,7 +220,7 @@ class Daemon {
     const included = new Set<string>();
     // Otherwise a bug in it would run it again at once, since no failure delays it.
     if (this.#extraWork.localKinds.has(run.work)) this.#scheduled.serve(run.jobIds, clock.nowMs());
-    const context = contextFor(run.work, this.#resources, {
+    const context = contextFor(this.#resources, {
       clock,
       signal: signals.stop,
       takes: (name) => {

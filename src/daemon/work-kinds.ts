@@ -83,7 +83,7 @@ interface WorkHooks extends Pick<WorkContext, 'onAdvance' | 'isRefresh' | 'takes
 }
 
 /** The context of one kind of work, narrowed to the tables whose turn it is. */
-export function contextFor(kind: WorkKind, resources: Resources, hooks: WorkHooks): WorkContext {
+export function contextFor(resources: Resources, hooks: WorkHooks): WorkContext {
   const { config, damage, origin, replica, log } = resources;
   const { clock, signal, takes, onAdvance, isRefresh, comesWithPull } = hooks;
   const { pull: pulling, push: pushing, files } = syncContexts(config, { origin, replica, log, clock, signal });
@@ -101,10 +101,6 @@ export function contextFor(kind: WorkKind, resources: Resources, hooks: WorkHook
     const rule: FilesSettings['rule'] = (table) => (isWanted(table) ? files.settings.rule(table) : null);
     return { ...files, onAdvance, settings: { ...files.settings, rule } };
   };
-  // An unfinished earlier push is settled with the table's own options, whatever else is due.
-  const isPushed = (name: string): boolean => kind !== 'push' || takes(name);
-  const pushOptions: PushContext['settings']['tableOptions'] = (name) =>
-    isPushed(name) ? pushing.settings.tableOptions(name) : null;
   return {
     config,
     damage,
@@ -113,7 +109,7 @@ export function contextFor(kind: WorkKind, resources: Resources, hooks: WorkHook
     takes,
     files: { ofTurn: filesOf(takes), withPull: filesOf(comesWithPull) },
     pull: { ...pulling, onProgress, settings: { ...pulling.settings, tableOptions: ofTurn, compares: !isRefresh } },
-    push: { ...pushing, before: onAdvance, settings: { ...pushing.settings, tableOptions: pushOptions } },
+    push: { ...pushing, before: onAdvance },
   };
 }
 
@@ -192,8 +188,8 @@ export async function pullFilesAfter(context: FilesContext, rows: PullReport): P
   return pullFiles(context, { tables, retryNow: false });
 }
 
-async function runPush({ push: context }: WorkContext): Promise<WorkOutcome> {
-  const report = await push(context, { tables: [], confirm: false });
+async function runPush({ push: context, takes }: WorkContext): Promise<WorkOutcome> {
+  const report = await push(context, { tables: [], confirm: false, takes });
   const isForbidden = (error: RowsyncError): boolean => error.code === 'push.forbidden';
   const failures = report.tables.flatMap(({ error }) => (error === null || isForbidden(error) ? [] : [error]));
   const isOfAll = (error: RowsyncError): boolean => error.kind === 'auth' || concernsAllTables(error);

@@ -119,7 +119,7 @@ function previewTable(
     const before = rows.some(({ id, madeMatch }) => id > 0 || madeMatch === null) ? 1 : 0;
     return before + (method === 'delete' ? 0 : 1);
   });
-  const { held } = judgeEdits(tx, table, countEdits(tx, table), { ...limits, confirm: false });
+  const { held } = judgeEdits(tx, table, countEdits(tx, table), { ...limits, tableOptions, confirm: false });
   return {
     table: table.localName,
     rows: [...sent, ...waiting],

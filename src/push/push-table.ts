@@ -4,7 +4,7 @@
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { countText } from '../base/text.ts';
+import { countText, plural, shellWord } from '../base/text.ts';
 import { captureChanges } from '../capture/find-edits.ts';
 import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/two-way-table.ts';
@@ -160,18 +160,30 @@ async function captureEdits({ context, table, tally }: TablePush, isFirst: boole
   });
 }
 
+type PushLimits = Pick<PushSettings, 'maxPushRows' | 'maxDeletePercent' | 'tableOptions'>;
+
 /** How many edits there are, whether a person confirms them now, or agreed beforehand to as many rows, and else why they wait for one. */
 export function judgeEdits(
   from: Connection,
   table: TwoWayTable,
   edits: Edits,
-  { confirm, ...limits }: Pick<PushSettings, 'maxPushRows' | 'maxDeletePercent'> & { readonly confirm: boolean },
+  { confirm, tableOptions, ...limits }: PushLimits & { readonly confirm: boolean },
 ): { readonly changeCount: number; readonly confirmed: boolean; readonly held: RowsyncError | null } {
   const record = readTable(from, table.id);
   const changeCount = edits.insert + edits.update + edits.delete;
   const confirmed = confirm || changeCount <= (record.pushConfirmedCount ?? 0);
+  const isOff = changeCount > 0 && tableOptions(table.name) === null;
+  if (isOff) return { changeCount, confirmed, held: switchedOffError(table, changeCount) };
   const facts = { ...limits, rowCount: record.rowCount, changeCount, deleteCount: edits.delete };
   return { changeCount, confirmed, held: confirmed ? null : holdOf(record, facts) };
+}
+
+function switchedOffError({ localName }: TwoWayTable, changeCount: number): RowsyncError {
+  const name = shellWord(localName);
+  return new RowsyncError('needsPerson', 'guard.pending', {
+    message: `${localName}: push is switched off in the configuration, and the origin does not have the edits of ${plural(changeCount, 'row')}; none was sent`,
+    hint: `rowsync plan ${name} lists them. If they are meant, set push: true again; if not, rowsync discard --all ${name} puts the rows back.`,
+  });
 }
 
 function holdOf(table: TableRecord, push: PushFacts): RowsyncError | null {

@@ -17,7 +17,7 @@ import { readDropped } from '../replica/stored-errors.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { readTables, tableNamed, tablesNamed } from '../replica/bookkeeping/tables.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
-import { readRowStates } from '../replica/bookkeeping/row-states.ts';
+import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext } from './context.ts';
 import type { PushTableOptions } from '../reconcile/push-plan.ts';
@@ -31,12 +31,15 @@ export interface PushOptions {
   readonly tables: readonly string[];
   /** A person has looked: guards let this push through. */
   readonly confirm: boolean;
+  /** Whether it is the turn of a table, by its name at the origin; left out for all. */
+  readonly takes?: ((name: string) => boolean) | undefined;
 }
 
 /** Carries edits to the origin; a table that fails stops no other. @throws RowsyncError `usage.invalid` for a table not pushed, and replica errors. */
 export async function push(around: PushContext, options: PushOptions): Promise<PushReport> {
   const { clock, origin } = around;
-  const chosen = chooseTablesToPush(around, options.tables);
+  const { takes = () => true } = options;
+  const chosen = chooseTablesToPush(around, options.tables).filter(({ name }) => takes(name));
   const startedMs = clock.monotonicMs();
   const at = stampFromMs(clock.nowMs());
   const runId = await around.replica.write('Recording a run', (tx) => openRun(tx, 'push', at));
@@ -196,7 +199,7 @@ export function brokenAmong(from: Connection, names: readonly string[]): readonl
   });
 }
 
-/** The tables to push: two-way ones that the configuration still wants to be, narrowed to the names on the command line. */
+/** The tables to push, narrowed to the names, if any: two-way ones, without those that are switched off and not edited. */
 export function chooseTablesToPush(
   { settings, replica }: Pick<PushContext, 'settings'> & { readonly replica: Connection },
   names: readonly string[],
@@ -207,7 +210,7 @@ export function chooseTablesToPush(
   const broken = brokenAmong(replica, []);
   const left = new Set([...gone, ...broken.map(({ id }) => id)]);
   const pushed = readTwoWayTables(replica).filter(
-    ({ id, name }) => settings.tableOptions(name) !== null && !left.has(id),
+    ({ id, name }) => !left.has(id) && (settings.tableOptions(name) !== null || hasMarks(replica, id)),
   );
   const taken = new Set([...pushed, ...broken].map(({ id }) => id));
   const others = names.filter((name) => !taken.has(tableNamed(tables, name)?.id ?? 0));

@@ -67,8 +67,8 @@ async function working(sandbox: TestSandbox, yaml = '') {
   const resources = await openResources(config, { clock, log }, null);
   const read: string[] = [];
   let advanceCount = 0;
-  const work = (kind: string, choice: { takes?: readonly string[]; isRefresh?: boolean; withPull?: boolean } = {}) =>
-    contextFor(kind, resources, {
+  const work = (choice: { takes?: readonly string[]; isRefresh?: boolean; withPull?: boolean } = {}) =>
+    contextFor(resources, {
       clock,
       signal: new AbortController().signal,
       takes: (table) => choice.takes?.includes(table) ?? true,
@@ -111,7 +111,7 @@ describe('work of the core', () => {
     await using sandbox = await start();
     await using daemon = await working(sandbox);
 
-    const outcome = await runWork('pull', daemon.work('pull', { takes: ['Order'] }), {});
+    const outcome = await runWork('pull', daemon.work({ takes: ['Order'] }), {});
 
     expect(outcome).toMatchObject({ error: null, isOver: false, own: null, held: null });
     expect(outcome.tables).toMatchObject([
@@ -128,7 +128,7 @@ describe('work of the core', () => {
     await using daemon = await working(sandbox);
     sandbox.store.revokeToken(sandbox.token);
 
-    const outcome = await runWork('pull', daemon.work('pull'), {});
+    const outcome = await runWork('pull', daemon.work(), {});
 
     expect(outcome).toMatchObject({ error: { kind: 'auth' }, isOver: true, own: null, tables: [] });
   });
@@ -136,13 +136,13 @@ describe('work of the core', () => {
   test('files are fetched for the tables whose turn it is, and a run without any asks nothing', async () => {
     await using sandbox = await startTestSandbox({ tables: TABLES });
     await using daemon = await working(sandbox);
-    await runWork('pull', daemon.work('pull'), {});
+    await runWork('pull', daemon.work(), {});
     sandbox.requests.clear();
 
-    const none = await runWork('files', daemon.work('files', { takes: ['Nothing'] }), {});
+    const none = await runWork('files', daemon.work({ takes: ['Nothing'] }), {});
     expect(none).toMatchObject({ error: null, own: null, facts: { fileCount: 0 } });
     expect(sandbox.requests.all).toEqual([]);
-    const some = await runWork('files', daemon.work('files', { takes: ['Album'] }), {});
+    const some = await runWork('files', daemon.work({ takes: ['Album'] }), {});
 
     expect(some.facts).toMatchObject({ tableCount: 1, fileCount: 1, failedFileCount: 0 });
   });
@@ -152,7 +152,7 @@ describe('work of the core', () => {
     await using daemon = await working(sandbox);
     writeFileSync(daemon.resources.config.replica.files, 'a file where the folder belongs');
 
-    const outcome = await runWork('pull', daemon.work('pull', { withPull: true }), {});
+    const outcome = await runWork('pull', daemon.work({ withPull: true }), {});
 
     expect(outcome.tables.map(({ name }) => name).toSorted()).toEqual(['Album', 'Book']);
     expect(outcome.tables.filter(({ error }) => error !== null)).toEqual([]);
@@ -163,10 +163,10 @@ describe('work of the core', () => {
   test('a push sends the edits of the tables whose turn it is', async () => {
     await using sandbox = await start();
     await using daemon = await working(sandbox, 'tables: { "*": { push: true } }\n');
-    await runWork('pull', daemon.work('pull'), {});
+    await runWork('pull', daemon.work(), {});
     for (const table of ['Note', 'Order']) daemon.sql(`UPDATE "${table}" SET "Title" = 'edited'`);
 
-    const outcome = await runWork('push', daemon.work('push', { takes: ['Note'] }), {});
+    const outcome = await runWork('push', daemon.work({ takes: ['Note'] }), {});
 
     expect(outcome).toMatchObject({ error: null, own: null, account: { began: 1, arrived: 1 } });
     expect(outcome.facts).toMatchObject({ updatedCount: 1, refusedCount: 0 });
@@ -189,10 +189,10 @@ describe('work of the core', () => {
       },
     });
     await using daemon = await working(sandbox, 'tables: { "*": { push: true } }\n');
-    await runWork('pull', daemon.work('pull'), {});
+    await runWork('pull', daemon.work(), {});
     for (const table of ['Note', 'Order']) daemon.sql(`UPDATE "${table}" SET "Title" = 'edited'`);
 
-    const outcome = await runWork('push', daemon.work('push'), {});
+    const outcome = await runWork('push', daemon.work(), {});
 
     expect(outcome).toMatchObject({ error: null, own: null, isOver: false, account: { began: 4, arrived: 2 } });
     expect(new Map(outcome.tables.map(({ name, error }) => [name, error?.code]))).toEqual(
@@ -207,11 +207,11 @@ describe('work of the core', () => {
   test('a table that cannot be pushed for another reason fails this push alone, and is pushed on the next tick', async () => {
     await using sandbox = await start();
     await using daemon = await working(sandbox, 'tables: { "*": { push: true } }\n');
-    await runWork('pull', daemon.work('pull'), {});
+    await runWork('pull', daemon.work(), {});
     daemon.sql(`UPDATE "Note" SET "Title" = 'edited'`);
     daemon.sql(`CREATE TRIGGER mine BEFORE UPDATE ON "Note" BEGIN SELECT RAISE(IGNORE); END`);
 
-    const outcome = await runWork('push', daemon.work('push'), {});
+    const outcome = await runWork('push', daemon.work(), {});
 
     expect(outcome.own?.message).toContain('the trigger "mine" of another program');
     expect(outcome).toMatchObject({ error: null, isOver: false, isStored: true });
@@ -221,11 +221,11 @@ describe('work of the core', () => {
   test('a push that the origin answers nothing fails as a whole', async () => {
     await using sandbox = await start();
     await using daemon = await working(sandbox, 'tables: { "*": { push: true } }\n');
-    await runWork('pull', daemon.work('pull'), {});
+    await runWork('pull', daemon.work(), {});
     daemon.sql(`UPDATE "Note" SET "Title" = 'edited'`);
     await sandbox.stop();
 
-    const outcome = await runWork('push', daemon.work('push'), {});
+    const outcome = await runWork('push', daemon.work(), {});
 
     expect(outcome).toMatchObject({ error: { kind: 'originDown' }, own: null, account: { arrived: 0 } });
   });
@@ -233,21 +233,21 @@ describe('work of the core', () => {
   test('nothing is followed before a table has been read, unless somebody wants it now', async () => {
     await using sandbox = await start();
     await using daemon = await working(sandbox, 'schedule: { follow: "* * * * *" }\n');
-    expect(isAnyFollowed(daemon.work('follow'))).toBe(false);
-    await runWork('pull', daemon.work('pull'), {});
+    expect(isAnyFollowed(daemon.work())).toBe(false);
+    await runWork('pull', daemon.work(), {});
 
-    expect(isAnyFollowed(daemon.work('follow'))).toBe(true);
-    expect(isAnyFollowed(daemon.work('follow', { takes: [] }))).toBe(false);
-    expect(isAnyFollowed(daemon.work('follow', { takes: ['Note'], isRefresh: true }))).toBe(true);
+    expect(isAnyFollowed(daemon.work())).toBe(true);
+    expect(isAnyFollowed(daemon.work({ takes: [] }))).toBe(false);
+    expect(isAnyFollowed(daemon.work({ takes: ['Note'], isRefresh: true }))).toBe(true);
   });
 
   test('a follow reads what changed, with its time', async () => {
     await using sandbox = await start();
     await using daemon = await working(sandbox, 'schedule: { follow: "* * * * *" }\n');
-    await runWork('pull', daemon.work('pull'), {});
+    await runWork('pull', daemon.work(), {});
     sandbox.store.insert('Note', { Title: 'later' });
 
-    const { tables } = await runWork('follow', daemon.work('follow', { takes: ['Note'], isRefresh: true }), {});
+    const { tables } = await runWork('follow', daemon.work({ takes: ['Note'], isRefresh: true }), {});
 
     expect(tables).toMatchObject([{ name: 'Note', error: null, counts: { insertedCount: 1 } }]);
     expect(daemon.sql('SELECT * FROM "Note"')).toHaveLength(2);
@@ -274,7 +274,7 @@ describe('work of an extra', () => {
       facts: { rowCount: given.push(nowMs) },
     });
 
-    expect(await runWork('backup', daemon.work('backup'), { backup: noting })).toEqual({
+    expect(await runWork('backup', daemon.work(), { backup: noting })).toEqual({
       error: null,
       isOver: false,
       own: null,
@@ -283,11 +283,11 @@ describe('work of an extra', () => {
       facts: { rowCount: 1 },
     });
     expect(given).toEqual([Date.UTC(2026, 0, 1)]);
-    expect(await runWork('backup', daemon.work('backup'), { backup: failing })).toMatchObject({
+    expect(await runWork('backup', daemon.work(), { backup: failing })).toMatchObject({
       error: null,
       own: { code: 'replica.full' },
     });
-    expect(await runWork('backup', daemon.work('backup'), {})).toMatchObject({ own: { kind: 'bug' } });
+    expect(await runWork('backup', daemon.work(), {})).toMatchObject({ own: { kind: 'bug' } });
   });
 });
 

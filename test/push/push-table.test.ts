@@ -128,7 +128,12 @@ test('a table in which rows are only changed refuses new rows at once, and those
 });
 
 describe('the size of a push', () => {
-  const LIMITS = { maxPushRows: 3, maxDeletePercent: 50, confirm: false };
+  const LIMITS = {
+    maxPushRows: 3,
+    maxDeletePercent: 50,
+    confirm: false,
+    tableOptions: () => ({ conflict: 'ask', workflow: 'run' }) as const,
+  };
 
   test.each<[string, Edits, Partial<typeof LIMITS>, string | null]>([
     ['nothing', { update: 0, insert: 0, delete: 0 }, {}, null],

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
-import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, finishAndPull } from '../support/push.ts';
+import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, finishAndPull, previewNow } from '../support/push.ts';
 import { captured, NOTE, startTwoWay } from '../support/two-way.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import type { Fixture } from '../support/replica.ts';
@@ -276,4 +276,41 @@ test('a description that is refused once puts nothing in doubt: the row is looke
   expect(later.tables).toMatchObject([{ error: null, held: null }]);
   expect(fixture.rows('SELECT * FROM sync_failures')).toEqual([]);
   expect(here(fixture, ['Title']).at(-1)).toEqual([7, 'new']);
+});
+
+describe('a two-way table without push in the configuration, before the next pull', () => {
+  const off = { settings: { tableOptions: () => null } };
+
+  test('holds its edits: a push sends none, and says so', async () => {
+    await using fixture = await startTwoWay();
+    fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+
+    const report = await pushNow(fixture, { ...off, confirm: true });
+
+    expect(report.tables).toMatchObject([
+      { table: 'Note', held: { code: 'guard.pending' }, waitingCount: 1, account: { began: 1, unsent: 1 } },
+    ]);
+    expect(changesSent(fixture)).toEqual([]);
+    expect(await pushNow(fixture, { ...off, tables: ['Note'] })).toMatchObject({
+      tables: [{ held: { code: 'guard.pending' } }],
+    });
+    expect(await previewNow(fixture, off)).toMatchObject([
+      { table: 'Note', held: expect.stringContaining('push is switched off') as string },
+    ]);
+  });
+
+  test('is no part of a push where nothing was edited', async () => {
+    await using fixture = await startTwoWay();
+
+    expect(await pushNow(fixture, off)).toMatchObject({ tables: [], error: null });
+    await expect(pushNow(fixture, { ...off, tables: ['Note'] })).rejects.toMatchObject({ code: 'usage.invalid' });
+  });
+});
+
+test('a table whose turn it is not is no part of a push', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+
+  expect(await pushNow(fixture, { takes: () => false })).toMatchObject({ tables: [] });
+  expect(await pushNow(fixture, { takes: (name) => name === 'Note' })).toMatchObject({ tables: [{ updatedCount: 1 }] });
 });

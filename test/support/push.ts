@@ -61,8 +61,8 @@ export function pushContext(fixture: Fixture, choice: PushChoice = {}): PushCont
 
 /** Pushes; guards hold unless `confirm`. */
 export function pushNow(fixture: Fixture, choice: PushChoice = {}): Promise<PushReport> {
-  const { tables = [], confirm = false } = choice;
-  return push(pushContext(fixture, choice), { tables, confirm });
+  const { tables = [], confirm = false, takes } = choice;
+  return push(pushContext(fixture, choice), { tables, confirm, takes });
 }
 
 /** The push of a table before anything is asked, for what takes one. */
