@@ -1,12 +1,12 @@
 /**
- * The files that rows attach: the path in a cell, whether the file can be sent, its content, and whether it arrived. Cells hold values such as
- * `file:/path/to/photo.jpg`.
+ * The files that rows attach: the path in a cell, whether the file can be sent, its content, and whether it arrived.
+ * Cells hold values such as `file:/path/to/photo.jpg`.
  *
- * Reasons never contain the name, since it is a value of a row (I16). A file is read once for its hash, which is in the batch before it leaves (I11),
- * and again while it is sent. What is not the same the second time is not read to its end, so that the receiver cannot take it.
+ * Reasons never contain the name, since it is a value of a row (I16). A file is read once for its hash, which is in the
+ * batch before it leaves (I11), and again while it is sent; one that changed is never sent to its end, so not accepted.
  *
- * A file with a lost answer is ours if the latest revision has its size and hash; if that cannot be checked, its row is parked. A file that the
- * origin has is never sent twice (I4), and one that it took is put into the file store, so that it is not downloaded.
+ * A file with a lost answer is ours if the latest revision has its size and hash; if that cannot be checked, its row is
+ * parked. No file that the origin has is sent twice (I4); one that it took goes to the file store without a download.
  */
 import mime from 'mime';
 import { basename, isAbsolute, join, normalize, sep } from 'node:path';
@@ -86,7 +86,7 @@ function isWithin(path: string, folder: string): boolean {
   return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/** Reads the files of rows that are about to be recorded, as many as one request takes; rows with the others are left for the next plan. */
+/** Reads the files of rows about to be recorded, as many as one request takes; the others wait for the next plan. */
 export async function readUploads(run: TablePush, rows: readonly PlannedRow[]): Promise<Uploads> {
   const { settings, files: { system = systemFiles } = {} } = run.context;
   const { requestBytesMax } = { ...BATCH_LIMITS, ...settings.batchLimits };
@@ -115,7 +115,7 @@ function uploadsOf(
   });
 }
 
-/** Rows with the content of their files, and those whose files cannot be read. Rows whose files were not read are left for the next plan. */
+/** Rows with the content of their files, and those with broken ones. Rows with unread files wait for the next plan. */
 export function attachUploads(
   run: TablePush,
   rows: readonly PlannedRow[],
@@ -151,7 +151,7 @@ const NO_FILE = 'what is to be attached is not a file (a folder, a pipe or a dev
 /** Files of the system, as those in /proc, say of themselves that they are empty. */
 const EMPTY_FILE = 'the file to attach is empty';
 
-/** What the file system said, without the path that its messages have. @throws what is no failure of the file system. */
+/** What the file system said, without the path in its messages. @throws what is no failure of the file system. */
 function fileProblem(thrown: unknown): string {
   const code = codeOf(thrown);
   if (code === '') throw thrown; // a bug in rowsync
@@ -311,7 +311,7 @@ async function compareFile(
   }
 }
 
-/** Reads a revision. @returns the SHA-256 of its content. @throws RowsyncError `origin.truncated` if other content came. */
+/** Reads a revision. @returns the SHA-256 of its content. @throws RowsyncError `origin.truncated` for other content. */
 async function readDigest(
   { context: { origin, signal } }: TablePush,
   place: FileColumn['address'] & { readonly record: { readonly id: number } },

@@ -1,6 +1,6 @@
 /**
- * The context of every part of a push: the two sides, the clock, the log, the settings, and the present table. Types, and the hook before each step,
- * where tests may end the process.
+ * The context of every part of a push: the two sides, the clock, the log, the settings, and the present table. Types,
+ * and the hook before each step, where tests may end the process.
  */
 import type { Clock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
@@ -48,7 +48,7 @@ export type PushStep =
   | 'settle'
   | 'finish';
 
-/** Puts an accepted file into the file store; false if it is not kept or changed since. Never throws for problems of the file. */
+/** Puts an accepted file into the file store; false if it is not kept or has changed. Never throws for the file. */
 export type KeepUpload = (table: string, file: SentFile) => Promise<boolean>;
 
 export interface PushFiles {

@@ -1,7 +1,7 @@
 /**
- * What a push asks the origin: rows by id or by match value, what it has of a block of edited rows, and who is calling. A user that lost rights since
- * sees fewer rows, and a hidden row is not gone (I5). Reads only. Every loop over requests is bounded by the rows of one batch, or by twice as many if
- * values are halved.
+ * What a push asks the origin: rows by id or by match value, what it has of a block of edited rows, and who is calling.
+ * A user that lost rights since sees fewer rows, and a hidden row is not gone (I5). Reads only. Every loop over
+ * requests is bounded by the rows of one batch, or by twice as many if values are halved.
  */
 import { stampFromMs } from '../base/clock.ts';
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
@@ -47,7 +47,7 @@ export async function findById(run: TablePush, ids: readonly number[]): Promise<
 /** How far the origin's clock may lie behind ours. */
 const CLOCKS_APART_MS = 5 * 60_000;
 
-/** Whether a row newer than every known one was deleted at the origin since a stamp of ours. False without a list, and for purged rows. */
+/** Whether the origin lists a row as deleted since then that is newer than all known ones; it lists no purged ones. */
 export async function wasUnknownRowDeleted({ context, table, address }: TablePush, sentAt: string): Promise<boolean> {
   const { origin, replica, signal } = context;
   const from = stampFromMs(Date.parse(sentAt) - CLOCKS_APART_MS);
@@ -61,10 +61,10 @@ export async function wasUnknownRowDeleted({ context, table, address }: TablePus
   }
 }
 
-/** The row with a match value; `refused`: the origin refuses the request · `unclear`: it returns an unreadable row, or one with another value. */
+/** The row with a match value; `refused`: so is the request · `unclear`: it is unreadable, or has another value. */
 export type Holder = Row | 'refused' | 'unclear';
 
-/** Looks up rows by match value: alone where the origin may take two values as equal. `isOfLost`: already sent, so it asks until an answer comes. */
+/** Looks up rows by match value, alone if the origin may equate two. `isOfLost`: was sent, so it needs an answer. */
 export async function findByMatch(
   run: TablePush,
   values: readonly Value[],
@@ -85,7 +85,7 @@ export async function findByMatch(
   return new Map([...one, ...other]);
 }
 
-/** The row of each value. Null if it is unclear which value a row has: a row that spells it differently needs a request for that value alone. */
+/** The row of each value. Null if unclear: a row that spells its value differently needs a request for that alone. */
 function holdersOf(
   rows: readonly Row[],
   values: readonly Value[],
@@ -102,7 +102,7 @@ function holdersOf(
   return holders;
 }
 
-/** The rows that satisfy one of the clauses, each once; null if the origin refuses the filter, as it would each time, or the answer is too large. */
+/** The rows that satisfy a clause, each once; null if the origin refuses the filter, or the answer is too large. */
 async function selectClauses(
   { context, table, address, names, requireShape }: TablePush,
   clauses: readonly string[],
@@ -138,7 +138,7 @@ export interface FoundBlock extends IdBlock {
   readonly lookUps: ReadonlyMap<number, { readonly value: Value; readonly holder: Holder | undefined }>;
   /** Whether a row attaches a file. */
   readonly attaches: boolean;
-  /** Whether the rows may be recorded before earlier ones have arrived: if they never leave, a look at the origin proves it. */
+  /** Whether its rows may be recorded before earlier ones arrive: if they never leave, the origin can prove it. */
   readonly mayGoAhead: boolean;
 }
 
@@ -184,7 +184,7 @@ function isIdentified({ planned: { match, columns } }: TablePush, value: Value):
   return column !== undefined && (value === null ? column.type === 'Text' : filterOfValue(column, value) !== null);
 }
 
-/** Asks for the calling user; another one may see other rows than were read. @throws RowsyncError `push.identity`, `replica.otherDatabase`. */
+/** Asks for the calling user; another one may see other rows. @throws RowsyncError `push.identity`, … */
 export async function readCallingUser({ origin, replica, signal }: PushContext): Promise<UserDescriptor> {
   const { value: caller } = await origin.user({ signal });
   if (isOtherCaller(replica, identityOf(origin, caller))) {
@@ -197,7 +197,7 @@ export async function readCallingUser({ origin, replica, signal }: PushContext):
   return caller;
 }
 
-/** Whether missing rows are gone and not hidden: the caller is the one that read the table. @throws RowsyncError `push.identity` if it changed now. */
+/** Whether missing rows are gone, not hidden: the caller also read the table. @throws RowsyncError `push.identity`. */
 export async function isSameCaller({ context, table }: TablePush): Promise<boolean> {
   await readCallingUser(context);
   return readTable(context.replica, table.id).identityChecked;

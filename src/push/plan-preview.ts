@@ -1,6 +1,7 @@
 /**
- * What a push would do, row by row: the plan of every table from the rows here, with rows that wait for a person. Captures and plans inside a
- * transaction that is rolled back. The origin is not asked, so rows that changed there since the last pull may become conflicts when they are pushed.
+ * What a push would do, row by row: the plan of every table from the rows here, with rows that wait for a person.
+ * Captures and plans inside a transaction that is rolled back. The origin is not asked, so rows that changed there may
+ * become conflicts.
  */
 import { must } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -32,7 +33,7 @@ export interface PreviewRow {
   /** What people call it; absent for a new row, whose cells are all shown. */
   readonly name?: string;
   readonly kind: ChangeKind;
-  /** later: once another row has arrived · unsendable: stopped here · unknown: was sent, and is looked up first · the others wait or leave. */
+  /** later: after another row · unsendable: stopped here · unknown: was sent, is looked up first · the rest waits. */
   readonly fate: 'sent' | 'later' | 'conflict' | 'refused' | 'unsendable' | 'inDoubt' | 'unknown';
   /** How it is sent; null if it is not. */
   readonly method: WriteMethod | null;

@@ -1,6 +1,6 @@
 /**
- * The push of one table: settle unfinished batches, capture, judge the size, send. Errors of the table are in its report, and do not hold up other
- * tables. Rows may be edited again, or turn out not to be accepted, meanwhile: so there are up to ROUNDS_MAX rounds.
+ * The push of one table: settle unfinished batches, capture, judge the size, send. Its report has errors of the table,
+ * which hold up no other. Rows may be edited again meanwhile: so there are up to ROUNDS_MAX rounds.
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -44,7 +44,7 @@ export interface TablePushOrder {
   readonly stop: RowsyncError | null;
 }
 
-/** Pushes one table; errors are in the report of its tally. @throws RowsyncError of the question who is calling, which ends the push. */
+/** Pushes one table; its tally reports errors. @throws RowsyncError of asking who calls, which ends the push. */
 export async function pushOneTable(context: PushContext, table: TwoWayTable, order: TablePushOrder): Promise<void> {
   const { clock, replica } = context;
   const { tally } = order;
@@ -80,7 +80,7 @@ function requireColumns({ replica }: PushContext, table: TwoWayTable): void {
   if (missing.length > 0) throw missingColumnsError(table, missing);
 }
 
-/** Settles batches of a table before a pull; without asking after a change of caller or columns. @throws RowsyncError. */
+/** Settles batches before a pull; without asking if caller or columns changed. @throws RowsyncError. */
 export async function finishTable(
   context: PushContext,
   table: TwoWayTable,
@@ -96,12 +96,12 @@ export async function finishTable(
   }
 }
 
-/** Whether batches are settled nevertheless after this error of opening their table: answers would prove nothing, also later. */
+/** Whether batches are settled unasked after this error of opening their table: answers would never prove anything. */
 export function isSettledUnasked({ kind, code }: RowsyncError): boolean {
   return kind === 'needsPerson' || kind === 'config' || code === 'push.shape';
 }
 
-/** Looks up batches of an earlier push before anything else is sent. Unless `asks`, answers to the present caller would prove nothing. */
+/** Looks up batches of an earlier push; unless `asks`, without the origin, whose answers would prove nothing. */
 async function settleEarlier(run: TablePush, { asks }: { readonly asks: boolean }): Promise<void> {
   const { context, table } = run;
   const batches = readBatches(context.replica, table);
@@ -140,7 +140,7 @@ async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncErro
   return null;
 }
 
-/** The first step of a push, and of its plan: rows that a person or a timer released are tried again, and the marks are made true. */
+/** The first step of a push and its plan: released rows are tried again, and the marks are made true. */
 export function captureForPush(tx: Tx, table: TwoWayTable, nowMs: number): void {
   const at = stampFromMs(nowMs);
   carryOutRequests(tx, table.id, at);
@@ -162,7 +162,7 @@ async function captureEdits({ context, table, tally }: TablePush, isFirst: boole
 
 type PushLimits = Pick<PushSettings, 'maxPushRows' | 'maxDeletePercent' | 'tableOptions'>;
 
-/** How many edits there are, whether a person confirms them now, or agreed beforehand to as many rows, and else why they wait for one. */
+/** How many edits there are, whether a person confirmed as many, now or beforehand, and else why they wait for one. */
 export function judgeEdits(
   from: Connection,
   table: TwoWayTable,
@@ -236,7 +236,7 @@ export function openUnasked(
   };
 }
 
-/** Opens a table as it is described now; `choiceProblem` keeps new edits here. @throws RowsyncError `push.shape`, `config.invalid`. */
+/** Opens a table as it is described now; `choiceProblem` stops new edits. @throws RowsyncError `push.shape`, … */
 async function openTable(
   context: PushContext,
   table: TwoWayTable,

@@ -1,7 +1,7 @@
 /**
- * One push: the calling user, the tables with edits, then each table. A table that fails does not stop the others. An origin that is down or refuses
- * the credentials does, because every further answer would be the same. The push is recorded in `sync_runs` before its first changing request, so that
- * one that is killed is visible. One process never runs a push and a pull at the same time.
+ * One push: the calling user, the tables with edits, then each table. A table that fails does not stop the others. An
+ * origin that is down or refuses the credentials does. The push is recorded in `sync_runs` before its first request, so
+ * that one that is killed is visible. One process never runs a push and a pull at the same time.
  */
 import { must } from '../base/assert.ts';
 import { RowsyncError, usageError } from '../base/errors.ts';
@@ -35,7 +35,7 @@ export interface PushOptions {
   readonly takes?: ((name: string) => boolean) | undefined;
 }
 
-/** Carries edits to the origin; a table that fails stops no other. @throws RowsyncError `usage.invalid` for a table not pushed, and replica errors. */
+/** Carries edits to the origin; a failing table stops no other. @throws RowsyncError `usage.invalid`, `replica.…`. */
 export async function push(around: PushContext, options: PushOptions): Promise<PushReport> {
   const { clock, origin } = around;
   const { takes = () => true } = options;
@@ -74,7 +74,7 @@ export async function push(around: PushContext, options: PushOptions): Promise<P
   return { ...report, runId, error: error ?? unrecorded };
 }
 
-/** Settles batches of earlier pushes before a pull, which reads no table with rows on their way. Never throws: such a table is not pulled. */
+/** Settles earlier batches before a pull, which skips tables with rows on their way. Never throws. */
 export async function finishPushes(around: PushContext): Promise<void> {
   const context = { ...around, replica: around.replica.because({ cause: 'push', runId: null }) };
   const warn = (error: RowsyncError, about: LogFacts): void => {
@@ -117,7 +117,7 @@ interface TablesOrder extends Pick<TablePushOrder, 'confirm'> {
   readonly tallies: ReadonlyMap<number, TableTally>;
 }
 
-/** Pushes tables, and refused rows again while others are accepted later: they may refer to one. Returns what ended the push early. */
+/** Pushes tables, and refused rows again once others are accepted, which they may refer to. Returns what ended it. */
 async function pushWithRetries(
   context: PushContext,
   chosen: readonly TwoWayTable[],
@@ -199,7 +199,7 @@ export function brokenAmong(from: Connection, names: readonly string[]): readonl
   });
 }
 
-/** The tables to push, narrowed to the names, if any: two-way ones, without those that are switched off and not edited. */
+/** The tables to push, narrowed to the names, if any: two-way ones, unless they are switched off and not edited. */
 export function chooseTablesToPush(
   { settings, replica }: Pick<PushContext, 'settings'> & { readonly replica: Connection },
   names: readonly string[],

@@ -1,7 +1,7 @@
 /**
- * From rows that were read to a recorded batch. The origin's present rows are merged first, by the one merge, so that no unseen change is overwritten.
- * The history has them with the cause `pull`, as rows that a pull reads: nothing was sent yet.
- * Then it is decided which rows leave and which wait, and the batch is stored, all in one durable transaction (I11).
+ * From rows that were read to a recorded batch, in one durable transaction (I11). The origin's present rows are merged
+ * first, so that no unseen change is overwritten; the history has them with the cause `pull`, since nothing was sent
+ * yet. Then it is decided which rows leave and which wait, and the batch is stored.
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs, type Clock } from '../base/clock.ts';
@@ -49,7 +49,7 @@ export interface Recorded {
   readonly unpublished: RowsyncError | null;
 }
 
-/** Merges what was read, and stores the rows that are sent; null if there are none. @throws RowsyncError `guard.deletes`, `push.shape`. */
+/** Merges what was read, and stores the rows to send; null for none. @throws RowsyncError `guard.deletes`, … */
 export async function recordBatch(run: TablePush, block: FoundBlock, round: Round): Promise<Recorded | null> {
   await step(run, 'record');
   const { context, table } = run;
@@ -86,7 +86,7 @@ export async function recordBatch(run: TablePush, block: FoundBlock, round: Roun
   return batch === null ? null : { batch, unpublished: publish(run) };
 }
 
-/** Notes in the count beside the file that a batch is about to leave, while the batch before is on its way: two syncs take their time. */
+/** Notes beside the file that a batch is about to leave: two syncs, while the batch before is on its way. */
 function publish({ context: { replica } }: TablePush): RowsyncError | null {
   try {
     publishCount(replica);
@@ -253,7 +253,7 @@ function store(
   };
 }
 
-/** A row that leaves with a generated match value, stored in it before, so that a repeated create is the same create. */
+/** A row that leaves with a generated match value, stored before, so that a repeated create is the same create. */
 function decideLeaving(facts: RowFacts, madeMatch: string | null, match: number | null): RowOutcome {
   const outcome = decideMoved(facts, 'sendStarted');
   const { local } = facts;
@@ -276,7 +276,7 @@ interface PlanContext extends Pick<PushContext, 'clock' | 'files'> {
   readonly settings: Pick<PushSettings, 'batchLimits' | 'uploadDir'>;
 }
 
-/** Generates match values: random UUIDs (RFC 9562, version 4); if these are too long, random digits and small letters. */
+/** Generates match values: random UUIDs (RFC 9562, version 4), or random digits and small letters if too long. */
 function matchMaker(clock: Clock): MakeMatch {
   const digit = (base: number): string => Math.floor(clock.random() * base).toString(base);
   return (charsMax) => {

@@ -1,7 +1,7 @@
 /**
- * The columns of a table at the origin: requested when its push begins, and again when rows differ from what was expected. Answers name columns, and
- * a name may have moved to another column. Values merged under it would belong to another column, and an edit that becomes a new row would keep them
- * permanently.
+ * The columns of a table at the origin: requested when its push begins, and again when rows differ from what was
+ * expected. Answers name columns, and a name may have moved to another column. Values merged under it would belong to
+ * another column, and an edit that becomes a new row would keep them permanently.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { shellWord } from '../base/text.ts';
@@ -19,7 +19,7 @@ import type { PushContext } from './context.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';
 import { watchShape, type RequireShape } from '../origin/renamed-columns.ts';
 
-/** Describes a table, conditionally, and makes sure that its columns are the ones that were read. @throws RowsyncError `push.shape`. */
+/** Describes a table, conditionally; its columns must be the ones that were read. @throws RowsyncError `push.shape`. */
 export async function describeForPush(
   context: PushContext,
   table: TwoWayTable,
@@ -37,7 +37,7 @@ export async function describeForPush(
   return { descriptor, choiceProblem: choiceProblem(context, table, described) };
 }
 
-/** Columns are left out and masked as when the table was read, even if the configuration changed: rows that were sent then are settled so. */
+/** Leaves out and masks columns as when the table was read, so that rows sent then are settled like that. */
 function asRead({ replica }: PushContext, { id }: TwoWayTable, described: TableDescriptor): TableDescriptor {
   return chosenAsRead(described, { leftOut: readTable(replica, id).leftOut, known: readColumns(replica, id) });
 }
@@ -67,7 +67,7 @@ export function watchColumns(context: PushContext, table: TwoWayTable, address: 
   );
 }
 
-/** Why values must not be written into the columns of a table, because they changed since they were read; null if they did not. */
+/** Why values must not be written into the columns, because they changed since they were read; null if not. */
 function shapeProblem({ localName, columns }: TwoWayTable, descriptor: TableDescriptor): RowsyncError | null {
   const changed = changedColumns(columns, descriptor);
   if (changed.length === 0) return null;

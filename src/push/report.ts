@@ -1,5 +1,6 @@
 /**
- * What a push did, table by table, and what became of the edits that it began with. A row stays the same edit when the origin gives it another id.
+ * What a push did, table by table, and what became of the edits that it began with. A row stays the same edit when the
+ * origin gives it another id.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import { type PushAccount, accountOf } from '../reconcile/account/push-account.ts';
@@ -47,7 +48,7 @@ export interface PushReport {
 export interface PushTally {
   /** Rows that the origin accepted. */
   takenCount: number;
-  /** Updates go from the last row to the first: a chain of rows that hand on a unique value succeeds in one of both orders. */
+  /** Updates go last row first: a chain of rows that hand on a unique value succeeds in one of both orders. */
   isReversed: boolean;
 }
 
@@ -56,7 +57,7 @@ export class RetryMemory {
   readonly push: PushTally;
   /** Rows whose requests ended without an answer, with the size of the next request for each. */
   readonly limits = new Map<number, number>();
-  /** One of these rows failed again in this round: the others wait for the next one, so that a row at fault is found before many are halved. */
+  /** One of them failed again in this round: the others wait, so that few rows are halved before the one at fault. */
   isNarrowing = false;
   /** Requests that ended so. */
   unansweredCount = 0;
@@ -91,7 +92,7 @@ export class TableTally {
   };
   readonly retries: RetryMemory;
   durationMs = 0;
-  /** Rows that the origin did not return right before they were to be sent, in all batches so far: a guard judges them together. */
+  /** Rows that the origin did not return right before sending, in all batches: a guard judges them together. */
   missingCount = 0;
   /** The latest; null before the table was begun. */
   report: TablePushReport | null = null;

@@ -1,6 +1,7 @@
 /**
- * One round of the push of a table: its edited rows, kind after kind and a block at a time. So memory does not grow with the number of edits. The
- * edits at the beginning of a round bound its requests. The process may end between any two steps of a batch: stored batches are settled later.
+ * One round of the push of a table: its edited rows, kind after kind and a block at a time. So memory does not grow
+ * with the number of edits. The edits at the beginning of a round bound its requests. The process may end between any
+ * two steps of a batch: stored batches are settled later.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import { runPipeline, type Turn } from '../base/pipeline.ts';
@@ -23,7 +24,7 @@ const DEPTH = 4;
 /** How many may be read or recorded before it is their turn: a longer look ahead is an older one. */
 const AHEAD = 2;
 
-/** Sends the edited rows of a table once. Returns what stops the table; null for nothing. @throws RowsyncError of origin and replica. */
+/** Sends the edited rows of a table once; returns what stops it, or null. @throws RowsyncError. */
 export async function pushRound(
   run: TablePush,
   { edits, ...order }: Pick<Round, 'confirmed' | 'isLast'> & { readonly edits: Edits },
@@ -58,7 +59,7 @@ class BlockQueue {
     this.#left = { ...edits };
   }
 
-  /** The next rows. Null at the end, and before another kind while rows are under way: they may be merged, or make way for one. */
+  /** The next rows; null at the end, and, while rows are under way that others may merge with, before another kind. */
   next(isIdle: boolean): IdBlock | null {
     const back = this.#putBack.shift();
     if (back !== undefined) return back;
@@ -94,7 +95,7 @@ const PUSH_LANES = ['record', 'send', 'settle'] as const;
 
 type PushTurn = Turn<(typeof PUSH_LANES)[number]>;
 
-/** Pushes one block of rows beside others of its kind; returns what stops the table. @throws RowsyncError `guard.deletes`, `push.shape`, … */
+/** Pushes one block beside others of its kind; returns what stops the table. @throws RowsyncError `guard.deletes`, … */
 async function pushBatch(run: TablePush, block: IdBlock, round: Round, turn: PushTurn): Promise<RowsyncError | null> {
   const found = await readBlock(run, block);
   if (!found.mayGoAhead) await turn.alone();
@@ -122,7 +123,7 @@ async function settle(run: TablePush, batch: Batch, turn: PushTurn): Promise<voi
   await turn.enter('settle', () => settleBatch(run, batch, findings));
 }
 
-/** Stores what came of new rows: ids, and which were refused, to be sent again after a crash. Others are then looked up by id. */
+/** Stores ids of new rows, and which were refused and leave again after a crash; others are then looked up by id. */
 async function storeAnswers({ context, table }: TablePush, { id: batchId, rows }: Batch): Promise<void> {
   if (!rows.some(({ kind, answer }) => kind === 'insert' && answer !== null)) return;
   const stored = rows.map((row) => (isUndone(row) ? { ...row, ...UNSENT } : row));

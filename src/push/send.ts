@@ -1,7 +1,8 @@
 /**
- * Sends the rows of one batch, and finds the outcome of each. A request that is refused whole, or aborted because a file changed, is sent again in
- * halves until the row at fault is alone. The requests for one batch are at most twice its rows, and far fewer if the table itself is refused
- * (LONE_REFUSALS_MAX). A request with an unknown outcome is never sent again (I4).
+ * Sends the rows of one batch, and finds the outcome of each. A request that is refused whole, or aborted because a
+ * file changed, is sent again in halves until the row at fault is alone: at most twice as many requests as rows, and
+ * far fewer if the table itself is refused (LONE_REFUSALS_MAX). A request with an unknown outcome is never sent again
+ * (I4).
  */
 import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
 import {
@@ -52,7 +53,7 @@ export async function sendBatch(run: TablePush, { batch, unpublished }: Recorded
   return { batch: withEnds(batch, endById), stop: stop ?? tooManyUnanswered(run) };
 }
 
-/** After too many requests without an answer, the rest waits for the next push; the rows at fault that were found do not come again. */
+/** After too many unanswered requests the rest waits for the next push; rows found to be at fault leave no more. */
 function tooManyUnanswered({ table, tally }: TablePush): RowsyncError | null {
   if (tally.retries.unansweredCount < UNANSWERED_MAX) return null;
   return new RowsyncError('originDown', 'push.unanswered', {
@@ -128,8 +129,8 @@ class Sending {
       return;
     }
     const row = must(rows[0], 'a request has a row');
-    // A file changed after it was recorded. The origin accepted nothing of the request, and the next plan reads the file anew; the other rows need
-    // not wait for it.
+    // A file changed after it was recorded. The origin accepted nothing of the request, and the next plan reads the
+    // file anew; the other rows need not wait for it.
     if (error.code === 'origin.cutShort') {
       if (rows.length > 1) await this.#sendHalves(rows);
       else this.#endById.set(row.id, CHANGING);
@@ -165,7 +166,7 @@ class Sending {
     this.#stop = error.refusal?.status === 403 ? forbidden(this.#run) : error;
   }
 
-  /** Whether a part of the request may succeed. A refusal without words is another server's: one question shows whether that lets nothing through. */
+  /** Whether a part may succeed. A refusal without words is another server's; a question shows if that blocks all. */
   async #mayBeOfOneRow(refusal: Refusal): Promise<boolean> {
     const verdict = judgeRefusal(refusal);
     if (verdict !== 'ask') return verdict === 'split';

@@ -1,7 +1,8 @@
 /**
- * The end of a batch: the origin is asked about its rows, and one transaction settles them. Called after sending, and at the start of a push or a pull
- * for batches of an earlier push (I13). Accepted rows are read back; rows with a lost answer are looked up by id or match value, once. Each row gets
- * one finding of the state table (reconcile/row-state.ts), which the transaction applies before it removes the batch.
+ * The end of a batch: the origin is asked about its rows, and one transaction settles them, after sending, or at the
+ * start of a push or pull for batches of an earlier push (I13). Accepted rows are read back; those with a lost answer
+ * are looked up once, by id or match value. One finding of the state table (reconcile/row-state.ts) is applied to each
+ * row.
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -58,7 +59,7 @@ function newsOf({ news }: Findings, { id, kind, cells, answer }: BatchRow): RowN
   return isOpen && known.finding === 'unclear' ? { ...known, finding: 'other' } : known;
 }
 
-/** Asks the origin about the rows of a batch; `isAtOnce`: right after its answer. @throws RowsyncError of the origin, `push.identity`, `push.shape`. */
+/** Asks about the rows of a batch; `isAtOnce`: right after its answer. @throws RowsyncError of the origin, `push.…`. */
 export async function readBackBatch(
   run: TablePush,
   sent: Batch,
@@ -85,7 +86,7 @@ export async function readBackBatch(
   return { news, shown };
 }
 
-/** Makes sure that no sent row differs only because columns changed their names; one whose answer was lost may be anything. @throws `push.shape`. */
+/** No sent row may differ only because columns changed names; after a lost answer, any may. @throws `push.shape`. */
 async function requireShapeAsSent(
   { context, table, requireShape }: TablePush,
   { rows, bases }: Batch,
@@ -102,7 +103,7 @@ async function requireShapeAsSent(
   if (!isPlain) await requireShape();
 }
 
-/** A lost insert that is not there may have been deleted since; then it must not be created again. The origin's list of deleted rows is a hint. */
+/** A lost insert that is not there, but may have been deleted since, must not be created again. */
 async function suspectDeleted(run: TablePush, batch: Batch, news: Map<number, RowNews>): Promise<void> {
   const lost = batch.rows.filter(
     (row) => news.get(row.id)?.finding === 'absent' && lostMatchOf(run, batch, row) !== null,
@@ -199,7 +200,7 @@ function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): v
   updateBatch(tx, table, batch.id, []);
 }
 
-/** Rows by their ids here; `merged` are those that the origin merged into another row that is known when they are settled, so after the others. */
+/** Rows by ids here; `merged`, settled last, are those that the origin merged into another row known by then. */
 function partMerged(
   tx: Tx,
   table: TwoWayTable,
@@ -232,7 +233,7 @@ function storeFound(
   if (unreadable.length > 0) storeUnreadable(tx, table.id, { ids: [], unreadable }, at);
 }
 
-/** Settles the rows that are here as the origin took them, nearly all, with one statement for each table; returns the others. */
+/** Settles rows that are here as the origin took them, nearly all, with one statement a table; returns the others. */
 function settleTaken(
   tx: Tx,
   { table, context }: TablePush,
