@@ -1,6 +1,6 @@
 /**
- * The addresses of the Records API: the validated base address, and paths below the database. Paths contain no secret, so that they can be logged and
- * used as cache keys (I16, specification 2.1 and 4; origin facts 1.1 to 1.4). Pure.
+ * The addresses of the Records API: the validated base address, and paths below the database. Paths contain no secret,
+ * so that they can be logged and used as cache keys (I16, specification 2.1 and 4; origin facts 1.1 to 1.4). Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { Extension } from '../wire/format.ts';
@@ -20,7 +20,7 @@ export interface Address {
   readonly name: string;
   /** Empty where there is none. */
   readonly alias: string;
-  /** Of a table: the filter that goes with every request that lists or counts its rows. Left out or null for all rows. */
+  /** Of a table: the filter of every request that lists or counts its rows. Left out or null for all rows. */
   readonly rows?: string | null | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface OriginAddress {
   readonly root: string;
 }
 
-/** Checks scheme, host and database id. @throws RowsyncError `config.invalid`; the message never repeats the URL's user or path. */
+/** Checks scheme, host and database id. @throws RowsyncError `config.invalid`, which never repeats user or path. */
 export function originAddress(settings: { readonly url: string; readonly database: string }): OriginAddress {
   const url = URL.parse(settings.url);
   if (url === null) throw invalid('origin.url is not a URL', 'Write it as https://www.example.net.');
@@ -50,7 +50,7 @@ export function originAddress(settings: { readonly url: string; readonly databas
       `Write ${url.origin} there, and the number of the database in origin.database.`,
     );
   }
-  // One hyphen is known from real ids; letters only help sandboxes. A slash or dot would change the meaning of the path.
+  // One hyphen is known from real ids; letters only help sandboxes. A slash or dot would change the path.
   if (!/^\w+(?:-\w+)*$/.test(settings.database)) {
     throw invalid(
       'origin.database is not an id',
@@ -91,9 +91,9 @@ export function withQuery(path: string, query: string): string {
 }
 
 /**
- * Splits ids or keys, in order, into as few requests as the origin's limits on their number and on the query string allow. `columns`
- * are those that each request also names. If they alone fill the query string, rows go one by one, and the
- * origin may still refuse them.
+ * Splits ids or keys, in order, into as few requests as the origin's limits on their number and on the query string
+ * allow. `columns` are those that each request also names. If they alone fill the query string, rows go one by one, and
+ * the origin may still refuse them.
  */
 export function recordBatches<T extends number | string>(
   parameter: 'id' | 'key',

@@ -1,7 +1,7 @@
 /**
  * Reads a complete answer: its status, type and compression, then the document of the method or the headers of a file.
- * What it cannot read becomes a failure (request-errors.ts), never half an answer. Pure. Specification 4.9 and 4.10; origin
- * facts 4.1.
+ * What it cannot read becomes a failure (request-errors.ts), never half an answer. Pure. Specification 4.9 and 4.10;
+ * origin facts 4.1.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { WIRE_FORMATS, type DocumentReader, type Extension, type WireFormat } from '../wire/format.ts';
@@ -164,7 +164,7 @@ export function descriptorOf(
 /** Characters of a page that are read; its title is among the first, and a firewall's sentence is short. */
 const PAGE_CHARS_MAX = 20_000;
 
-/** The title of a page of HTML, or its text without one; the text of a plain answer. Null if it is neither, or says nothing. */
+/** The title of an HTML page, or its text without one; the text of a plain answer. Null for others and for no words. */
 function pageText({ body, headers }: WireAnswer): string | null {
   const type = mediaType(oneHeader(headers, 'content-type'));
   if (!/html|text\/plain/.test(type)) return null;
@@ -259,7 +259,7 @@ const GZIP_BYTES_MIN = 18;
 const CHUNK_BYTES_MIN = 4_096;
 /** Rows shrink to about a tenth. A body that claims a higher ratio than this is malicious or cut. */
 const RATIO_MAX = 32;
-/** Up to this size any ratio is accepted, since empty columns shrink to almost nothing. Beyond it, `RATIO_MAX` limits the cost of a bomb. */
+/** Up to this size any ratio is accepted: empty columns shrink to almost nothing. Beyond it, `RATIO_MAX` holds. */
 const FREE_BYTES = 16 * 1_024 * 1_024;
 
 /** Decodes a body. `encoding` is its Content-Encoding header; several headers count as several encodings. */
@@ -284,7 +284,7 @@ export function textFromBody(
 
 function textFromGzip(body: Buffer, decodedBytesMax: number): BodyText {
   if (body.length < GZIP_BYTES_MIN) return { kind: 'damaged' };
-  // gzip ends with the unpacked size modulo 2^32, unless it is cut. So this is only an estimate, never a reason to refuse.
+  // gzip ends with the unpacked size modulo 2^32, unless it is cut: only an estimate, never a reason to refuse.
   const announcedBytes = body.readUInt32LE(body.length - 4);
   try {
     // One output buffer of the right size saves the copy that joining several takes. Synchronous on purpose: a page
@@ -294,7 +294,7 @@ function textFromGzip(body: Buffer, decodedBytesMax: number): BodyText {
     const chunkSize = Math.max(CHUNK_BYTES_MIN, Math.min(announcedBytes, body.length * RATIO_MAX, maxOutputLength + 1));
     const bytes = gunzipSync(body, { maxOutputLength, chunkSize });
     const text = textFromBytes(bytes);
-    // Frees a page's bytes now: until V8 collects memory, those of a hundred pages would pile up. Small answers share Node's pool.
+    // Frees a page's bytes before V8 collects memory, or a hundred pages pile up. Small answers share Node's pool.
     if (bytes.buffer.byteLength === bytes.length) bytes.buffer.transfer(0);
     return text;
   } catch (error) {

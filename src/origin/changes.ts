@@ -2,10 +2,9 @@
  * The methods that change rows: Create, Update, Upsert and Delete (specification 4.6 and 4.7). Returns one status a
  * row, in the order of the rows.
  *
- * A change is never repeated on a guess: see `change` in requests.ts. HTTP 200 says nothing about a row; only its status does.
- * Values are sent in the input forms of specification 2.4. Bodies are in the origin's format, except that JSON is used if XML cannot
- * express a value: an empty text would arrive as null. The answer is then still XML, since the two directions are
- * independent.
+ * A change is never repeated on a guess: see `change` in requests.ts. HTTP 200 says nothing about a row; only its
+ * status does. Values are sent in the input forms of specification 2.4. Bodies are in the origin's format, or in JSON
+ * if XML cannot express a value: an empty text would arrive as null. The answer is then still XML.
  */
 import { WIRE_FORMATS, type WireFormat } from '../wire/format.ts';
 import { unexpected } from '../wire/json.ts';
@@ -48,8 +47,8 @@ export type DeleteRequest = ChangeRequest &
   };
 
 /**
- * The methods that change rows. Each returns one status for each row, in the order they were sent: check every one. Each
- * throws `origin.unknownOutcome` if the change may or may not have happened, with the reason as its cause; after
+ * The methods that change rows. Each returns one status for each row, in the order they were sent: check every one.
+ * Each throws `origin.unknownOutcome` if the change may or may not have happened, with the reason as its cause; after
  * any other error nothing has changed. `refusal` of an error is the origin's answer to the whole request.
  */
 export interface ChangeMethods {
@@ -118,7 +117,7 @@ interface SentRecords {
   readonly keys?: readonly string[];
 }
 
-/** Checks ids: a status of another row would let a refused row pass as accepted. Only creates, matches and upserts of deleted rows return others. */
+/** Refuses a status of another row: a refused row could pass as accepted. Upserts may make deleted rows anew. */
 function checkEchoes(
   statuses: readonly StatusDescriptor[],
   { method, ids = [], keys = [] }: SentRecords,

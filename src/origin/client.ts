@@ -1,8 +1,8 @@
 /**
  * The origin as the rest of the program sees it: one typed function per method of the Records API.
  *
- * Secrets do not leave this file: they go into one header or path, to one host, and never into a displayed URL, a message or a log
- * line (I16). Specification, sections 4 and 5; origin facts, section 1.
+ * Secrets do not leave this file: they go into one header or path, to one host, and never into a displayed URL, a
+ * message or a log line (I16). Specification, sections 4 and 5; origin facts, section 1.
  */
 import { must } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -44,8 +44,8 @@ export interface OriginSettings extends OriginRoute {
 }
 
 /**
- * One database at its origin. Every method may be called at any time, any number at once; each either answers or throws a
- * `RowsyncError` with an `origin.…` code.
+ * One database at its origin. Every method may be called at any time, any number at once; each either answers or throws
+ * a `RowsyncError` with an `origin.…` code.
  */
 export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   /** Scheme and host, without a slash at the end. */
@@ -53,7 +53,7 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   readonly database: string;
   /** The format of answers and bodies; ETags are those of documents in this format. */
   readonly format: Extension;
-  /** Identifies the key that values are hashed with (wire/mask.ts). @throws RowsyncError `config.secret` if it cannot be read or created. */
+  /** Identifies the key that values are hashed with (wire/mask.ts). @throws RowsyncError `config.secret`. */
   maskKeyDigest(): string;
   /** Tables of the database (4.1). */
   readonly describeDatabase: ReadMethod<[], DatabaseDescriptor>;
@@ -65,11 +65,11 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
   selectUrl(table: Address, query: SelectParameters): string;
   describeUrl(table?: Address): string;
   attachmentsUrl(request: AttachmentsRequest): string;
-  /** Cuts ids, in order, into as few Retrieve or Delete requests as possible; `names` are the columns of a Retrieve, `countMax` bounds its rows. */
+  /** Cuts ids, in order, into few Retrieve (with columns `names`) or Delete requests of at most `countMax` rows. */
   idBatches(ids: readonly number[], names?: readonly string[], countMax?: number): readonly (readonly number[])[];
   /** Sends any other read request; extras/library builds the methods on it that rowsync itself does not use. */
   run<T, E extends Etag = undefined>(call: Call<T>, options?: ReadOptions<E>): Promise<Answer<T, E>>;
-  /** Resolves once pending requests have been sent, as far as connections are free: for callers about to keep the event loop busy. */
+  /** Resolves once pending requests are sent, as far as connections are free; for before blocking the event loop. */
   requestsLeave(): Promise<void>;
   /** Sums since the origin was opened. */
   counters(): Counters;
@@ -81,8 +81,8 @@ export interface Origin extends RowMethods, ChangeMethods, FileMethods {
 const CONCURRENCY_DEFAULT = 4;
 
 /**
- * Opens the origin; nothing is sent yet. `transport` replaces real connections to `url`. `before` is the client that this one replaces; a pause
- * that its origin requested also holds for this one.
+ * Opens the origin; nothing is sent yet. `transport` replaces real connections to `url`. `before` is the client that
+ * this one replaces; a pause that its origin requested also holds for this one.
  * @throws RowsyncError `config.invalid` or `config.secret`.
  */
 export function openOrigin(

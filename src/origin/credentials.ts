@@ -1,13 +1,13 @@
 /**
- * How the client authenticates (specification, section 5): which header it sends, what it adds to the path, and which texts must never be shown.
- * The path with a token is for the wire alone; logs, messages and stored data use the path without it (I16). Pure.
+ * How the client authenticates (specification, section 5): by which header or path, and which texts must never be
+ * shown. The path with a token is for the wire alone; logs, messages and stored data have none (I16). Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
 import { basicHeader, bearerHeader } from '../wire/headers.ts';
 
 /**
- * The caller's credentials. A token goes into a header; `urlToken` puts it into the path, for origins behind something that removes
- * the header: proxies then see it, so prefer the header. `session` sends the cookies of someone who is logged in.
+ * The caller's credentials. A token goes into a header; `urlToken` puts it into the path, which proxies see: only if
+ * something removes the header. `session` sends the cookies of someone who is logged in.
  */
 export type Credentials =
   | { readonly kind: 'bearer'; readonly token: string }
@@ -29,7 +29,7 @@ export interface Authorization {
 /** Shorter cookie values are not secrets (`lang=en`), and scrubbing them would damage ordinary text. */
 const COOKIE_SECRET_CHARS_MIN = 8;
 
-/** Checks credentials and says how they are sent. @throws RowsyncError `config.secret`; the message never repeats them. */
+/** Checks credentials and says how they are sent. @throws RowsyncError `config.secret`, which never repeats them. */
 export function authorizationOf(credentials: Credentials): Authorization {
   switch (credentials.kind) {
     case 'bearer': {

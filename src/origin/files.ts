@@ -1,7 +1,7 @@
 /**
- * The methods of attachments: the list of revisions, and one file or its metadata (specification 4.8 and 4.9). The content
- * of a file goes to the caller piece by piece, and is never completely in memory. Its size, the gap between two pieces and its
- * speed are limited. File names are text, never a path.
+ * The methods of attachments: the list of revisions, and one file or its metadata (specification 4.8 and 4.9). The
+ * caller gets a file piece by piece. Its size, the gap between two pieces and its speed are limited. File names are
+ * text, never a path.
  */
 import type { AttachmentInfo } from '../wire/schema.ts';
 import type { Extension, WireFormat } from '../wire/format.ts';
@@ -43,8 +43,9 @@ export interface FileMethods {
   /** Lists the revisions of one attachment. */
   readonly attachments: ReadMethod<[request: AttachmentsRequest], readonly AttachmentInfo[]>;
   /**
-   * Downloads a file: `receive` gets its bytes in order, the next ones only once its promise resolves. The
-   * call resolves after the last byte. Once bytes were passed on, it retries only if there is a `restart`. Throws what `receive` throws.
+   * Downloads a file: `receive` gets its bytes in order, the next ones only once its promise resolves. The call
+   * resolves after the last byte. Once bytes were passed on, it retries only if there is a `restart`. It throws what
+   * `receive` throws.
    */
   readonly attachment: ReadMethod<[request: DownloadRequest, receive: FileReceiver], FileHeaders>;
   /** The metadata of a file, without its content. */

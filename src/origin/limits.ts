@@ -1,46 +1,46 @@
 /**
- * Time-outs and size limits of one request, each with its reason (I18). Only tests should need other values. How many requests run at once, and
- * how many a second, are options (`limits`) enforced by requests.ts; the number of attempts is in base/retries.ts. Pure.
+ * Time-outs and size limits of one request, each with its reason (I18). Only tests should need other values. Options
+ * (`limits`) say how many requests run at once and a second; base/retries.ts has the number of attempts.
  */
 import { REQUEST_RETRIES } from '../base/retries.ts';
 
 /** The time and memory that one request may take, and how often it is tried. */
 export const ORIGIN_LIMITS = {
-  /** Until the connection is open, TLS included. A handshake across the world takes under a second; ten cover a lost packet or two. */
+  /** Until the connection is open, TLS included: under a second across the world; ten cover a lost packet or two. */
   connectTimeoutMs: 10_000,
-  /** From the sent request to the complete headers of the answer. The service is known to think for most of a minute at busy hours (origin facts 4.3). */
+  /** From the sent request to the headers of the answer. The service may think for most of a minute (facts 4.3). */
   headersTimeoutMs: 55_000,
   /** Between two pieces of a body. */
   bodyGapTimeoutMs: 20_000,
   /**
-   * From the moment a request leaves the queue to the last byte of its answer. The gap alone is no bound: a byte every few seconds would keep a request
-   * alive for days.
+   * From the moment a request leaves the queue to the last byte of its answer. The gap alone is no bound: a byte every
+   * few seconds would keep a request alive for days.
    */
   deadlineMs: 60_000,
   /**
-   * Bytes a second at which a body must be sent; the resulting time is added to the deadline. A line that sends 20 MB in ten minutes is slow, but
-   * not broken.
+   * Bytes a second at which a body must be sent; the resulting time is added to the deadline. A line that sends 20 MB
+   * in ten minutes is slow, but not broken.
    */
   sentBytesPerSecondMin: 32 * 1_024,
   /** Bytes of a body that is sent. The origin answers 413 above 20 MB (origin facts 4.1). */
   sentBytesMax: 20_000_000,
   /**
-   * Bytes of one attached file. The service accepts 100 MB; another may accept more. A file goes to disk piece by piece, so this only stops endless
-   * downloads.
+   * Bytes of one attached file. The service accepts 100 MB; another may accept more. A file goes to disk piece by
+   * piece, so this only stops endless downloads.
    */
   fileBytesMax: 4 * 1_024 ** 3,
   /**
-   * Bytes a second at which an attached file must arrive, on average over each `deadlineMs`. Even a modem line shared by several files is this
-   * fast. Without the limit, one file could keep all other work waiting for years.
+   * Bytes a second at which an attached file must arrive, on average over each `deadlineMs`. Even a modem line shared
+   * by several files is this fast. Without the limit, one file could keep all other work waiting for years.
    */
   fileBytesPerSecondMin: 1_024,
   /** Bytes of a body as they come over the wire. 500 rows, compressed or plain, are rarely more than 1 MiB. */
   wireBytesMax: 8 * 1_024 * 1_024,
-  /** Bytes of a body once it is decompressed. Eight times that: gzip shrinks rows to an eighth or so, a bomb to a thousandth. */
+  /** Bytes of a decompressed body: eight times that. gzip shrinks rows to an eighth or so, a bomb to a thousandth. */
   decodedBytesMax: 64 * 1_024 * 1_024,
   /**
-   * How long to wait for the answer to a change already sent once its caller gives up. A daemon has 20 seconds to end. Without the answer, a new row
-   * may be in doubt, and a person has to look at it.
+   * How long to wait for the answer to a change already sent once its caller gives up. A daemon has 20 seconds to end.
+   * Without the answer, a new row may be in doubt, and a person has to look at it.
    */
   stopGraceMs: 8_000,
   retry: REQUEST_RETRIES,

@@ -1,16 +1,15 @@
 /**
- * Decides whether a failing origin is down, or fails for one table only. Rows that take too long to compute, or a broken rule,
- * cause a 5xx or a time-out, just like an origin in trouble. One small request tells the two apart; it is sent
- * only while other tables are waiting.
+ * Decides whether a failing origin is down, or fails for one table only. Slow rows or a broken rule cause a 5xx or a
+ * time-out, too. One small request tells the two apart; it is sent only while other tables wait.
  */
 import { runAll } from '../base/concurrency.ts';
 import type { ErrorCode, RowsyncError } from '../base/errors.ts';
 import type { Origin } from './client.ts';
 
-/** If this many tables fail in this way and none succeeds, the origin counts as down, even if it answers the small request. */
+/** If so many tables fail like this and none succeeds, the origin is down, even if it answers the small request. */
 const FAILED_TABLES_MAX = 3;
 
-/** Whether an error may concern one table only: the origin was reached, but failed on this request. A 429 refuses every request. */
+/** Whether an error may concern one table only: the origin failed on this request. A 429 refuses every request. */
 export function mayBeOfOneTable({ kind, code, refusal }: Pick<RowsyncError, 'kind' | 'code' | 'refusal'>): boolean {
   if (kind !== 'originDown' || refusal?.status === 429) return false;
   return code === 'origin.busy' || code === 'origin.timeout' || code === 'origin.unknownOutcome';
@@ -27,7 +26,7 @@ export function concernsAllTables({ kind, code }: RowsyncError): boolean {
 /** Errors that always concern one table, whatever their kind. */
 const OF_ONE_TABLE: ReadonlySet<ErrorCode> = new Set(['push.forbidden', 'push.unanswered']);
 
-/** Works on the tables of a run concurrently. Returns the first error after which no table can succeed; `work` gets it as `stop` from then on. */
+/** Works on tables concurrently. Returns the first error after which none can succeed; the rest gets it as `stop`. */
 export async function workOnTables<T>(
   { origin, signal }: { readonly origin: Pick<Origin, 'user'>; readonly signal?: AbortSignal | undefined },
   { tables, concurrency }: { readonly tables: readonly T[]; readonly concurrency: number },

@@ -1,6 +1,6 @@
 /**
- * Proxy and certificate authorities of an origin, and the error of a failed proxy. Separate from the connections, so that users of these types need
- * not load their library. Pure.
+ * Proxy and certificate authorities of an origin, and the error of a failed proxy. Separate from the connections, so
+ * that users of these types need not load their library. Pure.
  */
 
 /** A proxy in front of the origin. */

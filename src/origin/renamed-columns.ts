@@ -1,6 +1,6 @@
 /**
- * Checks again, during a pull or a push, whether the columns of a table still have the names that they had at its start. Requests the full
- * description: a wrong "not modified", such as from a cache in between, would confirm names that have changed.
+ * Checks again, during a pull or a push, whether the columns of a table are still called as at its start. Requests the
+ * full description: a wrong "not modified", as of a cache in between, would confirm former names.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import { shareNext } from '../base/concurrency.ts';
@@ -12,8 +12,8 @@ import type { Origin } from './client.ts';
 export type RequireShape = () => Promise<void>;
 
 /**
- * Calls made during a check share the next one. A problem is permanent, even if the names change back: rows read meanwhile may be under either
- * name.
+ * Calls made during a check share the next one. A problem is permanent, even if the names change back: rows read
+ * meanwhile may be under either name.
  */
 export function watchShape(
   { origin, signal }: { readonly origin: Pick<Origin, 'describeTable'>; readonly signal?: AbortSignal | undefined },

@@ -1,9 +1,9 @@
 /**
- * Turns failed requests into errors. Each transport fault, each status and each unreadable body becomes one `RowsyncError` with a stable code. It
- * says what was attempted, what came back, what the operator does next, and whether a retry may help.
+ * Turns failed requests into errors. Each transport fault, status and unreadable body becomes one `RowsyncError` with a
+ * stable code. It says what was attempted, what came back, what to do next, and whether a retry may help.
  *
- * Messages name hosts, tables, statuses and the origin's own words, cut and scrubbed; never a URL, a header or a row (I16). Pure.
- * Sources: specification 7; origin facts 4.1 and 4.2; undici's and OpenSSL's error codes.
+ * Messages name hosts, tables, statuses and the origin's own words, cut and scrubbed; never a URL, a header or a row
+ * (I16). Pure. Sources: specification 7; origin facts 4.1 and 4.2; undici's and OpenSSL's error codes.
  */
 import { HINT_DESCRIPTORS, RowsyncError, type ErrorCode, type ErrorKind, type Refusal } from '../base/errors.ts';
 import { mediaType } from '../wire/headers.ts';
@@ -190,7 +190,7 @@ function statusMeaning(attempted: Attempted, answer: OddAnswer): Failure {
       hint: status === 429 ? 'Lower limits.concurrency or set limits.requestsPerSecond.' : HINT_LATER,
     });
   }
-  // Every 4xx of the API but 401 and 413 carries a descriptor (origin facts 4.1): a page without one is another server's.
+  // Every 4xx of the API but 401 and 413 has a descriptor (origin facts 4.1): a page without one is another server's.
   if (answer.descriptor === undefined && /html|text\/plain/.test(mediaType(answer.contentType))) {
     return notApiFailure(attempted, `${status} with ${outsideWords(attempted.scrub, mediaType(answer.contentType))}`);
   }

@@ -41,7 +41,7 @@ import type { Receiver, Transport, WireAnswer, TransportFault, WireRequest } fro
 export interface ReadOptions<E extends Etag = Etag> {
   /** Sent as If-None-Match; without one the answer is never `notModified`. */
   readonly etag?: E | undefined;
-  /** Ends the call with `origin.stopped`: at once, or, if a change was already sent, up to `stopGraceMs` later, to wait for its answer. */
+  /** Ends the call with `origin.stopped`: at once, or up to `stopGraceMs` later if a sent change awaits its answer. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -79,7 +79,7 @@ export type FileReceiver = (chunk: Uint8Array) => void | Promise<void>;
 /** Where the content of a file goes. */
 export interface FileTarget {
   readonly receive: FileReceiver;
-  /** Called before the content is sent again after a failure. Without it, there is no retry once bytes were passed on. */
+  /** Called before the content is sent again after a failure. Without it, there is no retry after the first bytes. */
   readonly restart?: (() => void | Promise<void>) | undefined;
 }
 
@@ -153,7 +153,7 @@ export class Requests {
     this.#queue = new PQueue({ concurrency, ...rate });
   }
 
-  /** Repeats a read until there is an answer, a refusal, or no point in another attempt. @throws RowsyncError of the kinds in request-errors.ts. */
+  /** Repeats a read until an answer, a refusal, or a failure that would repeat. @throws RowsyncError of a request. */
   async run<T, E extends Etag = undefined>(call: Call<T>, options: ReadOptions<E>): Promise<Answer<T, E>> {
     const etag = readEtag(options.etag ?? undefined);
     const reading = this.#reading(call, { etag, isChange: false });
@@ -201,7 +201,7 @@ export class Requests {
     return found;
   }
 
-  /** Sends a change; repeats it only if it certainly did not happen. @throws RowsyncError `origin.unknownOutcome` if it may have happened. */
+  /** Sends a change; repeats it only if it certainly did not happen. @throws RowsyncError `origin.unknownOutcome`, … */
   async change<T>(call: ChangeCall<T>, options: Pick<ReadOptions, 'signal'>): Promise<T> {
     const { body } = call;
     const reading = this.#reading(call, { etag: null, isChange: true });
@@ -252,7 +252,7 @@ export class Requests {
     return { attempted: { what, host, isChange, scrub }, format, decodedBytesMax, nowMs: clock.nowMs(), etag };
   }
 
-  /** Refuses what the origin would reject anyway (too many rows, too long): nothing is sent, so the outcome is certain. */
+  /** Refuses what the origin would reject anyway (too many rows, too long): nothing is sent, so that is certain. */
   #refuseTooMuch(attempted: Attempted, { path, body, isTooMany }: ChangeCall<unknown>): void {
     const { sentBytesMax } = this.#parts.limits;
     const refuse = (status: number, words: string): never => {
@@ -307,7 +307,7 @@ export class Requests {
     // Bounded by `attemptsMax`, see waitBeforeNextMs.
     for (let attemptCount = 1; ; attemptCount += 1) {
       const result = await this.#send(target, request, start);
-      // Parsing many rows blocks the event loop, so other requests are sent first. The answer to a change is short, and the next change waits for it.
+      // Parsing many rows blocks the event loop, so other requests leave first. The answer to a change is short.
       const hasRows = result.kind === 'answer' && result.status === 200 && request.stopGraceMs === undefined;
       if (hasRows && this.#queue.pending > 0) await transport.requestsLeave();
       const outcome = judge(result);
@@ -418,15 +418,15 @@ function withAttempts(error: RowsyncError, attemptCount: number): RowsyncError {
 }
 
 /**
- * `refused`: nothing happened, and the same request would be refused again · `again`: nothing happened, and the same request may succeed later ·
- * `unknown`: it may have happened.
+ * `refused`: nothing happened, and the same request would be refused again · `again`: nothing happened, and the same
+ * request may succeed later · `unknown`: it may have happened.
  */
 type ChangeVerdict = 'refused' | 'again' | 'unknown';
 
-/** Redirects that ask for the same request at another address, so the change did not happen (RFC 9110, 15.4; we never follow a 301). */
+/** Redirects to the same request at another address, so the change did not happen (RFC 9110, 15.4). */
 const NOT_ACTED_ON: ReadonlySet<number> = new Set([301, 307, 308]);
 
-/** What is known of a change without readable row statuses, by the API's error descriptor (`hasDescriptor`) or a page of another server. */
+/** What is known of a change without row statuses; `hasDescriptor`: of the API · `isPage`: of another server. */
 export function verdictOnChange(
   end: Pick<TransportFault, 'kind' | 'isSent'> | Pick<WireAnswer, 'kind' | 'status'>,
   { hasDescriptor, isPage }: { readonly hasDescriptor: boolean; readonly isPage: boolean },

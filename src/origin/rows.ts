@@ -1,6 +1,6 @@
 /**
- * The methods that read rows: Select on a table or a view, Retrieve, Updated and Deleted (specification 4.4 and 4.5; origin
- * facts 1.1, 1.3 and 1.4). Rows come in the order of the origin, values in the order of the columns that the request gives.
+ * The methods that read rows: Select on a table or a view, Retrieve, Updated and Deleted (specification 4.4 and 4.5;
+ * origin facts 1.1, 1.3 and 1.4). Rows come in the order of the origin, values in that of the request's columns.
  */
 import { RowsyncError } from '../base/errors.ts';
 import type { DocumentReader, WireFormat } from '../wire/format.ts';
@@ -68,15 +68,15 @@ export interface RowMethods {
   readonly select: ReadMethod<[request: SelectRequest], RowPage>;
   /** Rows by id or key, in any order, without those that do not exist (4.5); at most one of `idBatches`. */
   readonly retrieve: ReadMethod<[request: RetrieveRequest], RowPage>;
-  /** The names that `column=*` stands for, from one row whose values are not read; null if the caller can see no row. */
+  /** The names that `column=*` stands for, from one row whose values are not read; null if no row is visible. */
   updateableColumns(table: Address, options?: Pick<ReadOptions, 'signal'>): Promise<ReadonlySet<string> | null>;
   /** How many rows the caller can see (origin facts 1.2); null if the origin refuses to count. */
   count(request: CountRequest, options?: Pick<ReadOptions, 'signal'>): Promise<number | null>;
   /** Aggregates of groups of rows (origin facts 1.2), without the grand total; null if the origin refuses. */
   aggregate(request: AggregateRequest, options?: Pick<ReadOptions, 'signal'>): Promise<AggregatePage | null>;
   /**
-   * Ids of rows in the recycle bin that were deleted in a time span, the latest first. Some deleted rows are missing: purged and
-   * expired ones, and, for users without ManageData, those that others deleted.
+   * Ids of rows in the recycle bin that were deleted in a time span, the latest first. Some deleted rows are missing:
+   * purged and expired ones, and, for users without ManageData, those that others deleted.
    */
   readonly deletedIds: ReadMethod<[span: ChangeSpan], readonly number[]>;
 }
@@ -155,7 +155,7 @@ interface ExpectedRows {
   readonly ids?: ReadonlySet<number> | undefined;
 }
 
-/** Checks that a page answers its request. Other rows point to the answer of another request, and a row missing from that would be deleted here. */
+/** Checks that a page answers its request: with rows of another answer, rows missing from it would be deleted here. */
 export function answeringPage(page: RowPage, { countMax, ids: expected }: ExpectedRows, what: string): RowPage {
   const { ids } = page;
   if (ids.length > countMax) throw unexpected(what, `${countMax} rows were asked for, ${ids.length} came`);
@@ -183,7 +183,7 @@ async function unlessRefused<T>(answer: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Whether an origin refused a feature beyond the specification; the refusal may have any form, such as a page of its web server. */
+/** Whether an origin refused a feature beyond the specification, in any form, such as a page of its web server. */
 export function isUnsupported(thrown: unknown): boolean {
   return thrown instanceof RowsyncError && (thrown.kind === 'originRefused' || thrown.code === 'origin.notApi');
 }

@@ -81,7 +81,7 @@ export interface Transport {
   destroy(): Promise<void>;
 }
 
-/** undici uses an idle connection one turn of the event loop later, two after an answer; storing a page right away would delay that request. */
+/** undici uses an idle connection a turn or two of the event loop later: storing a page first delays a request. */
 async function twoTurns(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
 }
@@ -221,8 +221,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status >= 200 && receiver?.accepts(status, headers) === true) {
       this.#isHandedOver = true;
       this.#bytesMax = receiver.bytesMax;
-      // A file may take any time as long as it keeps coming. With only the limit on gaps, a byte now and then could keep it going for
-      // years.
+      // A file may take any time as long as it keeps coming; with a limit on gaps only, a trickle could last years.
       this.#watchPace();
     }
     // HEAD and 304 announce a length but have no body.
@@ -310,7 +309,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Connections to the scheme and host of `url`, made when they are needed, and behind them those to the proxy, if any. */
+/** Connections to the scheme and host of `url`, made when needed, and behind them those to the proxy, if any. */
 function openConnections(
   url: string,
   limits: OriginLimits,
@@ -362,7 +361,7 @@ function trustIn(authorities: string | null): {
   return { rejectUnauthorized: true, secureContext };
 }
 
-/** Opens a tunnel through the proxy, even for http, so that there is one set of failures to handle. @throws ProxyFault for any other result. */
+/** Opens a tunnel through the proxy, even for http: one set of failures for both. @throws ProxyFault on any failure. */
 async function openTunnel(
   toProxy: Pool,
   { url, login }: ProxySettings,
