@@ -1,6 +1,6 @@
 /**
- * Reads the facts of the account (reconcile/account/account.ts) from the replica, the configuration, and what the daemon says of itself. Every surface gets its
- * problems from here.
+ * Reads the facts of the account (reconcile/account/account.ts) from the replica, the configuration, and what the
+ * daemon says of itself. Every surface gets its problems from here.
  */
 import { existsSync, statfsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -30,7 +30,7 @@ import { checkAfterDamage } from '../replica/integrity-check.ts';
 import { jobsOf, lateness } from './jobs.ts';
 import type { DaemonState } from './state.ts';
 
-/** What is known of the daemon: whether one keeps the tables up to date, and the problems that it reports, those of extras included. */
+/** What is known of the daemon: whether one keeps the tables fresh, and what it and its extras report as wrong. */
 export type DaemonFacts = Pick<AccountFacts, 'keeper' | 'complaints'> & { readonly added: readonly AddedProblem[] };
 
 /** The facts that are neither in the replica nor in the configuration. */
@@ -87,7 +87,7 @@ export function readAccount(reader: ReplicaReader, around: Surroundings): readon
 /** Less free space than this, and a run is likely to stop in the middle. */
 export const FREE_BYTES_MIN = 50 * 1024 ** 2;
 
-/** The problems of a replica that may be missing or damaged; that is a problem then. A daemon's configuration is bound already. */
+/** The problems of a replica; that it is missing or damaged is one, too. A daemon's configuration is already bound. */
 export function problemsAt(
   config: Config,
   around: FactsOutside,

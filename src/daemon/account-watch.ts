@@ -24,7 +24,7 @@ export class AccountWatch {
   }
 }
 
-/** Two problems with one code and one table, such as two sinks, count apart. Those with the words of one `before` keep its key. */
+/** Problems of one code and table, as of two sinks, count apart. One with the words of one `before` keeps its key. */
 export function byKey(
   problems: readonly Problem[],
   before: ReadonlyMap<string, Problem>,

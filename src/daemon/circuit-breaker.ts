@@ -1,9 +1,9 @@
 /**
- * Decides when to try again what failed. One circuit breaker stops all tables when the origin is down, refuses the credentials, or the replica cannot be
- * written. A table that fails alone has its own backoff. Times are monotonic milliseconds.
+ * Decides when to try again what failed. One circuit breaker stops all tables when the origin is down, refuses the
+ * credentials, or the replica cannot be written. A table that fails alone has its own backoff. Times are monotonic.
  *
- * Nothing is ever given up: the longest wait is bounded, and a success forgets all failures. Deletes need no rule: a cycle that does not reach the origin,
- * or is refused by it, deletes nothing.
+ * Nothing is ever given up: the longest wait is bounded, and a success forgets all failures. Deletes need no rule: a
+ * cycle that does not reach the origin, or is refused by it, deletes nothing.
  */
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import type { ErrorKind, RowsyncError } from '../base/errors.ts';
@@ -58,7 +58,7 @@ export function oneMore(trouble: Trouble | undefined, backoff: Backoff, { nowMs,
   return { failureCount, retryAtMs: nowMs + spreadBackoffMs(backoff, failureCount, random) };
 }
 
-/** outage: is the origin down, or does one table fail? · rights: are the credentials refused, or does one kind of work lack a right? */
+/** outage: is the origin down, or does one table fail? · rights: are the credentials refused, or does a right lack? */
 type Question = 'outage' | 'rights';
 
 /** The open question about a failure; null for none. */
@@ -105,7 +105,7 @@ class Troubles {
     }
   }
 
-  /** Lets every table take part again, since the change may repair it, and forgets tables that are no longer configured. */
+  /** Lets every table take part again, since the change may repair it; forgets those that are not wanted any more. */
   tryAgain(isWanted: (table: string) => boolean): void {
     for (const table of this.byTable.keys()) {
       if (isWanted(table)) this.byTable.set(table, { failureCount: 1, retryAtMs: 0 });
@@ -158,7 +158,7 @@ export class Retries {
     log.error('circuit.opened', { ...errorFacts(error), reason, attempt, waitMs: retryAtMs - nowMs });
   }
 
-  /** Work ended that began at `turnMs`: the circuit closes; each table that was `included` or failed alone goes on or waits. */
+  /** Work that began at `turnMs` ended: the circuit closes; tables that were `included` or failed continue or wait. */
   succeeded(
     { work, turnMs }: { readonly work: WorkKind; readonly turnMs: number },
     { tables, included }: Pick<WorkOutcome, 'tables'> & { readonly included: ReadonlySet<string> },
@@ -172,12 +172,12 @@ export class Retries {
     this.#tables.forgetExcluded(included, turnMs);
   }
 
-  /** Lets work through at once: a person asks for it, or changed the configuration. The failure is kept until work has succeeded, as whoever heard of it also hears of its end. */
+  /** Lets work through at once. The failure is kept until work succeeds: who heard of it also hears of its end. */
   letThrough(): void {
     if (this.#failure !== null) this.#failure = { ...this.#failure, failureCount: 1, retryAtMs: 0 };
   }
 
-  /** Lets everything be tried at once, since a changed configuration may repair it, and forgets tables that are no longer configured. */
+  /** Lets everything be tried at once, since a changed configuration may repair it; forgets tables it leaves out. */
   tryAgain(isWanted: Readonly<Record<'pull' | 'push', (table: string) => boolean>>): void {
     this.letThrough();
     this.#tables.tryAgain(isWanted.pull);

@@ -58,7 +58,8 @@ export interface Prepared {
 
 export interface DaemonPart {
   /**
-   * Opens what a configuration wants, such as a server; null when the daemon ends. Ends its own work on the replica, which may be closed next.
+   * Opens what a configuration wants, such as a server; null when the daemon ends. Ends its own work on the replica,
+   * which may be closed next.
    * @throws RowsyncError `daemon.listen`, … with all left as it was.
    */
   prepare?(config: Config | null): Promise<Prepared>;
@@ -72,7 +73,7 @@ export interface DaemonPart {
   takeEvent?(event: LogEvent, facts: LogFacts): void;
   /** Called when the daemon ends, which waits some seconds for it. */
   close?(): Promise<void>;
-  /** Whether it currently reports the changes of a table, by its name at the origin, so that `follow: auto` can skip the table. */
+  /** Whether it currently reports changes of a table (its name at the origin), so that `follow: auto` can skip it. */
   bringsChanges?(table: string): boolean;
 }
 
@@ -94,7 +95,7 @@ export interface DaemonView {
   wake(): void;
   /** Null for all of it. */
   askForCycle(work: WorkKind | null): void;
-  /** Reads tables now, by their names at the origin; resolves once they were read, or at once if no read will start soon. Never rejects. */
+  /** Reads tables now, by their names at the origin; resolves afterwards, or at once if none will be read soon. */
   refresh(tables: readonly string[]): Promise<readonly TableOutcome[]>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The daemon: one process that keeps one replica up to date, on schedule, for years. It reads the clock, asks next-step.ts what to do, does it, and stores
- * the result; it decides nothing itself. It does one piece of work at a time. It retries failures at growing intervals and never gives them up: only a
- * stop ends the loop.
+ * The daemon: one process that keeps one replica up to date, on schedule, for years. It reads the clock, asks
+ * next-step.ts what to do, does it, and stores the result; it decides nothing itself. It does one piece of work at a
+ * time. It retries failures at growing intervals and never gives them up: only a stop ends the loop.
  */
 import { asRowsyncError, type RowsyncError } from '../base/errors.ts';
 import { stampFromMs, type Clock } from '../base/clock.ts';
@@ -35,10 +35,10 @@ interface InnerParts extends DaemonParts {
   readonly joined: JoinedParts;
 }
 
-/** How long current work may take to end once it was asked to. With the time of joined parts after it, the daemon ends within 20 seconds. */
+/** How long current work may take to end when it is to stop. With the close of joined parts, this stays below 20 s. */
 const STOP_MS_MAX = 14_000;
 
-/** Runs until the stop signal. @throws RowsyncError if the replica or the HTTP address cannot be opened; later failures are retried. */
+/** Runs until the stop signal. @throws RowsyncError if the replica or the HTTP address cannot be opened. */
 export async function runDaemon(config: Config, parts: DaemonParts): Promise<void> {
   const watchdog = new ProgressWatchdog();
   const { notifier } = parts;
@@ -79,7 +79,7 @@ class Daemon {
   readonly #refreshes: RefreshQueue;
   #hasRefreshed = false;
   #isReloadAsked = false;
-  /** Kinds of work that a person asked for, until a run begins that succeeds: they skip schedules and waits, and leave out no table. */
+  /** Work that a person asked for, until it succeeds: it skips schedules and waits, and leaves out no table. */
   readonly #requested = new Set<WorkKind>();
   #wake = new AbortController();
 
@@ -343,7 +343,7 @@ class Daemon {
     this.#tellStatus();
   }
 
-  /** Opens everything that a new configuration names before it closes the old. @throws with everything left as it was. */
+  /** Opens what a new configuration names before it closes the old. @throws with everything left as it was. */
   async #changeTo(config: Config): Promise<void> {
     const { logFor, clock, joined } = this.#parts;
     const prepared = await joined.prepare(config);
@@ -357,7 +357,7 @@ class Daemon {
     await prepared.use();
   }
 
-  /** The page and agents do not know the configuration; without this, they would answer by a former filter until the next pull. */
+  /** Until the next pull, the page and agents would otherwise answer by the former filter. */
   async #noteFilters(): Promise<void> {
     const { replica, config } = this.#resources;
     const noted = noteFilters({ replica, settings: pullSettings(config) });

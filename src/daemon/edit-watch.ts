@@ -1,8 +1,9 @@
 /**
- * Notices edits, so that they are pushed some seconds after the last one and not only on schedule, and refused rows that are due again. It
- * polls `data_version`, which only writes of other clients change.
+ * Notices edits, so that they are pushed some seconds after the last one and not only on schedule, and refused rows
+ * that are due again. It polls `data_version`, which only writes of other clients change.
  *
- * This is for speed only. Edits that it misses (made around the triggers) are pushed once a process compares all rows with their bases.
+ * This is for speed only. Edits that it misses (made around the triggers) are pushed once a process compares all rows
+ * with their bases.
  */
 import { BACKOFFS, spreadBackoffMs } from '../base/retries.ts';
 import type { Replica } from '../replica/database.ts';
@@ -46,7 +47,7 @@ export class EditWatch {
     this.#replica = replica;
   }
 
-  /** Origin names of the tables to push now, out of those that are pushed; empty while there are none, or edits still come. */
+  /** Origin names of the pushed tables to push now; empty while there are none, or edits still come. */
   tables({ nowMs, wallMs, delayMs }: EditLook, isPushed: (name: string) => boolean): ReadonlySet<string> {
     const version = this.#replica.foreignVersion();
     if (wallMs < this.#lookedAtMs) {
@@ -77,7 +78,7 @@ export class EditWatch {
     this.#pushed.clear();
   }
 
-  /** After a failed push, notes its edits again after a growing wait: the next scheduled one may be hours away. A scheduled push delays no noticed edit. */
+  /** After a failed push, notes its edits again after a growing wait. A scheduled push delays no noticed edit. */
   notePush({ nowMs, random, hasFailed, tables }: EndedPush): void {
     this.#retryAtMs = null;
     if (!hasFailed) {

@@ -1,6 +1,6 @@
 /**
- * Says in a sentence how each table is kept up to date, for `rowsync status`, the page and the log. It says when it is followed
- * and pulled, or why it is only pulled.
+ * Says in a sentence how each table is kept up to date, for `rowsync status`, the page and the log. It says when it is
+ * followed and pulled, or why it is only pulled.
  */
 import type { Logger } from '../base/log.ts';
 import { someOf } from '../base/text.ts';

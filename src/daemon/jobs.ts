@@ -1,6 +1,6 @@
 /**
- * The jobs of a configuration and when each is due. There is one per kind of work for all tables, and one per pattern of tables
- * with a schedule of its own. A table belongs to one job of each kind.
+ * The jobs of a configuration and when each is due. There is one per kind of work for all tables, and one per pattern
+ * of tables with a schedule of its own. A table belongs to one job of each kind.
  */
 import { oncePerKey } from '../base/memoize.ts';
 import type { Config } from '../config/load.ts';
@@ -9,7 +9,7 @@ import type { TableRule } from '../config/table-patterns.ts';
 import { scheduleOf, type Schedule } from '../config/cron-times.ts';
 import { RUNG_REST_MS } from '../reconcile/follow.ts';
 
-/** Kinds of work of the core that have a schedule, in the order in which they are done when several are due; those of extras come after them. */
+/** Scheduled kinds of work of the core, in the order in which they are done if several are due; then of extras. */
 export const WORK_KINDS = ['pull', 'follow', 'push', 'files'] as const;
 
 /** When `follow: auto` reads changes; never if nothing is ever pulled. */
@@ -76,7 +76,7 @@ export function jobsOf(config: ConfiguredJobs): Jobs {
   };
 }
 
-/** Says after how long some kinds of work are late for a table: two ticks of the schedule that comes first; null without one. */
+/** After how long some kinds of work are late for a table: two ticks of the first schedule; null without one. */
 export function lateness(
   jobs: Jobs,
   nowMs: number,

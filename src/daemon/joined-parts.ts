@@ -1,6 +1,6 @@
 /**
- * Parts that extras add to a daemon, such as notices and servers. Each part gets every event that is logged, and the account after each piece of
- * work. It reports what it finds wrong, and has some seconds to finish when the daemon ends.
+ * Parts that extras add to a daemon, such as notices and servers. Each part gets every event that is logged, and the
+ * account after each piece of work. It reports what is wrong, and gets some seconds when the daemon ends.
  */
 import type { Clock } from '../base/clock.ts';
 import { loggerOf, type Logger } from '../base/log.ts';

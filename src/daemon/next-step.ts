@@ -36,7 +36,7 @@ export type Step =
       readonly isAsked: boolean;
       /** The jobs whose turn it is; empty if only failed tables are retried, or only some tables are wanted. */
       readonly jobIds: ReadonlySet<string>;
-      /** Tables that take part beside those of the jobs: edited ones in a push; those to be read now in a run of their own, which follows. */
+      /** Tables that take part beside those of the jobs: edited ones in a push; in a refresh, those to be read now. */
       readonly wantedTables: ReadonlySet<string>;
       /** Ask the origin one question first, because the last cycle failed as a whole. */
       readonly probeFirst: boolean;
@@ -98,7 +98,7 @@ export function isRefresh({ work, wantedTables }: Pick<Run, 'work' | 'wantedTabl
   return work === 'follow' && wantedTables.size > 0;
 }
 
-/** Whether a table takes part: it is wanted, or its job's turn has come, and it is not in trouble, or the wait after its trouble is over. */
+/** Whether a table takes part: it is wanted, or its job is due, and any wait after its trouble is over. */
 export function takesPart({ name, job, trouble, waitsForRing }: Candidate, run: Run): boolean {
   if (run.isAsked) return true; // a person wants all of it, scheduled or not
   if (job === null && !isRefresh(run)) return false;

@@ -1,6 +1,6 @@
 /**
- * Watches the daemon's own process: its memory, and whether its work makes progress and ends, for systemd's watchdog. V8 collects garbage only when
- * it needs room, so the daemon releases the memory of a pull before it waits.
+ * Watches the daemon's own process: its memory, and whether its work makes progress and ends, for systemd's watchdog.
+ * V8 collects garbage only when it needs room, so the daemon releases the memory of a pull before it waits.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

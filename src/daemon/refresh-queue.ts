@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { TableOutcome } from './work-kinds.ts';
 
-/** How long a caller waits for them. A large table that has to be swept takes longer, and is ready for the next call. */
+/** How long a caller waits for them. A large table that must be swept takes longer: the next call finds it read. */
 const WAIT_MS_MAX = 45_000;
 
 export class RefreshQueue {
@@ -24,7 +24,7 @@ export class RefreshQueue {
     return this.#next.tables;
   }
 
-  /** Resolves when a run that begins from now on has ended, with what became of its tables; with none if it takes long. Never rejects. */
+  /** Resolves with the outcomes of the next run, or with none if that takes long. Never rejects. */
   async ask(tables: readonly string[]): Promise<readonly TableOutcome[]> {
     if (tables.length === 0) return [];
     const { ended } = this.#next;

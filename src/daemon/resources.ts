@@ -1,6 +1,6 @@
 /**
- * Opens the origin and the replica of the daemon, and replaces them when the configuration changes. An unchanged replica stays open, because its lock
- * must be held all the time.
+ * Opens the origin and the replica of the daemon, and replaces them when the configuration changes. An unchanged
+ * replica stays open, because its lock must be held all the time.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';

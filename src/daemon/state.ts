@@ -1,5 +1,6 @@
 /**
- * The state of the daemon in plain values, without values of rows and secrets (I16), for systemd's status line, the HTTP endpoints and commands. Pure.
+ * The state of the daemon in plain values, without values of rows and secrets (I16), for systemd's status line, the
+ * HTTP endpoints and commands. Pure.
  */
 import { stampFromMs } from '../base/clock.ts';
 import { plural } from '../base/text.ts';
@@ -47,7 +48,7 @@ export interface DaemonState {
   readonly problems: readonly Problem[];
 }
 
-/** One line, such as `ok; last pull done 2026-06-01T12:00:00Z`, or with the worst problem and how many more there are. */
+/** One line: `ok; last pull done 2026-06-01T12:00:00Z`, or the worst problem and how many more there are. */
 export function statusLine({ problems, lastByWork }: DaemonState): string {
   const [worst, ...others] = problems.filter(({ severity }) => severity !== 'notice');
   const last = [...lastByWork].map(

@@ -1,6 +1,6 @@
 /**
- * The kinds of scheduled work: what each one runs, with outcomes in one form for all. A new kind of
- * the core is one entry of WORK here, and one of WORK_KINDS in jobs.ts; extras bring their own. Work never throws for a failure of one table: the outcome has it.
+ * The kinds of scheduled work, with outcomes in one form for all. A new kind of the core is an entry of WORK here, and
+ * of WORK_KINDS in jobs.ts; extras bring their own. Work never throws for one table: the outcome has its error.
  */
 import { must } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -116,7 +116,7 @@ export function contextFor(resources: Resources, hooks: WorkHooks): WorkContext 
 /** Runs one kind of work. @throws RowsyncError where the replica cannot be used. */
 type Work = (context: WorkContext) => Promise<WorkOutcome>;
 
-/** Runs a kind of work of an extra; fields that it omits default to those of work without tables. If it throws, it runs again on its next tick. */
+/** Work of an extra; what it omits is as in work without tables. If it throws, its next tick runs it again. */
 export type ExtraWork = (
   context: Pick<WorkContext, 'config' | 'onAdvance' | 'pull' | 'push'> & { readonly nowMs: number },
 ) => Promise<Partial<WorkOutcome> & Pick<WorkOutcome, 'own' | 'facts'>>;
@@ -133,7 +133,7 @@ export function workOfExtras(extras: readonly { readonly jobs?: WorkByKind; read
   return { byKind: Object.fromEntries([...local, ...others]), localKinds: new Set(local.map(([kind]) => kind)) };
 }
 
-/** Runs one kind of work, on a file that is known to be undamaged. @throws RowsyncError where the replica cannot be used. */
+/** Runs one kind of work, on a file known to be undamaged. @throws RowsyncError where the replica cannot be used. */
 export async function runWork(
   kind: WorkKind,
   context: WorkContext,
@@ -181,7 +181,7 @@ async function runPull(work: WorkContext, follow: 'known' | boolean = false): Pr
   return { ...outcomeOfTables(context, error, report.tables, facts), isOver, own: concernsAll ? null : ofFiles };
 }
 
-/** Fetches the files of the tables whose rows, which name them, a pull has just brought; null if there are none. Other tables wait for the next cycle. */
+/** Fetches the files of the tables that a pull has just read; null for none. Other tables wait for the next cycle. */
 export async function pullFilesAfter(context: FilesContext, rows: PullReport): Promise<FilesReport | null> {
   const tables = rows.tables.filter(({ error }) => error === null).map(({ table }) => table);
   if (isEnd(rows.error) || tables.length === 0 || context.signal?.aborted === true) return null;
@@ -195,8 +195,8 @@ async function runPush({ push: context, takes }: WorkContext): Promise<WorkOutco
   const isOfAll = (error: RowsyncError): boolean => error.kind === 'auth' || concernsAllTables(error);
   const failed = failures.find(isOfAll) ?? failures[0] ?? null;
   const ofTable = report.tables.find(({ error }) => error !== null && error === failed);
-  // Waiting rows have their own timers, so a table that could not be pushed is pushed on its next tick. Only a missing right needs a person, so it is
-  // tried at growing intervals.
+  // Waiting rows have their own timers, so a table that could not be pushed is pushed on its next tick. Only a missing
+  // right needs a person, so it is tried at growing intervals.
   const tables = report.tables.map((table) => {
     const { error } = table;
     return { ...table, error: error !== null && isForbidden(error) ? error : null };
