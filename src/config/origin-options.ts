@@ -5,9 +5,13 @@ import * as z from 'zod';
 import { choice, section, text } from './option-kinds.ts';
 import { SECRET_REFERENCE } from './secrets.ts';
 
-const URL_MUST_BE = 'must be the scheme and host of the origin, such as https://www.teamdesk.net';
 /** Scheme and host: no login in it, which would be shown and logged with it. */
 const HOST_URL = /^https?:\/\/(?:[\p{L}\p{N}._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?\/?$/u;
+
+function hostUrl(mustBe: string, doc: string) {
+  return text({ pattern: HOST_URL, mustBe, doc }).refine((url) => URL.canParse(url), { error: mustBe });
+}
+
 const MUST_BE_DATABASE = { error: 'must be the number of the database, such as "21995"' };
 
 /** A user, with a password in a file or an environment variable. */
@@ -32,11 +36,10 @@ const PROXY_MUST_BE =
 
 const proxy = section(
   {
-    url: text({
-      pattern: HOST_URL,
-      mustBe: 'must be the address of a proxy without a login, such as http://proxy.example:3128',
-      doc: 'Scheme, host and port; the scheme is that of the connection to the proxy itself.',
-    }),
+    url: hostUrl(
+      'must be the address of a proxy without a login, such as http://proxy.example:3128',
+      'Scheme, host and port; the scheme is that of the connection to the proxy itself.',
+    ),
     ...login({
       userIs: 'must be a user name without a colon',
       userDoc: 'The user name that the proxy wants; needs passwordFile or password.',
@@ -49,11 +52,10 @@ const proxy = section(
 
 export const origin = section(
   {
-    url: text({
-      pattern: HOST_URL,
-      mustBe: URL_MUST_BE,
-      doc: 'Where the database is hosted: scheme and host, with a port if it is not the usual one.',
-    }).refine((url) => URL.canParse(url), { error: URL_MUST_BE }),
+    url: hostUrl(
+      'must be the scheme and host of the origin, such as https://www.teamdesk.net',
+      'Where the database is hosted: scheme and host, with a port if it is not the usual one.',
+    ),
     database: z
       .union(
         [
@@ -85,17 +87,9 @@ export const origin = section(
       variable: '${ROWSYNC_PASSWORD}',
     }),
     proxy: z
-      .union(
-        [
-          text({
-            pattern: new RegExp(`${HOST_URL.source}|^environment$`, 'u'),
-            mustBe: PROXY_MUST_BE,
-            doc: 'The address of the proxy, or environment.',
-          }),
-          proxy,
-        ],
-        { error: PROXY_MUST_BE },
-      )
+      .union([hostUrl(PROXY_MUST_BE, 'The address of the proxy.'), z.literal('environment'), proxy], {
+        error: PROXY_MUST_BE,
+      })
       .optional()
       .meta({
         description:

@@ -56,6 +56,8 @@ test.each(['user: "a:b"', 'user: ""', 'user: "a\\tb"'])('refuses %s', (user) => 
 test.each([
   'proxy: "http://me:hunter2@proxy.example:1"',
   'proxy: proxy.example',
+  'proxy: http://proxy.example:99999',
+  'proxy: { url: "http://proxy.example:99999" }',
   'proxy: { url: environment }',
   'proxy: 5',
 ])('refuses %s without showing it', (proxy) => {
