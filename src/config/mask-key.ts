@@ -18,22 +18,25 @@ export function findMaskKey(path: string): string | null {
 
 /** Why the key in a file is not trusted, as a sentence; null if it is, or there is none. */
 export function maskKeyProblem(path: string): string | null {
-  const place = lstatSync(path, { throwIfNoEntry: false });
-  const file = statSync(path, { throwIfNoEntry: false });
-  if (place === undefined || file === undefined || isSystemdCredential(path, processEnvironment())) return null;
-  const { uid, mode } = file;
-  const linkUid = place.isSymbolicLink() ? place.uid : null;
-  const folderMode = statSync(dirname(path)).mode;
-  const why = keyFileProblem({ uid, mode, linkUid, folderMode }, process.geteuid?.() ?? uid);
-  return why === null
-    ? null
-    : `The key of the masks in ${path} is not used: the file ${why}, so others may know the key`;
+  try {
+    const place = lstatSync(path, { throwIfNoEntry: false });
+    const file = statSync(path, { throwIfNoEntry: false });
+    if (place === undefined || file === undefined || isSystemdCredential(path, processEnvironment())) return null;
+    const { uid, mode } = file;
+    const linkUid = place.isSymbolicLink() ? place.uid : null;
+    const folderMode = statSync(dirname(path)).mode;
+    const why = keyFileProblem({ uid, mode, linkUid, folderMode }, process.geteuid?.() ?? uid);
+    return why === null
+      ? null
+      : `The key of the masks in ${path} is not used: the file ${why}, so others may know the key`;
+  } catch (thrown) {
+    return `The key of the masks in ${path} is not used: it cannot be looked at (${systemCode(thrown)})`;
+  }
 }
 
-/** The key in a file, which is made if it is missing. @throws RowsyncError `config.maskKey` for a key that others may know, `config.secret`. */
+/** The key in a file, which is made if it is missing. @throws RowsyncError `config.maskKey`, `config.secret`. */
 export function maskKey(path: string): string {
-  // Nothing is made through a link that leads nowhere.
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) makeKey(path);
+  makeKey(path);
   const refused = maskKeyProblem(path);
   if (refused !== null) {
     throw new RowsyncError('config', 'config.maskKey', {
@@ -60,6 +63,7 @@ function readKey(path: string): { readonly key: string | null; readonly complain
   return { key: secret !== null && secret.length >= KEY_CHARS_MIN ? secret : null, complaint };
 }
 
+/** Leaves alone what is there, also a link that leads nowhere. */
 function makeKey(path: string): void {
   try {
     writeFileSync(path, newMaskKey(), { flag: 'wx', mode: 0o600, flush: true });

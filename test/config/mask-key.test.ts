@@ -1,8 +1,8 @@
 /**
  * The key of masks: a secret file that is made when it is first needed.
  */
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { findMaskKey, maskKey, keyFileProblem, type KeyFileFacts } from '../../src/config/mask-key.ts';
 import { temporaryFolder } from '../support/replica.ts';
@@ -33,8 +33,19 @@ test.each([
   expect(findMaskKey(path)).toBeNull();
 });
 
-test('says so where it cannot be made', () => {
-  expect(() => maskKey('/nowhere/at/all/key')).toThrow(/cannot be made \(ENOENT\)/);
+test.each([
+  ['/nowhere/at/all/key', 'config.secret', 'cannot be made (ENOENT)'],
+  ['/etc/passwd/key', 'config.secret', 'cannot be made (ENOTDIR)'],
+  ['link', 'config.maskKey', 'cannot be looked at (ELOOP)'],
+])('says so where %s cannot be made or looked at', (name, code, words) => {
+  using folder = temporaryFolder();
+  symlinkSync('link', join(folder.path, 'link'));
+  const path = resolve(folder.path, name);
+
+  expect(() => maskKey(path)).toThrow(
+    expect.objectContaining({ code, message: expect.stringContaining(words) as string }) as Error,
+  );
+  expect(findMaskKey(path)).toBeNull();
 });
 
 const US = 990;
