@@ -245,7 +245,7 @@ const COMMANDS: readonly CommandModule[] = [
 ];
 
 /** Options before a command that take the next argument as their value. */
-const WITH_VALUE = new Set(['-c', '--config']);
+const WITH_VALUE = new Set(['-c', '--config', '--service']);
 
 /** The modules that a command line needs. All of them where it names no command, since the answer may list every one. */
 export function commandsFor(args: readonly string[], extras: readonly Extra[]): readonly CommandModule[] {

@@ -240,6 +240,7 @@ test.each([
   { args: ['status'], names: ['status'] },
   { args: ['--config', 'pull', '--json', 'status', 'push'], names: ['status'] },
   { args: ['-c', 'a.yaml', 'sync', '--confirm'], names: ['pull', 'sync'] },
+  { args: ['--service', 'sql', 'status'], names: ['status'] },
   { args: ['help', 'resolve'], names: ['conflicts', 'resolve', 'discard'] },
 ])('a command line loads the commands that it names: $args', ({ args, names }) => {
   expect(commandsFor(args, EXTRAS).flatMap((found) => found.names)).toEqual(names);
