@@ -7,8 +7,8 @@ import { once } from 'node:events';
 import { processEnvironment } from '../../config/secrets.ts';
 import type { Session } from './session.ts';
 
-/** What a shell says when there is no such command. */
-const NOT_FOUND = 127;
+/** What a shell says of a command that it cannot run, or that does not exist. */
+const NOT_RUN: readonly number[] = [126, 127];
 
 export async function writePaged(session: Pick<Session, 'stdout'>, text: string): Promise<void> {
   const { stdout } = session;
@@ -21,9 +21,9 @@ export async function writePaged(session: Pick<Session, 'stdout'>, text: string)
   });
   pager.stdin.on('error', () => undefined); // a reader who has seen enough leaves
   pager.stdin.end(text);
-  const code = await once(pager, 'close').then(
-    ([exitCode]) => Number(exitCode),
-    () => NOT_FOUND,
+  const isRun = await once(pager, 'close').then(
+    ([code]) => !NOT_RUN.includes(Number(code)),
+    () => false, // there is no shell
   );
-  if (code === NOT_FOUND) await stdout.write(text);
+  if (!isRun) await stdout.write(text);
 }

@@ -25,6 +25,7 @@ test('a pager gets the text on a terminal, as $PAGER says', async () => {
 
 test.each([
   ['there is none', '/no/such/pager', 80],
+  ['it is no program', '/etc/passwd', 80],
   ['it is switched off', '', 80],
   ['a program reads', 'cat', null],
 ])('a pager is left out where %s', async (_, pager, width) => {
