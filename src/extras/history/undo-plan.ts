@@ -74,8 +74,10 @@ export interface InverseFacts {
   readonly columns: readonly WritableColumn[];
   readonly today: Version;
   readonly isForgotten: boolean;
-  /** Today's row with the values of a deleted one; null for none. */
-  readonly sameRowId: number | null;
+  /** Today's row in the place of a deleted one, and its values; null for none. */
+  readonly same: { readonly rowId: number; readonly values: readonly Exact[] } | null;
+  /** A former value as it is written now: a key that its row has no more is its new one, or undefined if that is not known. */
+  readonly valueNow: (column: string, value: Exact) => Exact | undefined;
 }
 
 /** Whose changes at the origin an edit takes back, by name. */
@@ -128,12 +130,19 @@ function inverseOfInsert({ rowId, cells }: NetChange, { columns, today }: Invers
 
 function inverseOfDelete(
   { rowId, cells }: NetChange,
-  { columns, today, isForgotten, sameRowId }: InverseFacts,
+  { columns, today, isForgotten, same, valueNow }: InverseFacts,
 ): Inverse {
   if (today !== null) return refused(rowId, 'the row exists again');
   if (isForgotten) return refused(rowId, 'some of its values were forgotten');
-  if (sameRowId !== null) return { edit: null, refusals: [] };
   const was = new Map(cells.map(({ index, before }) => [index, before]));
+  if (same !== null) {
+    const differing = columns.filter(({ index, name, given }) => {
+      const value = was.get(index) ?? null;
+      return given === 'never' && !isSameExact(valueNow(name, value) ?? value, same.values[index] ?? null);
+    });
+    const why = `another value in row ${same.rowId}, which took its place`;
+    return { edit: null, refusals: differing.map(({ name }) => ({ rowId, column: name, why })) };
+  }
   const made: InverseCell[] = [];
   const refusals: UndoRefusal[] = [];
   for (const { index, name: column, isFile, given } of columns) {

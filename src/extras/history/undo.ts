@@ -4,11 +4,10 @@
  */
 import { oncePerKey } from '../../base/memoize.ts';
 import { ident, joinSql, sql } from '../../base/sql.ts';
-import { NO_INSERTS } from '../../reconcile/push-plan.ts';
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
 import type { LostRow, PutBackAnswer, RowEdits, RowName } from '../shared/linked-extra.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
-import { isSameExact, type Exact } from '../../replica/history-cells.ts';
+import { isSameExact, type Exact, type Version } from '../../replica/history-cells.ts';
 import { openKnownRows, type KnownRows } from '../../replica/history-writer.ts';
 import { findHistory } from '../../replica/bookkeeping/history.ts';
 import { readTable, type TableRecord } from '../../replica/bookkeeping/tables.ts';
@@ -21,6 +20,7 @@ import {
   inverseOf,
   netChanges,
   type InverseEdit,
+  type InverseFacts,
   type NetChange,
   type UndoRefusal,
   type WritableColumn,
@@ -48,7 +48,7 @@ export interface TableUndo {
   /** Rows that are gone at the origin, too, and are put back there. */
   readonly deleted: readonly LostRow[];
   /** Deleted rows that are here again under another id, with the key that they have now; null if it is not known. */
-  readonly same: readonly { readonly row: LostRow; readonly newKey: string | null }[];
+  readonly same: readonly { readonly row: LostRow; readonly newId: number; readonly newKey: string | null }[];
   readonly refusals: readonly UndoRefusal[];
 }
 
@@ -66,9 +66,18 @@ const NOTHING_UNDONE = {
   refusals: [],
 };
 
+/** A table, and its columns: all, those of the history, and those that edits write. */
+interface UndoTarget {
+  readonly record: TableRecord;
+  readonly known: readonly ColumnRecord[];
+  readonly rows: KnownRows;
+  readonly columns: readonly WritableColumn[];
+}
+
 /**
- * Takes changes of a table back, except where cells changed since. A row whose delete has not reached the origin is here again, as the origin has it.
- * A row that is here again under another id is left alone, with the references to it. What a trigger refuses is listed. @throws what ended the transaction.
+ * Takes changes of a table back, except where cells changed since. A row whose delete has not reached the origin is here
+ * again, as the origin has it. A row that is here again under another id is left alone, with the references to it.
+ * What a trigger refuses is listed. @throws what ended the transaction.
  */
 export function undoTable(
   from: ClientConnection,
@@ -78,48 +87,51 @@ export function undoTable(
 ): TableUndo {
   const record = readTable(from, id);
   const isTwoWay = record.push === 'on' && hasBase(from, id);
-  const history = findHistory(from, id);
-  const rows = history === null ? null : openKnownRows(from, history);
-  if (rows === null) return { table, isTwoWay, ...NOTHING_UNDONE };
-  const known = readColumns(from, id);
-  const columns = writableColumns(known, rows);
+  const target = openTarget(from, record);
+  if (target === null) return { table, isTwoWay, ...NOTHING_UNDONE };
+  const { known, rows, columns } = target;
   const refusals: UndoRefusal[] = [];
-  const changes = readChanges(from, { id, rows, refusals }, selection);
+  const changes = readChanges(from, target, selection, refusals);
   const edits: InverseEdit[] = [];
   const ofOrigin: { rowId: number; by: readonly string[] }[] = [];
   const withdrawn: number[] = [];
   const deleted: LostRow[] = [];
   const columnIds = new Map(known.map((column) => [column.localName, column.id]));
-  const deletes = changes.filter(({ kind }) => kind === 'delete');
-  const deletedHere = new Set(deletes.flatMap(({ rowId }) => (isTwoWay && isInBase(from, id, rowId) ? rowId : [])));
+  const valueNow = presentKeys(id, columnIds, back);
+  // The origin still has such rows: they come back as they are there.
+  const isOnlyHere = (rowId: number): boolean => isTwoWay && isInBase(from, id, rowId);
+  const gone = changes.filter(({ kind, rowId }) => kind === 'delete' && !isOnlyHere(rowId));
   // Found before anything is written: else a row that is here again would be taken away as a new one.
-  const same = findSameRows(from, deletes, { record, columns, rows, known, deletedHere });
-  const isHereAgain = (rowId: number): boolean => same.hereAgain.has(rowId) || back.hereAgain.has(`${id} ${rowId}`);
+  const same = findSameRows(from, target, gone);
+  const sameIds = new Map(same.map(({ row, newId }) => [row.oldId, newId]));
+  const hereAgain = new Set(sameIds.values());
+  const today = (rowId: number): Version => rows.standing([rowId]).get(rowId) ?? null;
   for (const change of changes) {
     const { rowId } = change;
-    if (change.kind === 'insert' && isHereAgain(rowId)) continue;
-    const isOnlyHere = deletedHere.has(rowId);
+    if (change.kind === 'insert' && (hereAgain.has(rowId) || back.hereAgain.has(`${id} ${rowId}`))) continue;
+    const newId = sameIds.get(rowId);
     const found = inverseOf(change, {
       columns,
-      today: rows.standing([rowId]).get(rowId) ?? null,
+      today: today(rowId),
       isForgotten: change.kind === 'delete' && isForgotten(from, id, rowId),
-      sameRowId: same.ids.get(rowId) ?? null,
+      same: newId === undefined ? null : { rowId: newId, values: today(newId) ?? [] },
+      valueNow,
     });
     if (found.edit?.kind === 'insert' && rowId > 0) {
-      if (isOnlyHere && wasSent(from, id, rowId)) {
+      if (!isOnlyHere(rowId)) deleted.push(deletedRow(from, target, change));
+      else if (wasSent(from, id, rowId)) {
         refusals.push({ rowId, column: null, why: 'its delete was sent, and may have arrived: push first' });
-      } else if (isOnlyHere) {
+      } else {
         withdrawn.push(rowId);
-        refusals.push(...withdrawDelete(from, record, { change, columns, columnIds, back }));
-      } else deleted.push(deletedRow(from, id, { change, rows, known }));
+        refusals.push(...withdrawDelete(from, target, change, valueNow));
+      }
       continue;
     }
     if (found.edit?.kind === 'insert' && !isTwoWay) continue;
     refusals.push(...found.refusals);
-    const edit = found.edit === null ? null : withPresentKeys(found.edit, { tableId: id, columnIds, back, refusals });
+    const edit = found.edit === null ? null : withPresentKeys(found.edit, valueNow, refusals);
     if (edit === null) continue;
-    const isClosed = edit.kind === 'insert' && !record.allowsAdd;
-    const why = isClosed ? NO_INSERTS : isTwoWay ? refusedEdit(from, record.localName, edit) : null;
+    const why = isTwoWay ? refusedEdit(from, record.localName, edit) : null;
     if (why === null) {
       edits.push(edit);
       const by = authorsOf(change, edit, columns);
@@ -135,8 +147,27 @@ export function undoTable(
     ofOrigin,
     withdrawn,
     deleted,
-    same: same.rows,
+    same,
     refusals,
+  };
+}
+
+function openTarget(from: Connection, record: TableRecord): UndoTarget | null {
+  const history = findHistory(from, record.id);
+  const rows = history === null ? null : openKnownRows(from, history);
+  const known = readColumns(from, record.id);
+  return rows === null ? null : { record, known, rows, columns: writableColumns(known, rows) };
+}
+
+function presentKeys(
+  tableId: number,
+  columnIds: ReadonlyMap<string, number>,
+  { goneKeys }: RowsBack,
+): InverseFacts['valueNow'] {
+  return (column, value) => {
+    const key = goneKeys.get(`${tableId} ${columnIds.get(column)} ${typeof value === 'object' ? '' : value}`);
+    if (key === undefined) return value;
+    return key !== null && typeof value === 'bigint' ? BigInt(key) : (key ?? undefined);
   };
 }
 
@@ -163,43 +194,31 @@ function wasSent(from: Connection, tableId: number, rowId: number): boolean {
   return queryAny(from, text, [tableId, rowId]);
 }
 
-/** Makes a row that was deleted only here what the origin has. Returns the cells that were something else when it was deleted, or refer to a key that is gone. */
+/**
+ * Makes a row that was deleted only here what the origin has. Returns the cells that were something else when it was
+ * deleted, or refer to a key that is gone.
+ */
 function withdrawDelete(
   from: Connection,
-  { id, localName }: TableRecord,
-  given: {
-    readonly change: NetChange;
-    readonly columns: readonly WritableColumn[];
-    readonly columnIds: ReadonlyMap<string, number>;
-    readonly back: RowsBack;
-  },
+  { record: { id, localName }, columns }: UndoTarget,
+  { rowId, cells }: NetChange,
+  valueNow: InverseFacts['valueNow'],
 ): readonly UndoRefusal[] {
-  const { change, columns, columnIds, back } = given;
-  const { rowId, cells } = change;
   const names = joinSql([sql`_id`, ...columns.map(({ name }) => ident(name))]);
   from
     .prepare(sql`INSERT INTO ${ident(localName)} (${names}) SELECT ${names} FROM ${ident(baseName(id))} WHERE _id = ?`)
     .run(rowId);
   const was = new Map(cells.map(({ index, before }) => [index, before]));
   const now = readExactCells(from, localName, { id: rowId, columns: columns.map(({ name }) => name) }) ?? [];
-  return columns.flatMap(({ index, name: column, given: kind }, at) => {
+  return columns.flatMap(({ index, name: column, given }, at) => {
     const is = now[at] ?? null;
-    if (back.goneKeys.has(`${id} ${columnIds.get(column)} ${typeof is === 'object' ? '' : is}`))
-      return [{ rowId, column, why: 'it refers to a row that gets a new key' }];
-    const isSame = kind === 'always' || isSameExact(was.get(index) ?? null, is);
+    if (valueNow(column, is) !== is) return [{ rowId, column, why: 'it refers to a row that gets a new key' }];
+    const isSame = given === 'always' || isSameExact(was.get(index) ?? null, is);
     return isSame ? [] : [{ rowId, column, why: 'the row is back with the value that the origin has' }];
   });
 }
 
-function deletedRow(
-  from: Connection,
-  tableId: number,
-  {
-    change: { rowId, cells },
-    rows,
-    known,
-  }: { readonly change: NetChange; readonly rows: KnownRows; readonly known: readonly ColumnRecord[] },
-): LostRow {
+function deletedRow(from: Connection, { record, rows, known }: UndoTarget, { rowId, cells }: NetChange): LostRow {
   const values = cells.flatMap(({ index, before }): readonly (readonly [number, Stored])[] => {
     const columnId = known.find(({ seq }) => seq === rows.columns[index]?.seq)?.id;
     // What is no text in UTF-8 cannot be sent.
@@ -207,35 +226,27 @@ function deletedRow(
   });
   const last = sql`SELECT strftime('%Y-%m-%dT%H:%M:%SZ', max(at), 'unixepoch') FROM _rowsync_history
       WHERE row_id = ? AND table_id = ? AND kind = 'delete'`;
-  return { tableId, oldId: rowId, values: new Map(values), deletedAt: queryText(from, last, [rowId, tableId]) };
+  const deletedAt = queryText(from, last, [rowId, record.id]);
+  return { tableId: record.id, oldId: rowId, values: new Map(values), deletedAt };
 }
 
 /**
- * An edit whose cells refer to no key that is gone: a row that is here again is meant by its key of now. Null if no cell is left. An empty cell is linked
- * again where its row is put back.
+ * An edit whose cells refer to no key that is gone: a row that is here again is meant by its key of now. Null if no cell
+ * is left. An empty cell is linked again where its row is put back.
  */
 function withPresentKeys(
   edit: InverseEdit,
-  given: {
-    readonly tableId: number;
-    readonly columnIds: ReadonlyMap<string, number>;
-    readonly back: RowsBack;
-    readonly refusals: UndoRefusal[];
-  },
+  valueNow: InverseFacts['valueNow'],
+  refusals: UndoRefusal[],
 ): InverseEdit | null {
-  const { tableId, columnIds, back, refusals } = given;
   if (edit.kind === 'delete') return edit;
   const cells = edit.cells.flatMap((cell) => {
-    const { column, today, edited } = cell;
-    const key = back.goneKeys.get(`${tableId} ${columnIds.get(column)} ${typeof edited === 'object' ? '' : edited}`);
-    if (key === undefined) return cell;
-    if (key === null) {
-      const why = 'it referred to a row that gets a new key';
-      if ((today ?? '') !== '') refusals.push({ rowId: edit.rowId, column, why });
-      return [];
-    }
-    const now = typeof edited === 'bigint' ? BigInt(key) : key;
-    return isSameExact(today, now) ? [] : { ...cell, edited: now };
+    const { column, today } = cell;
+    const edited = valueNow(column, cell.edited);
+    if (edited !== undefined) return isSameExact(today, edited) ? [] : { ...cell, edited };
+    const why = 'it referred to a row that gets a new key';
+    if ((today ?? '') !== '') refusals.push({ rowId: edit.rowId, column, why });
+    return [];
   });
   return cells.length === 0 ? null : { ...edit, cells };
 }
@@ -251,8 +262,9 @@ function writableColumns(known: readonly ColumnRecord[], { columns }: KnownRows)
 
 function readChanges(
   from: Connection,
-  { id, rows, refusals }: { readonly id: number; readonly rows: KnownRows; readonly refusals: UndoRefusal[] },
+  { record: { id }, rows }: UndoTarget,
   { which, rowId }: UndoSelection,
+  refusals: UndoRefusal[],
 ): readonly NetChange[] {
   const moved = sql`SELECT was_id, row_id FROM _rowsync_history WHERE table_id = ? AND was_id IS NOT NULL ORDER BY seq`;
   const idNow = new Map(queryRows(from, moved, [id]).map(([wasId, newId]) => [Number(wasId), Number(newId)]));
@@ -303,45 +315,28 @@ function isForgotten(from: Connection, id: number, rowId: number): boolean {
   return queryAny(from, text, [rowId, id]);
 }
 
-/** Rows of today that equal deleted ones, by the ids of these. */
-function findSameRows(
-  from: Connection,
-  deletes: readonly NetChange[],
-  given: {
-    readonly record: TableRecord;
-    readonly columns: readonly WritableColumn[];
-    readonly rows: KnownRows;
-    readonly known: readonly ColumnRecord[];
-    /** Which the origin still has: they come back as they are there. */
-    readonly deletedHere: ReadonlySet<number>;
-  },
-): {
-  readonly ids: ReadonlyMap<number, number>;
-  readonly hereAgain: ReadonlySet<number>;
-  readonly rows: TableUndo['same'];
-} {
-  const { record, rows, known, deletedHere } = given;
+/** Rows of today that equal deleted ones. */
+function findSameRows(from: Connection, target: UndoTarget, gone: readonly NetChange[]): TableUndo['same'] {
+  const { record, rows, known } = target;
   const keySeq = known.find(({ kind }) => kind === 'Key')?.seq;
   const keyIndex = rows.columns.findIndex(({ seq }) => seq === keySeq);
-  const gone = deletes.filter(({ rowId }) => !deletedHere.has(rowId));
-  const findEqual = equalRowsFinder(from, gone, given);
+  const findEqual = equalRowsFinder(from, target, gone);
   const madeAt = oncePerKey((rowId: number) =>
     rows.read([rowId]).has(rowId) ? seqOfMaking(from, record.id, rowId) : Infinity,
   );
   const taken = new Set<number>();
-  const same = gone.flatMap((change) => {
+  return gone.flatMap((change) => {
     const { ids: equal, isIdentified } = findEqual(change);
     const deletedAt = seqOfDelete(from, record.id, change.rowId);
-    // Without a value that identifies rows, one that was there at the time of the delete, or stands for another row, is a different one.
-    const sameRowId = equal.find((id) => isIdentified || (!taken.has(id) && madeAt(id) > deletedAt));
-    if (sameRowId === undefined) return [];
-    taken.add(sameRowId);
-    const key = rows.standing([sameRowId]).get(sameRowId)?.[keyIndex] ?? null;
+    // Without a value that identifies rows, one that was there at the time of the delete, or stands for another row, is
+    // a different one.
+    const newId = equal.find((id) => isIdentified || (!taken.has(id) && madeAt(id) > deletedAt));
+    if (newId === undefined) return [];
+    taken.add(newId);
+    const key = rows.standing([newId]).get(newId)?.[keyIndex] ?? null;
     const newKey = key === null || typeof key === 'object' ? null : String(key);
-    return [{ sameRowId, newKey, row: deletedRow(from, record.id, { change, rows, known }) }];
+    return [{ newId, newKey, row: deletedRow(from, target, change) }];
   });
-  const ids = new Map(same.map(({ row, sameRowId }) => [row.oldId, sameRowId]));
-  return { ids, hereAgain: new Set(ids.values()), rows: same };
 }
 
 /** The entry with which a row was made, or got its id; 0 where the history began with it. */
@@ -357,13 +352,13 @@ function seqOfDelete(from: Connection, tableId: number, rowId: number): number {
   return queryNumber(from, text, [rowId, tableId]);
 }
 
-/** Finds today's rows that equal a deleted one: by the value that identifies rows, else by all values. The table is read once for all of them. */
+/** Finds today's rows that equal a deleted one: by the value that identifies rows, else by all values; in one read. */
 function equalRowsFinder(
   from: Connection,
+  { record, known, columns }: UndoTarget,
   deletes: readonly NetChange[],
-  { record, columns }: { readonly record: TableRecord; readonly columns: readonly WritableColumn[] },
 ): (change: NetChange) => { readonly ids: readonly number[]; readonly isIdentified: boolean } {
-  const identifying = matchName(from, record);
+  const identifying = known.find(({ name, state }) => name === record.matchColumn && state === 'live')?.localName;
   const match = columns.filter(({ name }) => name === identifying);
   const all = columns.filter(({ isFile, given }) => !isFile && given !== 'always');
   const wantedOf = ({ cells }: NetChange): WantedValues => {
@@ -384,7 +379,7 @@ interface WantedValues {
   readonly name: string;
 }
 
-/** Rows of today that have wanted values, by the columns that are compared, and the name of the values; the lowest ids first. */
+/** Rows of today that have wanted values, by the columns that are compared and the name of the values; lowest ids first. */
 function readNamedValues(
   from: Connection,
   table: string,
@@ -414,16 +409,11 @@ function valuesName(values: readonly Exact[]): string {
   );
 }
 
-/** The column that identifies rows, as it is called here. */
-function matchName(from: Connection, { id, matchColumn }: TableRecord): string | null {
-  return readColumns(from, id).find(({ name, state }) => name === matchColumn && state === 'live')?.localName ?? null;
-}
-
 function bindable(value: Exact): null | string | number | bigint | Buffer {
   return value !== null && typeof value === 'object' && !Buffer.isBuffer(value) ? Buffer.from(value.raw, 'hex') : value;
 }
 
-/** Writes an edit as any SQL client would; says why where a trigger or SQLite refuses it. @throws what ended the transaction. */
+/** Writes an edit as any SQL client would, or says why it was refused. @throws what ended the transaction. */
 export function refusedEdit(from: ClientConnection, table: string, { rowId, kind, cells }: InverseEdit): string | null {
   try {
     if (kind === 'delete') from.prepare(sql`DELETE FROM ${ident(table)} WHERE _id = ?`).run(rowId);

@@ -95,7 +95,7 @@ function change(kind: NetChange['kind'], cells: readonly CellChange[]): NetChang
 }
 
 function facts(today: Version, extra: Partial<InverseFacts> = {}): InverseFacts {
-  return { columns: COLUMNS, today, isForgotten: false, sameRowId: null, ...extra };
+  return { columns: COLUMNS, today, isForgotten: false, same: null, valueNow: (_column, value) => value, ...extra };
 }
 
 const none = { edit: null, refusals: [] };
@@ -196,7 +196,13 @@ describe('a deleted row is made again', () => {
   test.each([
     ['not where it exists again', ['x', null, null, null], {}, refused('the row exists again')],
     ['not where values were forgotten', null, { isForgotten: true }, refused('some of its values were forgotten')],
-    ['nowhere where another row is the same', null, { sameRowId: 8 }, none],
+    ['nowhere where another row is the same', null, { same: { rowId: 8, values: ['was', 'f', 7n, 'you'] } }, none],
+    [
+      'not where another row took its place with another value',
+      null,
+      { same: { rowId: 8, values: ['is', 'f', 7n, 'you'] } },
+      refused('another value in row 8, which took its place', 'Title'),
+    ],
   ] as const)('%s', (_what, today, extra, expected) => {
     expect(inverseOf(gone, facts(today, extra))).toEqual(expected);
   });

@@ -168,6 +168,23 @@ test.each([
   },
 );
 
+test('of a row that was made again with other values, each cell that differs is named', async () => {
+  await using fixture = await startKept();
+  fixture.sandbox.store.delete('Note', 2);
+  await fixture.pull({ confirm: true });
+  fixture.sandbox.store.insert('Note', { Code: 'c2', Title: 'another', Count: 2, Due: '2026-11-21' });
+  await fixture.pull();
+  const before = fixture.rows('SELECT * FROM "Note"');
+
+  const { same, edits, refusals } = undo(fixture);
+
+  expect([same.length, edits]).toEqual([1, []]);
+  expect(refusals).toEqual(
+    ['Title', 'Done'].map((column) => ({ rowId: 2, column, why: 'another value in row 7, which took its place' })),
+  );
+  expect(fixture.rows('SELECT * FROM "Note"')).toEqual(before);
+});
+
 test.each([2, 30])(
   'without a match column, none of %i equal rows stands for another that was deleted',
   async (count) => {
@@ -230,9 +247,10 @@ test('a row that was made here and deleted again comes back, where the origin ta
   fixture.execute(`DELETE FROM "Note" WHERE "Code" = 'c8'`);
   await capture(fixture);
   const selection: UndoSelection = { which: { afterSeq: made?.seq ?? 0, sinceMs: 0 }, rowId: null };
-  fixture.execute('UPDATE _rowsync_tables SET allow_add = 0');
+  const closed = twoWaySettings({ match: 'Code', inserts: false }).tableOptions('');
+  await fixture.pull({ settings: { ...TWO_WAY, tableOptions: () => ({ ...closed, sort: null, history: HISTORY }) } });
   const refused = undo(fixture, { selection });
-  fixture.execute('UPDATE _rowsync_tables SET allow_add = 1');
+  await fixture.pull({ settings: TWO_WAY });
 
   const { edits } = undo(fixture, { selection });
 
