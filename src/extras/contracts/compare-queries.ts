@@ -1,6 +1,6 @@
 /**
- * Compares registered queries before and after a change of names. A query may then read another column under the same name, or its answer may have
- * other columns. Both compile, so SQLite does not report them.
+ * Compares registered queries before and after a change of names. A query may then read another column under the same
+ * name, or its answer may have other columns. Both compile, so SQLite does not report them.
  */
 import { foldIdent } from '../../base/sql.ts';
 import { someOf } from '../../base/text.ts';

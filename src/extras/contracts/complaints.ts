@@ -1,5 +1,6 @@
 /**
- * Complaints about registered queries, stored in the replica file so that every process can see them. The table is created with the first complaint.
+ * Complaints about registered queries, stored in the replica file so that every process can see them. The table is
+ * created with the first complaint.
  */
 import { sql } from '../../base/sql.ts';
 import type { Complaint } from '../../reconcile/account/facts.ts';

@@ -1,5 +1,6 @@
 /**
- * Contracts: registered queries, which are compiled whenever the schema changes; checks among them; and old names that stay readable for a while.
+ * Contracts: registered queries, which are compiled whenever the schema changes; checks among them; and old names that
+ * stay readable for a while.
  */
 import { asRowsyncError } from '../../base/errors.ts';
 import { literal, sql } from '../../base/sql.ts';

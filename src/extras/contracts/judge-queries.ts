@@ -1,6 +1,7 @@
 /**
- * Says what is wrong with each registered query: whether it compiles, and whether its tables and columns still mean the same. Queries are only
- * compiled, never run, so this takes milliseconds and fits in the transaction that changes names.
+ * Says what is wrong with each registered query: whether it compiles, and whether its tables and columns still mean the
+ * same. Queries are only compiled, never run, so this takes milliseconds and fits in the transaction that changes
+ * names.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +39,7 @@ const HINT_CHARS_MAX = 400;
 /** The end of an old name is announced so long before. */
 const ANNOUNCED_MS = 7 * 86_400_000;
 
-/** All registered queries: files of the folder in the order of their names, then views. @throws what the file system says of the folder. */
+/** All registered queries: files of the folder by name, then views. @throws what the file system says of the folder. */
 export function readContracts(from: Connection, { folder }: ContractSettings): readonly Contract[] {
   const files = folder === null ? [] : readdirSync(folder).filter((name) => name.endsWith('.sql'));
   return [
@@ -55,7 +56,7 @@ export function readContracts(from: Connection, { folder }: ContractSettings): r
   ];
 }
 
-/** Judges all; complaints of what was seen before (`contract.changed`, `contract.fails`) are passed on as they are stored. */
+/** Judges all. Complaints of what was seen before (`contract.changed`, `contract.fails`) are passed on as stored. */
 export function judge(
   from: Connection,
   model: SchemaModel,

@@ -1,6 +1,6 @@
 /**
- * Old names of renamed tables and columns, kept readable for a while: a table under a view, a column as a generated column that stores nothing. The
- * date of their end is a comment in their own SQL, so no other list can contradict it.
+ * Old names of renamed tables and columns, kept readable for a while: a table under a view, a column as a generated
+ * column that stores nothing. The date of their end is a comment in their own SQL, so no other list can contradict it.
  */
 import { foldIdent, ident, sql, type Sql } from '../../base/sql.ts';
 import { type ColumnRecord, readColumns } from '../../replica/bookkeeping/columns.ts';
@@ -52,7 +52,7 @@ function mark(until: string): Sql {
   return sql`/* rowsync: old name until ${year ?? 0}-${two(month)}-${two(day)} */`;
 }
 
-/** Drops old names, with the indexes that other programs made on them. SQLite is not asked whether a view of the user's still reads them. */
+/** Drops old names, with indexes that other programs made on them, also where a view of the user's still reads them. */
 export function dropOldNames(tx: Tx, oldNames: readonly OldName[]): void {
   if (oldNames.length === 0) return;
   tx.prepare(sql`PRAGMA legacy_alter_table = ON`).run();
@@ -124,7 +124,7 @@ export function keepOldNames(tx: Tx, before: SchemaNames, after: SchemaNames, un
   }
 }
 
-/** Where a table made room for another one, SQLite left the views over it as they were: they would read the other one. */
+/** Where a table made room for another, SQLite left the views over it as they were: they would read the other one. */
 export function followTables(tx: Tx, kept: readonly OldName[], before: SchemaNames, after: SchemaNames): void {
   const idByName = new Map([...before.tables].map(([id, { localName }]) => [foldIdent(localName), id]));
   const there = new Map(readOldNames(tx).map((one) => [one.table === null ? one.name : null, one]));

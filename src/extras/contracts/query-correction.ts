@@ -1,6 +1,6 @@
 /**
- * Explains why a query does not compile by what was renamed or removed, and corrects it by putting new names in place of old ones. Whether a
- * correction holds is for SQLite to say. Pure.
+ * Explains why a query does not compile by what was renamed or removed, and corrects it by putting new names in place
+ * of old ones. Whether a correction holds is for SQLite to say. Pure.
  */
 import { foldIdent, ident } from '../../base/sql.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The tables and views of a replica, copied into memory without rows. Queries are compiled there, never run, even with a table or a column
- * removed. This is the only way to find out which ones a query reads.
+ * The tables and views of a replica, copied into memory without rows. Queries are compiled there, never run, even with
+ * a table or a column removed. This is the only way to find out which ones a query reads.
  */
 import Database from 'better-sqlite3';
 import { oncePerKey } from '../../base/memoize.ts';
@@ -44,7 +44,7 @@ export class SchemaModel {
     this.#db.close();
   }
 
-  /** Whether a query names a table, or one of its columns, itself or by a view; not for one that does not compile as it is. */
+  /** Whether a query that compiles names a table, or one of its columns, itself or by a view. */
   names(text: string, table: string, column: string | null): boolean {
     // Compiling takes longer than looking for the words.
     const words = this.#wordsOf(text);

@@ -1,6 +1,7 @@
 /**
- * Watches the names in an open replica: keeps old ones, and stores what a change of the schema breaks. That happens in the transaction of the change,
- * so a broken query is named before anyone meets it. After each pull it runs the checks, and ends old names whose time is over.
+ * Watches the names in an open replica: keeps old ones, and stores what a change of the schema breaks. That happens in
+ * the transaction of the change, so a broken query is named before anyone meets it. After each pull it runs the checks,
+ * and ends old names whose time is over.
  */
 import { join } from 'node:path';
 import { stampFromMs, type Clock } from '../../base/clock.ts';
@@ -212,7 +213,7 @@ function failureOf(
   return fail(`The check ${name} returned ${isMore ? 'more than ' : ''}${plural(count, 'row')}${named}`);
 }
 
-/** Ends old names, except those that a view of the user's reads: SQLite changes no table while a view does not compile. */
+/** Ends old names that no view of the user's reads: SQLite changes no table while a view does not compile. */
 function endOldNames(tx: Tx, due: readonly OldName[]): void {
   if (due.length === 0) return;
   using model = new SchemaModel(tx);

@@ -1,6 +1,7 @@
 /**
- * When a table that rang is read. A ring is a hint that something may have changed. Rings within a moment are one, and a table is read at most once
- * a second. A ring may be faster than its change, so a table from which nothing came is read again a few times.
+ * When a table that rang is read. A ring is a hint that something may have changed. Rings within a moment are one, and
+ * a table is read at most once a second. A ring may be faster than its change, so a table from which nothing came is
+ * read again a few times.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { TableOutcome } from '../../daemon/work-kinds.ts';
@@ -47,7 +48,7 @@ export class Doorbell {
     parts.stop.addEventListener('abort', () => this.#wake.abort());
   }
 
-  /** Notes that a table rang, by its name at the origin; only tables that exist, so that what is kept of them is bounded. */
+  /** Notes that a table rang, by its name at the origin: an existing one, so that what is kept here is bounded. */
   ring(table: string): void {
     const nowMs = this.#parts.clock.monotonicMs();
     const soonestMs = Math.max(nowMs + MERGE_MS, this.#nextReadMs(table));

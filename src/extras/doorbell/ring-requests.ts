@@ -1,6 +1,7 @@
 /**
- * Requests to /ring/SECRET/TABLE. Only the name or number of the table counts, and headers and body are never looked at. Every refused ring gets the
- * same answer, made by the same steps. A ring can make the daemon read a table a little earlier, and nothing else.
+ * Requests to /ring/SECRET/TABLE. Only the name or number of the table counts, and headers and body are never looked
+ * at. Every refused ring gets the same answer, made by the same steps. A ring can make the daemon read a table a little
+ * earlier, and nothing else.
  */
 import { createServer } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';

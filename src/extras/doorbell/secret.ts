@@ -1,6 +1,6 @@
 /**
- * The secret in the addresses that the origin calls: a file beside the replica, apart from the key of the page, since people paste it into another
- * system. The daemon reads it again every second, so that another one counts at once.
+ * The secret in the addresses that the origin calls: a file beside the replica, apart from the key of the page, since
+ * people paste it into another system. The daemon reads it again every second, so that another one counts at once.
  */
 import { rmSync } from 'node:fs';
 import type { Config } from '../../config/load.ts';

@@ -1,5 +1,6 @@
 /**
- * Answers that are young enough for a question, or none; and moments at which all tables are proven to have held what is here.
+ * Answers that are young enough for a question, or none; and moments at which all tables are proven to have held what
+ * is here.
  */
 import type { Extra } from '../../extra.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Proves that all tables are here as they were at one moment: after a pull, every table is asked again what moved since. Tables that moved are read,
- * and all are asked once more. It sends only requests that pulls send, too.
+ * Proves that all tables are here as they were at one moment: after a pull, every table is asked again what moved
+ * since. Tables that moved are read, and all are asked once more. It sends only requests that pulls send, too.
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { RowsyncError } from '../../base/errors.ts';
@@ -17,7 +17,7 @@ import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { readRefiltered } from '../shared/fresh-tables.ts';
 import { type ProvenMoment, storeMoment } from '../../replica/bookkeeping/changed-rows.ts';
 
-/** Asks after a pull until nothing moved, and stores the moment. @throws RowsyncError `fresh.moved` for tables that are too busy. */
+/** Asks after a pull until nothing moved, and stores the moment. @throws RowsyncError `fresh.moved` for busy tables. */
 export async function proveMoment(around: PullContext, before: PullReport): Promise<ProvenMoment> {
   const { replica, clock } = around;
   const context = { ...around, settings: { ...around.settings, compares: false } };
@@ -87,7 +87,7 @@ function noMoment(
     : failure(`${names} could not be asked (${judged.why})`, 'rowsync status says what is wrong with the table.');
 }
 
-/** The tables whose changes have a stamp, and what may change without one: whole tables, and single columns of the others. */
+/** Tables whose changes have a stamp, and what may change without one: whole tables, and single columns of others. */
 function coverageOf({ replica, settings }: PullContext): {
   readonly tables: readonly { readonly name: string; readonly localName: string }[];
   readonly notCovered: readonly string[];

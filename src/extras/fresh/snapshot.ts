@@ -1,6 +1,7 @@
 /**
- * Leaves a reader in a transaction in which a question may be answered. That is so with young tables (`--fresh`), or while the tables are as they all were at one
- * moment (`--moment`). Older tables are read first, by the daemon or, where none runs, by this command; an older answer is never given.
+ * Leaves a reader in a transaction in which a question may be answered. That is so with young tables (`--fresh`), or
+ * while the tables are as they all were at one moment (`--moment`). Older tables are read first, by the daemon or,
+ * where none runs, by this command; an older answer is never given.
  */
 import { RowsyncError, asRowsyncError } from '../../base/errors.ts';
 import { REQUEST_RETRIES } from '../../base/retries.ts';
@@ -27,7 +28,7 @@ import { isInUse } from '../../replica/lock.ts';
 import { boundTo } from '../../config/settings.ts';
 import { httpOf } from '../shared/http-settings.ts';
 
-/** What an answer says of its age; null where nothing was asked for. @throws RowsyncError `fresh.stale`, `fresh.moved`, `usage.invalid`. */
+/** What an answer says of its age; null if unasked. @throws RowsyncError `fresh.stale|moved`, `usage.invalid`. */
 export async function hold(
   invocation: Invocation,
   config: Config,
@@ -83,7 +84,7 @@ function showConfirmed(reader: ReplicaReader): void {
   reader.showViewsAgain();
 }
 
-/** Leaves the reader in a transaction in which the tables are young enough. @throws RowsyncError `fresh.stale`, `usage.invalid`, `replica.query`. */
+/** Leaves the reader in a transaction with young tables. @throws RowsyncError `fresh.stale`, `usage.invalid`, …. */
 async function freshen(
   invocation: Invocation,
   config: Config,
@@ -95,7 +96,7 @@ async function freshen(
   return requireFresh(reader, { names: reads, bound, failure });
 }
 
-/** Reads tables now; returns why that failed, if it is known. Failed requests are not tried again for longer than an answer may be old. */
+/** Reads tables now; returns why that failed, if known. Requests are retried for no longer than an answer may be old. */
 async function readNow(
   invocation: Invocation,
   config: Config,

@@ -48,7 +48,7 @@ export interface Actions {
   isScheduled(work: string): boolean;
   /** Starts a cycle now, or one kind of work. */
   cycle(work: WorkKind | null): void;
-  /** Reads tables now, by their names at the origin; resolves once they were read, or at once if no read will start soon. */
+  /** Reads tables now, by their names at the origin; resolves once read, or at once if no read will start soon. */
   refresh(tables: readonly string[]): Promise<unknown>;
   /** @throws ChildFailure */
   document(request: DocumentRequest): Promise<Reply>;
@@ -71,8 +71,8 @@ interface SentForm {
 }
 
 /**
- * What can be sent to a path, and by which proof. `session`: a form with the cookie of a signed-in browser and the token of the page. `key`: JSON
- * with the key in a header. `own`: a form that proves itself, as signing in does.
+ * What can be sent to a path, and by which proof. `session`: a form with the cookie of a signed-in browser and the
+ * token of the page. `key`: JSON with the key in a header. `own`: a form that proves itself, as signing in does.
  */
 type Post = { readonly path: string } & (
   | { readonly proof: 'key'; answer(text: string, actions: Actions): Reply | Promise<Reply> }
@@ -91,7 +91,7 @@ const POSTS: readonly Post[] = [
   { path: '/read', proof: 'key', answer: readTables },
 ];
 
-/** What a request may be to a path; null if nothing is taken there. Where forms and programs are answered, a program is known by its header. */
+/** What may be sent to a path; null for nothing. A program is told from a form by its Authorization header. */
 export function postOf({ headers }: IncomingMessage, path: string): Post | null {
   const posts = POSTS.filter((post) => post.path === path);
   const isProgram = headers.authorization !== undefined;
@@ -176,7 +176,7 @@ function startByForm({ fields }: SentForm, actions: Actions): Reply {
   return redirect(work === null ? '/?said=cycle' : '/work?_said=work');
 }
 
-/** Replies to forms that changed something, keyed by the form's text. It has a number unique to its page, so the same edit from another page counts again. */
+/** Replies to forms that changed something, by their text. It has a number of its page: another page counts again. */
 const counted = new Map<string, Promise<Reply>>();
 /** A second click comes soon after the first. */
 const COUNTED_MAX = 1_000;
@@ -355,7 +355,7 @@ const STATES: Readonly<Record<PublicState['state'], readonly [tone: string, sent
   failed: ['bad', 'Syncing is failing'],
 };
 
-/** The sign-in page; afterwards the browser returns to the same address. Shows only one sentence on the state, and why a key was refused. */
+/** The sign-in page, which leads back to the same address. It says the state in a sentence, and why a key was refused. */
 export function signInReply(
   next: string,
   actions: Pick<Actions, 'problems' | 'nowMs'>,

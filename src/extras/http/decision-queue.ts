@@ -1,6 +1,7 @@
 /**
- * Decisions of people while the daemon runs, from its page or the command line. They wait here until no work runs. The daemon itself carries
- * them out, so that the replica has only one writer. The person gets an answer within seconds: what was done, or that nothing was.
+ * Decisions of people while the daemon runs, from its page or the command line. They wait here until no work runs. The
+ * daemon itself carries them out, so that the replica has only one writer. The person gets an answer within seconds:
+ * what was done, or that nothing was.
  */
 import { stampFromMs, type Clock } from '../../base/clock.ts';
 import { asRowsyncError } from '../../base/errors.ts';

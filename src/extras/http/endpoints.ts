@@ -1,6 +1,6 @@
 /**
- * Connects the HTTP server with a running daemon. What `/status` and `/metrics` show is read when the request comes, since a reload replaces the
- * parts of a daemon. The connection is one of its own, which never waits for a writer.
+ * Connects the HTTP server with a running daemon. What `/status` and `/metrics` show is read when the request comes,
+ * since a reload replaces the parts of a daemon. The connection is one of its own, which never waits for a writer.
  */
 import { LoopDelay } from './loop-delay.ts';
 import { resolve, dirname } from 'node:path';
@@ -26,8 +26,8 @@ import { statusLine, type DaemonState } from '../../daemon/state.ts';
 import { httpOf } from '../shared/http-settings.ts';
 
 /**
- * Processes at once: for pages, and for streamed answers, which a slow reader keeps busy. All of them at their bounds and the daemon at work stay
- * within MemoryMax of the systemd unit (test/daemon/memory.test.ts).
+ * Processes at once: for pages, and for streamed answers, which a slow reader keeps busy. All of them at their bounds
+ * and the daemon at work stay within MemoryMax of the systemd unit (test/daemon/memory.test.ts).
  */
 export const PROCESSES_MAX = { pages: 2, streams: 1 } as const;
 

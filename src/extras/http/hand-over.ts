@@ -1,5 +1,6 @@
 /**
- * `pull`, `push`, `sync` and `verify` beside a daemon that listens: it does the work at once, and this process shows its progress.
+ * `pull`, `push`, `sync` and `verify` beside a daemon that listens: it does the work at once, and this process shows
+ * its progress.
  */
 import { asRowsyncError, EXIT, RowsyncError, sharedExitCode, usageError } from '../../base/errors.ts';
 import { countText, durationText, plural, printable, truncate } from '../../base/text.ts';
@@ -28,10 +29,10 @@ const BY_OUTCOME: ReadonlyMap<string, number> = new Map([
 const POLL_MS = 300;
 /** Failed requests in a row after which the daemon is considered ended. */
 const SILENT_MAX = 20;
-/** The newest runs among which the one that was asked for is sought; a daemon that rings and follows has more of them. */
+/** The newest runs among which the requested one is sought; a daemon that rings and follows has more of them. */
 const RUNS_MAX = 50;
 
-/** Has the daemon do the work, one kind after the other. @throws RowsyncError `replica.inUse` where it cannot be asked. */
+/** Has the daemon do each kind of work in turn. @throws RowsyncError `replica.inUse` where it cannot be asked. */
 export async function handOver(
   invocation: Invocation,
   cause: RowsyncError,
@@ -98,7 +99,7 @@ export async function handOver(
   return exitCode;
 }
 
-/** Checked before anything is read: a misspelt name must not cause all tables to be read. @throws RowsyncError `usage.invalid`. */
+/** A misspelt name must not cause all tables to be read. @throws RowsyncError `usage.invalid`. */
 function requireTables({ replica }: Config, names: readonly string[]): void {
   if (names.length === 0) return;
   using reader = openReader(replica.path);

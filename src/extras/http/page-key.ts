@@ -1,9 +1,11 @@
 /**
- * Who may see values of rows on the page and decide: everyone with the key, a file beside the replica with the mode of the replica. So the right to
- * read the replica is the right to see the page. A browser shows the key once and gets a cookie.
+ * Who may see values of rows on the page and decide: everyone with the key, a file beside the replica with the mode of
+ * the replica. So the right to read the replica is the right to see the page. A browser shows the key once and gets a
+ * cookie.
  *
- * Every comparison of a secret takes the same time for every text. Each sign-in has a session of its own, which the daemon keeps in memory: signing
- * out ends it, and so does a restart. Each start makes a new token for the page's forms; every page adds a number that counts once.
+ * Every comparison of a secret takes the same time for every text. Each sign-in has a session of its own, which the
+ * daemon keeps in memory: signing out ends it, and so does a restart. Each start makes a new token for the page's
+ * forms; every page adds a number that counts once.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import {
@@ -51,8 +53,9 @@ export function makeKeyFile(
 }
 
 /**
- * An existing key, after restricting it to its readers; null if there is none. A key that some readers may not read is replaced. Its permissions are
- * never widened: a person who may write to the folder can put another file of this user there, or a link to one.
+ * An existing key, after restricting it to its readers; null if there is none. A key that some readers may not read is
+ * replaced. Its permissions are never widened: a person who may write to the folder can put another file of this user
+ * there, or a link to one.
  */
 function keepKey(path: string, mode: number): string | null {
   const found = lstatSync(path, { throwIfNoEntry: false });

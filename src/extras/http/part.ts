@@ -1,5 +1,6 @@
 /**
- * The part of a running daemon that has its HTTP server: keeps what the page shows of its work, and hands over what people decide there.
+ * The part of a running daemon that has its HTTP server: keeps what the page shows of its work, and hands over what
+ * people decide there.
  */
 import type { DaemonPart, DaemonView } from '../../daemon/context.ts';
 import { changingServer } from './changing-server.ts';

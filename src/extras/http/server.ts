@@ -59,7 +59,7 @@ export async function startServer(address: ListenAddress, view: ServerView): Pro
   return listenOn(server, address, () => feeds.close());
 }
 
-/** Lets a server listen; `end` ends its answers under way. @throws RowsyncError `daemon.listen` if the address cannot be used. */
+/** Lets a server listen; `end` ends answers under way. @throws RowsyncError `daemon.listen` for an unusable address. */
 export async function listenOn(
   server: Server,
   address: ListenAddress,
@@ -112,7 +112,7 @@ function listenError(address: ListenAddress, cause: NodeJS.ErrnoException): Rows
 /** Names of this machine that no foreign name server can resolve. */
 const OWN_NAMES = ['localhost', '127.0.0.1', '[::1]'] as const;
 
-/** The values of a Host header that mean this server; null for a socket, which has no port, and may be reached through a tunnel with any. */
+/** The Host headers that mean this server; null for a socket, which a tunnel may reach under any port. */
 function namesOf(server: Server, address: ListenAddress): readonly string[] | null {
   if (address.kind === 'socket') return null;
   const bound = server.address();
@@ -215,7 +215,7 @@ const ASSETS: ReadonlyMap<string, Reply> = new Map([
   ['/icon.svg', { status: 200, type: 'image/svg+xml', body: PAGE_ICON }],
 ]);
 
-/** Whether the daemon can work, and every problem; its sentence, which may have words of the origin, only for readers of the replica. */
+/** Whether the daemon can work, and every problem; sentences, which may quote the origin, for readers of the replica. */
 export function readyReply(
   problems: readonly Problem[],
   mayRead: boolean,

@@ -43,7 +43,7 @@ export function findProposal(folder: string, name: string): FoundProposal {
   throw usageError(`There is no proposal ${name}${guess}`, 'rowsync proposals lists them.');
 }
 
-/** Keeps a proposal. @throws RowsyncError `usage.invalid` for a name that is taken, or too many proposals; of the file system. */
+/** Keeps a proposal. @throws RowsyncError `usage.invalid` for a taken name or too many; of the file system. */
 export function keepProposal(folder: string, proposal: Proposal, { isShared }: { readonly isShared: boolean }): void {
   const found = listProposals(folder);
   if (found.some(({ name }) => name === proposal.name)) {
@@ -79,7 +79,7 @@ function writeProposal(
   }
 }
 
-/** Moves a proposal to another state: claims a waiting one, gives it back, or marks it as applied. @throws RowsyncError if another process was faster. */
+/** Claims a proposal, gives it back, or marks it as applied. @throws RowsyncError if another process was faster. */
 export function moveProposal(folder: string, name: string, [from, to]: readonly [ProposalState, ProposalState]): void {
   withReplicaErrors(`Taking the proposal ${name}`, () =>
     renameSync(join(folder, `${name}${ENDINGS[from]}`), join(folder, `${name}${ENDINGS[to]}`)),
@@ -94,11 +94,11 @@ export function dropProposal(folder: string, { name, state }: FoundProposal): vo
 export interface ForgottenProposals {
   /** Applied ones that lost values. */
   readonly changed: readonly string[];
-  /** That a person has to look at: they wait with values of the row, or have inserted rows of its table, which may be this one. */
+  /** For a person to look at: they wait with values of the row, or inserted rows of its table, perhaps this one. */
   readonly others: readonly string[];
 }
 
-/** Removes the values of a row from applied proposals, which are only a record. A note may repeat values, and goes too. */
+/** Removes the values of a row from applied proposals, which are only a record; also notes, which may repeat them. */
 export function forgetInProposals(
   folder: string,
   row: { readonly table: string; readonly ids: readonly number[]; readonly column: string | null },

@@ -1,6 +1,6 @@
 /**
- * Questions of the server for agents to its tool process. Plain values, since they cross a channel between two processes. The server has checked
- * their shape.
+ * Questions of the server for agents to its tool process. Plain values, since they cross a channel between two
+ * processes. The server has checked their shape.
  */
 import type { Problem } from '../../reconcile/account/account.ts';
 import type { ProposedEdit } from './proposal.ts';

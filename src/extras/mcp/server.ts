@@ -1,9 +1,9 @@
 /**
  * The server for agents: the Model Context Protocol over standard input and output, by the official SDK.
  *
- * This process asks nothing of the origin, loads no secret, and reads no more of the replica than the account. A read-only tool process answers
- * questions, and is ended when it takes too long. The server writes only proposals (proposal-files.ts), which have no
- * effect before a person applies them.
+ * This process asks nothing of the origin, loads no secret, and reads no more of the replica than the account. A
+ * read-only tool process answers questions, and is ended when it takes too long. The server writes only proposals
+ * (proposal-files.ts), which have no effect before a person applies them.
  */
 import type { Readable, Writable } from 'node:stream';
 import { json } from 'node:stream/consumers';
@@ -69,7 +69,7 @@ export async function serveAgents(settings: ServerSettings): Promise<void> {
   await server.close();
 }
 
-/** Waits for the answers to all that was read. The SDK takes up a request, and sends its answer, in the turn of the loop at hand. */
+/** Waits for the answers to all that was read. The SDK takes a request, and sends its answer, within one turn. */
 async function allGiven(answers: ReadonlySet<Promise<ToolAnswer>>, clock: Clock): Promise<void> {
   await clock.sleep(0);
   await Promise.allSettled(answers);
@@ -144,7 +144,7 @@ async function propose(
   };
 }
 
-/** An edit with its values as a query returns them, and no JSON in texts; digits that a double would lose stay a text. */
+/** An edit with values as a query returns them, not as JSON. Digits that a double would lose stay a text. */
 function shownEdit({ cells, ...edit }: EditCheck['edits'][number]): object {
   const shown = (text: string | null): unknown =>
     text === null || /^-?\d{16,}$/.test(text) ? text : (JSON.parse(text) as unknown);

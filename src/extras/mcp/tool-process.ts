@@ -1,6 +1,6 @@
 /**
- * Answers one question of an agent at a time, over a replica that is opened read-only for it. Its parent ends it if an answer takes too long
- * (extras/shared/child-pool.ts). A wrong question gets status 400.
+ * Answers one question of an agent at a time, over a replica that is opened read-only for it. Its parent ends it if an
+ * answer takes too long (extras/shared/child-pool.ts). A wrong question gets status 400.
  */
 import { asRowsyncError, usageError } from '../../base/errors.ts';
 import { jsonAnswer, serveQuestions, type AnswerChunks } from '../shared/child-process.ts';
@@ -49,7 +49,7 @@ function answerQuestion(reader: ReplicaReader, question: ToolQuestion, present: 
 
 const CUT_LISTS = ['how_old', 'rows', 'tables', 'columns'] as const;
 
-/** Shortens the lists of an answer until it fits, and says so. Columns of rows are not cut, since the rows are in their order. */
+/** Shortens lists of an answer until it fits, and says so. Columns of rows stay, since the rows are in their order. */
 function bounded(answer: Readonly<Record<string, unknown>>): unknown {
   let shown = answer;
   for (const list of CUT_LISTS) {

@@ -49,7 +49,7 @@ export function queryFromAddress(query: URLSearchParams, table: BrowsedTable): T
   };
 }
 
-/** What of an address has no effect, or none that was meant, in words: names of no column, and values that are no numbers. */
+/** What has no effect in an address, or not the one meant, in words: unknown columns, values that are no numbers. */
 export function mistakesIn(query: URLSearchParams, table: BrowsedTable): readonly string[] {
   const names = new Set(['_id', ...table.columns.map(({ name }) => name)]);
   const words = [...query].flatMap(([name, text]) => {

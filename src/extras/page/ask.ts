@@ -235,14 +235,14 @@ function namesHtml({ tables, views }: AskView): Html {
   </aside>`;
 }
 
-/** The zone that this machine's local times are in. Node has no name for some, such as a path in TZ, and takes others for UTC. */
+/** The zone of local times here. Node has no name for some, such as a path in TZ, and takes others for UTC. */
 export function machineZone(): string {
   // Its type promises more than Node keeps.
   const { timeZone }: { readonly timeZone?: string } = Intl.DateTimeFormat().resolvedOptions();
   return timeZone !== undefined && isZone(timeZone) ? timeZone : 'UTC';
 }
 
-/** The page of a question: of the saved one with this name, or of the one in the address. `unsaved`: why it was not saved under a name. */
+/** The page of the saved question with this name, or of the one in the address. `unsaved`: why it was not saved. */
 export function answerAsk(page: PageInput, name: string, unsaved?: UnsavedQuestion): AnswerChunks {
   const { reader } = page;
   const saved = readSaved(reader);

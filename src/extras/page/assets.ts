@@ -1,6 +1,6 @@
 /**
- * The styles, the one script and the icon of the page, served by the daemon. So the browser need not run anything inside the page, and nothing comes
- * from elsewhere. Constants only.
+ * The styles, the one script and the icon of the page, served by the daemon. So the browser need not run anything
+ * inside the page, and nothing comes from elsewhere. Constants only.
  */
 
 export const PAGE_CSS = `:root {
@@ -286,8 +286,9 @@ aside details p { margin: .1rem 0 .2rem 1rem; font-size: .9rem; }
 `;
 
 /**
- * Renews the parts of a page that changed, but none that a person uses: when work ends, and now and then. Shows the progress of the current work and
- * times of this place, takes keys for conflicts, and offers to stop a query. Everything works without it.
+ * Renews the parts of a page that changed, but none that a person uses: when work ends, and now and then. Shows the
+ * progress of the current work and times of this place, takes keys for conflicts, and offers to stop a query.
+ * Everything works without it.
  */
 export const PAGE_JS = `'use strict';
 const QUIET_MS = 4000;

@@ -60,7 +60,7 @@ const STAMP_KINDS = new Set(['DateModified', 'LastModifiedBy']);
 
 const NO_CELLS: ReadonlyMap<string, ShownValue> = new Map();
 
-/** The cells of an insert, update or delete, with their old and new values; at most so many, stamps and rights only if there are no others. */
+/** At most `cellsMax` cells with their old and new values; stamps and rights only where there are no others. */
 export function cellsHtml(
   { kind, old, now }: { readonly kind: string } & Readonly<Record<'old' | 'now', ReadonlyMap<string, ShownValue>>>,
   { cellsMax, columns }: { readonly cellsMax: number; readonly columns: readonly BrowsedColumn[] },

@@ -1,7 +1,7 @@
 /**
- * HTML in which escaping cannot be forgotten. The tag `html` escapes every value. It refuses templates with a value where no escaping helps: outside
- * quotes in a tag, in scripts, styles, comments or handlers, or at the start of an address. Characters that act on a terminal or reorder a line are
- * written out (base/text.ts).
+ * HTML in which escaping cannot be forgotten. The tag `html` escapes every value. It refuses templates with a value
+ * where no escaping helps: outside quotes in a tag, in scripts, styles, comments or handlers, or at the start of an
+ * address. Characters that act on a terminal or reorder a line are written out (base/text.ts).
  */
 import { assert } from '../../base/assert.ts';
 import { onceFor } from '../../base/memoize.ts';
@@ -61,7 +61,7 @@ function escapeText(text: string): string {
   return printableLines(text).replaceAll(/[&<>"'`]/g, (character) => ENTITIES[character] ?? '');
 }
 
-/** A text to the letter, for names and values of form fields, which come back. All other text shows invisible characters. */
+/** A text to the letter, for names and values of form fields, which come back. Other text shows what is invisible. */
 export function exact(text: string): Html {
   return new Html(
     MAKER,

@@ -1,6 +1,6 @@
 /**
- * What the daemon asks its page process. It crosses a channel between two processes, so it is plain values. The daemon has already checked the user
- * and the origin of the request.
+ * What the daemon asks its page process. It crosses a channel between two processes, so it is plain values. The daemon
+ * has already checked the user and the origin of the request.
  */
 import type { Surroundings } from '../../daemon/account-facts.ts';
 import type { DaemonState } from '../../daemon/state.ts';

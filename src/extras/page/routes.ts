@@ -131,7 +131,7 @@ function answerCell(
   return { status: 200, type: 'application/octet-stream', headers: saveAs(`${column}.txt`), chunks: [data] };
 }
 
-/** The tables that a question reads and that are older than it allows, by their names at the origin; the daemon asks before it asks the question. */
+/** Tables that a question reads and that are too old for it, by their names at the origin. The daemon asks it first. */
 function answerStale({ reader, query, request }: PageInput): AnswerChunks {
   const bound = ageBound(query.get('fresh') ?? '', request.nowMs);
   const stale = staleTables(reader, reader.tablesOf(query.get('sql') ?? ''), bound);

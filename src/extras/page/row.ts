@@ -85,7 +85,7 @@ function deletedHtml(view: RowView): Html | null {
   </section>`;
 }
 
-/** How the row comes back at the origin. The plan is made when it is asked for, since it reads all that refers to the row. */
+/** How the row comes back at the origin. Only planned on request, since that reads all that refers to the row. */
 function putbackHtml({ table, id, putback }: RowView): Html {
   if (putback === null)
     return html`<p><a class="button" href="/browse/${pathPart(table.name)}/${id}?_putback=1#putback">Put back…</a></p>`;

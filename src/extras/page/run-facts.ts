@@ -29,7 +29,7 @@ export interface Try {
   readonly allFailed: boolean;
 }
 
-/** Those that began since a moment, and the last one before it, the oldest first. A run that was asked to stop tells nothing. */
+/** Those that began since a moment, and the last one before, the oldest first. A stopped run tells nothing. */
 export function readTries(from: Connection, since: string): readonly Try[] {
   const isTry = sql`kind IN ('pull', 'follow') AND finished_at IS NOT NULL AND outcome <> 'stopped'`;
   // Of many tables only some are listed, after a line for what concerned all; of old runs, none is.

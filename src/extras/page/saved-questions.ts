@@ -1,6 +1,6 @@
 /**
- * Saved questions: views of the replica, so that every SQL client has them, and renames at the origin reach them. Each has an address of its own,
- * `/ask/NAME`.
+ * Saved questions: views of the replica, so that every SQL client has them, and renames at the origin reach them. Each
+ * has an address of its own, `/ask/NAME`.
  */
 import { asRowsyncError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';

@@ -1,5 +1,6 @@
 /**
- * The HTML of the headline (headline.ts), of how each table fared over the last day, and of the lines at the bottom of the first page (today.ts). Every text is escaped (html.ts).
+ * The HTML of the headline (headline.ts), of how each table fared over the last day, and of the lines at the bottom of
+ * the first page (today.ts). Every text is escaped (html.ts).
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { bytesText, durationText } from '../../base/text.ts';
@@ -94,8 +95,8 @@ export function bottomHtml(given: {
 }
 
 /**
- * `calm` where nothing was due. Where something was: `late` if it was not tried, `failed` if the last try failed. `unknown` before anything is known of
- * the table.
+ * `calm` where nothing was due. Where something was: `late` if it was not tried, `failed` if the last try failed.
+ * `unknown` before anything is known of the table.
  */
 export type Fare = 'fresh' | 'followed' | 'failed' | 'late' | 'calm' | 'unknown';
 
@@ -127,7 +128,7 @@ export function faresOf(
   );
 }
 
-/** From a try that failed as a whole until the next one that did not. While the origin is only probed, no run is recorded. */
+/** From a try that failed altogether to the next that did not. While the origin is only probed, no run is recorded. */
 export function outagesOf(tries: readonly Try[]): readonly OutagePeriod[] {
   const outages: OutagePeriod[] = [];
   let fromMs: number | null = null;

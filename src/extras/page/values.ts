@@ -12,7 +12,7 @@ import { jsonCells } from '../../wire/exact-json.ts';
 /** A value as it is read from the replica; whole rows are JSON texts. */
 export type ShownValue = string | number | null;
 
-/** A text is folded here: enough to recognise it, and the page stays one. The whole of it opens, unless it is longer than a page can hold. */
+/** A longer text is folded, so that it can be recognised. All of it opens, unless it is longer than a page can hold. */
 const VALUE_CHARS_MAX = 400;
 const OPENED_CHARS_MAX = 20_000;
 /** Columns of one row that are shown where nothing is compared. */
@@ -46,7 +46,7 @@ function wordsOf(value: ShownValue): readonly string[] {
   return Array.from(WORDS.segment(String(value ?? '').slice(0, VALUE_CHARS_MAX + 1)), ({ segment }) => segment);
 }
 
-/** One value, with the words from the first to the last that differ from another value marked; a moment is marked whole. */
+/** One value, marked from the first to the last word that differs from another value; a moment is marked completely. */
 export function markedHtml(value: ShownValue, other: ShownValue): Html {
   const [ours, theirs] = [wordsOf(value), wordsOf(other)];
   const shorter = Math.min(ours.length, theirs.length);
@@ -74,7 +74,7 @@ const UNITS = [
   { name: 'min', seconds: 60 },
 ];
 
-/** The seconds of a Duration in the units that people read, none left out: `1 min 12.5 s`; the seconds are in its title. */
+/** The seconds of a Duration in the units that people read, such as `1 min 12.5 s`; its title has the seconds. */
 export function spanHtml(text: string): Html {
   const [, sign = '', whole, fraction = ''] = /^(-?)(\d{1,15})(\.\d+)?$/.exec(text) ?? [];
   if (whole === undefined) return html`${text}`;
@@ -88,7 +88,7 @@ export function spanHtml(text: string): Html {
   return html`<span title="${text} seconds">${sign}${parts.join(' ')}</span>`;
 }
 
-/** A value of a checkbox or a duration as people read it; null for other columns, and for a value that has another form. */
+/** A checkbox or a duration as people read it; null for other columns, and for a value of another form. */
 export function typedHtml(column: Pick<BrowsedColumn, 'type'> | undefined, value: Cell): Html | null {
   const type = column === undefined ? 'Text' : columnType(column.type);
   if (type === 'Duration' && value !== null) return spanHtml(String(value));
@@ -126,7 +126,7 @@ export function cellsOf(text: ShownValue): ReadonlyMap<string, ShownValue> | nul
   }
 }
 
-/** A row that is kept as a JSON object: those columns in which it differs from another version, or all that have a value. */
+/** A row kept as a JSON object: the columns that differ from another version, or all that have a value. */
 export function rowHtml(text: ShownValue, other: ShownValue, columns: readonly BrowsedColumn[] = []): Html {
   if (text === null) return html`<em class="none">no such row</em>`;
   const cells = cellsOf(text);
@@ -151,7 +151,7 @@ export function rowHtml(text: ShownValue, other: ShownValue, columns: readonly B
     ${restCount > 0 && html`<p class="none">${plural(restCount, `${rest} column`)}</p>`}`;
 }
 
-/** The name of a file in the value of an attachment column, `name;revision;guid`; the value itself if it has another form. */
+/** The name of a file in an attachment cell, `name;revision;guid`; the cell itself if it has another form. */
 export function fileNameOf(value: string): string {
   return /^(.*);\d+;[^;]*$/s.exec(value)?.[1] ?? value;
 }

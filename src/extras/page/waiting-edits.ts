@@ -1,6 +1,6 @@
 /**
- * The page of all edits of one table that wait, row by row. Each can be discarded, or all of them; where a guard holds the push, they are let
- * through here.
+ * The page of all edits of one table that wait, row by row. Each can be discarded, or all of them; where a guard holds
+ * the push, they are let through here.
  */
 import { integerFromText, plural } from '../../base/text.ts';
 import { rowNamer } from '../../replica/bookkeeping/row-names.ts';

@@ -1,6 +1,6 @@
 /**
- * The page about the daemon's work: current and next work with buttons to begin it now. Then comes recent work with what it
- * did to which table.
+ * The page about the daemon's work: current and next work with buttons to begin it now. Then comes recent work with
+ * what it did to which table.
  */
 import { readHeldPush } from '../shared/browse-row.ts';
 import { stampFromMs } from '../../base/clock.ts';
@@ -106,7 +106,7 @@ export function answerWork(page: PageInput): AnswerChunks {
   return framed(page, { title: 'Work · rowsync', place: 'Work', liveSeconds: 15, refreshSeconds }, body);
 }
 
-/** Lines of the list: one a day for runs that only looked, and for each kind of work that moved rows. What failed has a line of its own. */
+/** Lines at most: one a day for runs that only looked, and for each kind that moved rows; one for each failure. */
 const LISTED_MAX = 40;
 /** Runs that are read for the list; more do not keep what they did to each table. */
 const RUNS_READ_MAX = 1_000;

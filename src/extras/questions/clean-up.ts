@@ -1,6 +1,6 @@
 /**
- * Deletes the rows that `rowsync contract --write-in` made. Each begins with the marker of its run in a text column, so its table alone says which they
- * are, also after a power cut or `kill -9`.
+ * Deletes the rows that `rowsync contract --write-in` made. Each begins with the marker of its run in a text column, so
+ * its table alone says which they are, also after a power cut or `kill -9`.
  */
 import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
 import { durationText, plural, shellWord } from '../../base/text.ts';
@@ -44,7 +44,7 @@ export function isRowId(id: unknown): id is number {
   return Number.isSafeInteger(id) && Number(id) > 0;
 }
 
-/** Ids of all rows of a table, and of those that a run made. Without a filter, which would hide a row that lost its marker. @throws as `jsonOf`. */
+/** Ids of all rows, and of those that a run made. A filter would hide rows without a marker. @throws as `jsonOf`. */
 export async function readMarked(origin: MarkedTable): Promise<{
   readonly ids: readonly number[];
   readonly marked: readonly number[];
@@ -72,8 +72,8 @@ export interface CleanUp {
 }
 
 /**
- * Deletes the rows of runs, past the recycle bin: only rows that were just read with a marker. @throws RowsyncError of the origin, or any error for an
- * answer that it cannot read.
+ * Deletes the rows of runs, past the recycle bin: only rows that were just read with a marker. @throws RowsyncError of
+ * the origin, or any error for an answer that it cannot read.
  */
 export async function cleanUp(origin: MarkedTable, { ids, unansweredMs }: MadeRows, nowMs: number): Promise<CleanUp> {
   const before = await readMarked(origin);

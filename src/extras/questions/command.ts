@@ -1,6 +1,6 @@
 /**
- * `rowsync contract`: puts the questions to the origin, one request after the other, and writes the answers down for others. It only reads, unless
- * a table to write in is named.
+ * `rowsync contract`: puts the questions to the origin, one request after the other, and writes the answers down for
+ * others. It only reads, unless a table to write in is named.
  */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -132,7 +132,7 @@ async function askAll(
   return exitCode;
 }
 
-/** Opens the table that is wanted, or the first one with two rows. @throws RowsyncError of the origin, or `usage.invalid` where there is no such table. */
+/** Opens the wanted table, or the first one with two rows. @throws RowsyncError of the origin, or `usage.invalid`. */
 async function withTable<T>(
   invocation: Invocation,
   config: Config,

@@ -1,6 +1,7 @@
 /**
- * What no documentation of the Records API says, as questions that reading answers. An answer is a few words of ours: never a value, and never a name
- * that people gave. `npm run contract` puts the same questions to the sandbox, which must answer as rowsync assumes.
+ * What no documentation of the Records API says, as questions that reading answers. An answer is a few words of ours:
+ * never a value, and never a name that people gave. `npm run contract` puts the same questions to the sandbox, which
+ * must answer as rowsync assumes.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { columnReference, textLiteral, timestampLiteral } from '../../wire/formula.ts';
@@ -11,7 +12,7 @@ import type { ColumnFields, RowFields, Server, TableFields } from './server.ts';
 /** One question, to a server that only reads unless it says more. */
 export interface OriginQuestion<Asked extends Server = Server> {
   readonly question: string;
-  /** Null where the table has nothing to ask it of. @throws RowsyncError of the origin, Unasked, or any error for an unreadable answer. */
+  /** Null if the table has nothing to ask it of. @throws RowsyncError of the origin, Unasked, or any other error. */
   readonly ask: (origin: Asked) => string | null | Promise<string | null>;
   /** What rowsync assumes, and the sandbox answers; an answer may have details behind a colon. */
   readonly assumed: string;
@@ -268,7 +269,7 @@ function listPath(origin: Server, method: 'updated' | 'deleted', fromMs: number,
   ])}`;
 }
 
-/** What an answer has; one of another form counts as not asked. @throws RowsyncError `origin.refused`, which answers a question, too. */
+/** @throws RowsyncError `origin.refused`, which answers a question; any other error for an answer of another form. */
 export async function jsonOf<T>(origin: Pick<Server, 'call'>, path: string): Promise<T> {
   const { status, text: body } = await origin.call(path);
   if (status !== 200) {

@@ -1,6 +1,6 @@
 /**
- * An origin as the questions see it: plain requests, and answers of any status as they came. The tests in test/contract bring another one, which sends
- * with `fetch`, so that a mistake that client and sandbox share is seen.
+ * An origin as the questions see it: plain requests, and answers of any status as they came. The tests in test/contract
+ * bring another one, which sends with `fetch`, so that a mistake that client and sandbox share is seen.
  */
 import { must } from '../../base/assert.ts';
 import { type Logger, secretScrubber } from '../../base/log.ts';
@@ -54,7 +54,7 @@ export interface Server {
 /** Statuses that say nothing about a question: the origin sees no credentials, or is busy. */
 const NO_ANSWER: ReadonlySet<number> = new Set([401, 429, 502, 503, 504]);
 
-/** Opens a connection of its own to the origin of a configuration; each request is sent once. `call` throws RowsyncError of the origin. */
+/** Opens a connection of its own to the origin; each request is sent once. `call` throws RowsyncError of the origin. */
 export function openServer(
   config: Config,
   { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },

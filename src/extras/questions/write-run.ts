@@ -1,5 +1,6 @@
 /**
- * One run of the questions that need a written row. It announces what it will do, asks the questions, and cleans up at the end, also after Ctrl-C or a failure.
+ * One run of the questions that need a written row. It announces what it will do, asks the questions, and cleans up at
+ * the end, also after Ctrl-C or a failure.
  */
 import { EXIT, usageError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -51,7 +52,7 @@ export interface WriteRunEnd {
   readonly exitCode: number;
 }
 
-/** Puts the questions to a table. @throws RowsyncError of the origin, and `usage.invalid` for a table that does not serve. */
+/** Puts the questions to a table. @throws RowsyncError of the origin; `usage.invalid` for an unsuitable table. */
 export async function askByWriting(run: WriteRun, server: Server): Promise<WriteRunEnd> {
   const { agree, ask, signal } = run;
   const { clock, stderr } = run.invocation.session;
@@ -94,7 +95,7 @@ function requirePlan(table: TableFields): WritingPlan {
   throw usageError('The table has no column for the marker by which its rows are found again', NEEDED);
 }
 
-/** Deletes what earlier runs left in a table. @throws RowsyncError `usage.invalid` for a table in which no run can have written. */
+/** Deletes what earlier runs left. @throws RowsyncError `usage.invalid` for a table that no run can have written to. */
 export function finishCleanUp(run: CleanUpRun, server: Server): Promise<CleanUpEnd> {
   return clean(run, { ...server, mark: requirePlan(server.table).mark });
 }

@@ -1,6 +1,6 @@
 /**
- * What no documentation of the Records API says, as questions that writing answers. Every row that is made has a marker in a text column, and
- * only those rows are changed. Answers have words and values of ours alone.
+ * What no documentation of the Records API says, as questions that writing answers. Every row that is made has a marker
+ * in a text column, and only those rows are changed. Answers have words and values of ours alone.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { readError } from '../../wire/json.ts';
@@ -186,7 +186,7 @@ function jsonFrom(text: string): unknown {
   }
 }
 
-/** Whether the API itself says what became of each row. After any other answer, as of a gateway, a row may still be made. */
+/** Whether the API itself says what became of each row. After any other answer, as of a gateway, a row may yet come. */
 function isAnswered({ status, text }: RawReply, rowCount: number): boolean {
   const json = jsonFrom(text);
   if (status === 200) return Array.isArray(json) && json.length === rowCount && json.every(isRowAnswer);
