@@ -96,7 +96,7 @@ async function freshen(
   return requireFresh(reader, { names: reads, bound, failure });
 }
 
-/** Reads tables now; returns why that failed, if known. Requests are retried for no longer than an answer may be old. */
+/** Reads tables now; returns why that failed, if known. Requests are retried no longer than an answer may be old. */
 async function readNow(
   invocation: Invocation,
   config: Config,

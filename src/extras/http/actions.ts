@@ -355,7 +355,7 @@ const STATES: Readonly<Record<PublicState['state'], readonly [tone: string, sent
   failed: ['bad', 'Syncing is failing'],
 };
 
-/** The sign-in page, which leads back to the same address. It says the state in a sentence, and why a key was refused. */
+/** The sign-in page, which leads back to the same address. It says only the state, and why a key was refused. */
 export function signInReply(
   next: string,
   actions: Pick<Actions, 'problems' | 'nowMs'>,

@@ -215,7 +215,7 @@ const ASSETS: ReadonlyMap<string, Reply> = new Map([
   ['/icon.svg', { status: 200, type: 'image/svg+xml', body: PAGE_ICON }],
 ]);
 
-/** Whether the daemon can work, and every problem; sentences, which may quote the origin, for readers of the replica. */
+/** Whether the daemon can work, and every problem; sentences, which may quote the origin, for readers alone. */
 export function readyReply(
   problems: readonly Problem[],
   mayRead: boolean,
