@@ -166,11 +166,12 @@ export function doneHtml(
 
 /** Pieces that share a line, those with the newest first; never empty. */
 function inLines(pieces: readonly Piece[]): readonly (readonly Piece[])[] {
-  const lines = Map.groupBy(pieces, ({ name, at, outcome, words, tables, isQuiet }) => {
+  const lines = Map.groupBy<string | Piece, Piece>(pieces, (piece) => {
+    const { name, at, outcome, words, tables, isQuiet } = piece;
     const isTroubled =
       outcome !== 'done' || words !== null || tables.some(({ problem, refused }) => problem !== null || refused > 0);
     const day = at.slice(0, 10);
-    return isTroubled ? `${name} ${at}` : isQuiet ? day : `${day} ${name}`;
+    return isTroubled ? piece : isQuiet ? day : `${day} ${name}`;
   });
   return [...lines.values()];
 }

@@ -172,3 +172,11 @@ test('a push that was held leads to its edits, not to a command', () => {
   expect(later).not.toContain('/edits/Note');
   expect(text).not.toContain('rowsync plan');
 });
+
+test('two runs of a kind that failed within one second are two lines', () => {
+  const failed = { outcome: 'failed', errorMessage: 'no answer', finishedAt: '2026-06-01T11:00:00Z' };
+
+  const lines = linesOf([run(41, failed), run(40, failed)]);
+
+  expect(lines.map((line) => line.slice(0, 14))).toEqual(['failed pull 41', 'failed pull 40']);
+});
