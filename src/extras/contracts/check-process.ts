@@ -19,7 +19,7 @@ interface CheckRequest {
   readonly text: string;
 }
 
-/** The rows of a check, up to a bound; `ids` are some of their `_id`, or none where it returns none. */
+/** The rows of a check, up to a bound; `ids` are some of their `_id` that are numbers. */
 export type CheckRows =
   | { readonly problem: null; readonly count: number; readonly isMore: boolean; readonly ids: readonly number[] }
   | { readonly problem: string };
@@ -38,7 +38,8 @@ function runHere({ replicaPath, text }: CheckRequest): CheckRows {
     for (const row of rows) {
       if (count === ROWS_MAX) return { problem: null, count, isMore: true, ids };
       count += 1;
-      if (place >= 0 && ids.length < NAMED_MAX) ids.push(Number(row[place]));
+      const id = row[place];
+      if (typeof id === 'number' && ids.length < NAMED_MAX) ids.push(id);
     }
     return { problem: null, count, isMore: false, ids };
   } catch (thrown) {

@@ -20,6 +20,7 @@ test('each check has its rows, and one that fails keeps no other from running', 
     wrong: 'SELECT nope FROM "Note"',
     writes: 'DELETE FROM "Note" RETURNING _id',
     fails: `SELECT abs(-9223372036854775808) FROM "Note"`,
+    joined: 'SELECT o._id FROM "Note" n LEFT JOIN "Note" o ON o._id = n._id AND o._id > 4 ORDER BY n._id',
     last: 'SELECT 1 AS _id',
   };
 
@@ -38,6 +39,7 @@ test('each check has its rows, and one that fails keeps no other from running', 
     wrong: { problem: expect.stringContaining('no such column: nope') as unknown },
     writes: { problem: expect.any(String) as unknown },
     fails: { problem: expect.stringContaining('integer overflow') as unknown },
+    joined: { problem: null, count: 6, ids: [5, 6] },
     last: { problem: null, count: 1, ids: [1] },
   });
   expect([...found.keys()]).toEqual(Object.keys(texts));
