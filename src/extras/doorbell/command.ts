@@ -61,7 +61,7 @@ async function show(
   names: readonly string[],
   { at, make }: { readonly at: string | undefined; readonly make: typeof makeSecret },
 ): Promise<number> {
-  const { config, address } = await loadDoorbell(invocation);
+  const { config, address } = await loadDoorbell(invocation, at);
   const tables = requireTables(config, names);
   const secret = make(config.replica);
   const rings = tables.map((table) => ({ table, url: ringUrl(at ?? baseOf(address), secret, table) }));
@@ -105,7 +105,7 @@ Then print the addresses again with --at https://bell.example.com
 }
 
 async function ring(invocation: Invocation, names: readonly string[], { at }: DoorbellOptions): Promise<number> {
-  const { config, address } = await loadDoorbell(invocation);
+  const { config, address } = await loadDoorbell(invocation, at);
   const [table = ''] = requireTables(config, names);
   const isSocket = at === undefined && address.kind === 'socket';
   const url = ringUrl(at ?? baseOf(address), makeSecret(config.replica), table);
@@ -153,9 +153,13 @@ function callOnce(
   });
 }
 
+/** @throws RowsyncError `usage.invalid` for a configuration without a doorbell, and for an address that none can have. */
 async function loadDoorbell(
   invocation: Invocation,
+  at: string | undefined,
 ): Promise<{ readonly config: Config; readonly address: ListenAddress }> {
+  if (at !== undefined && !(/^https?:\/\//i.test(at) && URL.canParse(at)))
+    throw usageError('--at needs an address that begins with https:// or http://', 'Such as https://bell.example.com');
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
   const address = httpOf(config).doorbell;
   if (address !== null) return { config, address };

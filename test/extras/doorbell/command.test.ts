@@ -98,3 +98,20 @@ test('without a table it asks for a pull, and shows no empty list', async () => 
   expect([exitCode, stdout]).toEqual([2, '']);
   expect(stderr).toContain('There is no table that could ring\n  what to do: Run rowsync pull first.');
 });
+
+test.each(['bell.example.com', 'ftp://bell.example.com', 'bell:443'])(
+  '%s is no address for the origin to call',
+  async (at) => {
+    await using sandbox = await startTestSandbox({ tables });
+    using workspace = makeWorkspace(sandbox, 'http: { listen: "127.0.0.1:8787", doorbell: true }\n');
+    const { folder } = workspace;
+    await runCli(['pull'], { folder });
+
+    for (const command of ['show', 'test', 'renew']) {
+      const { exitCode, stdout, stderr } = await runCli(['doorbell', command, '--at', at], { folder });
+
+      expect([exitCode, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('--at needs an address that begins with https:// or http://');
+    }
+  },
+);
