@@ -167,6 +167,7 @@ export function headerProblems({ path, text }: TidyFile): readonly string[] {
 const TIMER_HOMES: Readonly<Record<string, string>> = {
   'src/base/clock.ts': 'it is the clock',
   'src/origin/transport.ts': 'the deadline of a request interrupts a socket; nothing sleeps',
+  'src/extras/http/loop-delay.ts': 'it measures how late the loop of this process is; nothing sleeps',
 };
 
 const CLOCK = ['src/base/clock.ts'];

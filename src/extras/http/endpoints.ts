@@ -44,7 +44,7 @@ export async function openServer(address: ListenAddress, view: ServedDaemon): Pr
   const auth = (): PageAuth => pageAuthOf(view.resources().config);
   const pages = new ChildPool<PageRequest>(PROCESSES_MAX.pages, PAGE_PROCESS);
   const streams = new ChildPool<PageRequest>(PROCESSES_MAX.streams, PAGE_PROCESS);
-  const delay = new LoopDelay();
+  const delay = new LoopDelay(clock);
   const started = startServer(address, {
     auth,
     database: () => {

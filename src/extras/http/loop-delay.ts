@@ -1,26 +1,35 @@
 /**
- * How late the event loop of the daemon was, for its metrics.
+ * How late the event loop of the daemon was, for its metrics. `monitorEventLoopDelay` of Node is not used: after a reset it
+ * forgets when its last sample was, so a delay right behind a scrape is lost.
  */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { createHistogram } from 'node:perf_hooks';
+import type { Clock } from '../../base/clock.ts';
 
 /** Between two samples; shorter delays are not seen. */
-const RESOLUTION_MS = 20;
+const SAMPLE_EVERY_MS = 20;
 
 export class LoopDelay {
-  readonly #histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  readonly #histogram = createHistogram();
+  readonly #sampling: NodeJS.Timeout;
 
-  constructor() {
-    this.#histogram.enable();
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    let lastMs = clock.monotonicMs();
+    this.#sampling = setInterval(() => {
+      const nowMs = clock.monotonicMs();
+      this.#histogram.record(Math.max(1, Math.round((nowMs - lastMs - SAMPLE_EVERY_MS) * 1e6)));
+      lastMs = nowMs;
+    }, SAMPLE_EVERY_MS);
+    this.#sampling.unref();
   }
 
   /** The 99th percentile of the delays since the last call, in seconds, beyond the time between two samples. */
   takeP99Seconds(): number {
-    const lateNs = this.#histogram.percentile(99) - RESOLUTION_MS * 1e6;
+    const lateNs = this.#histogram.percentile(99);
     this.#histogram.reset();
-    return Math.max(0, lateNs) / 1e9;
+    return lateNs / 1e9;
   }
 
   stop(): void {
-    this.#histogram.disable();
+    clearInterval(this.#sampling);
   }
 }
