@@ -1,6 +1,6 @@
 /**
- * Sends notices as one JSON object: to a command on its standard input, and to a webhook by POST, each in order. One that fails is tried again, at
- * growing intervals; reasons never name the address, which may be a secret.
+ * Sends notices as one JSON object: to a command on its standard input, and to a webhook by POST, each in order. One
+ * that fails is tried again, at growing intervals; reasons never name the address, which may be a secret.
  */
 import { spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
@@ -22,16 +22,20 @@ const COMMAND_MS_MAX = 60_000;
 /** Chat services answer within a second. */
 const WEBHOOK_MS_MAX = 30_000;
 
+/** What still runs this long after the daemon began to end is cut off: a command must not outlive it. */
+const CLOSE_MS_MAX = 4_000;
+
 /** Notices that wait for one channel; the oldest are given up. */
 const WAITING_MAX = 50;
 
-/** Sends a notice; why it failed, or null. */
-type Send = (notice: Notice) => Promise<string | null>;
+/** Sends a notice until it is cut off; why it failed, or null. */
+type Send = (notice: Notice, cutOff: AbortSignal) => Promise<string | null>;
 
 /** The ways to a person, by their options under `notify`; null where the configuration does not want one. */
 const CHANNELS: Readonly<Record<'command' | 'webhook', (settings: Partial<NotifySettings>) => Send | null>> = {
-  command: ({ command }) => (command === undefined ? null : (notice) => run(command, `${JSON.stringify(notice)}\n`)),
-  webhook: ({ webhook }) => (webhook === undefined ? null : (notice) => post(webhook, notice)),
+  command: ({ command }) =>
+    command === undefined ? null : (notice, cutOff) => run(command, `${JSON.stringify(notice)}\n`, cutOff),
+  webhook: ({ webhook }) => (webhook === undefined ? null : (notice, cutOff) => post(webhook, notice, cutOff)),
 };
 
 interface SenderParts {
@@ -41,18 +45,25 @@ interface SenderParts {
   readonly settings: () => NotifySettings | undefined;
 }
 
+/** How the end of the daemon reaches the channels: what waits is tried once more, then what runs is cut off. */
+interface Ending {
+  readonly closing: AbortSignal;
+  readonly cutOff: AbortSignal;
+}
+
 /** Joins a daemon, and sends the notices of its account and of its log. */
 export class NoticeSender implements DaemonPart {
   readonly #parts: SenderParts;
   readonly #closing = new AbortController();
+  readonly #cutOff = new AbortController();
   readonly #channels: readonly NoticeChannel[];
   #sent: SentNotices = NO_NOTICES_SENT;
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
+    const ending = { closing: this.#closing.signal, cutOff: this.#cutOff.signal };
     this.#channels = Object.entries(CHANNELS).map(
-      ([name, senderOf]) =>
-        new NoticeChannel(name, () => senderOf(parts.settings() ?? {}), parts, this.#closing.signal),
+      ([name, senderOf]) => new NoticeChannel(name, () => senderOf(parts.settings() ?? {}), { ...parts, ...ending }),
     );
   }
 
@@ -76,7 +87,12 @@ export class NoticeSender implements DaemonPart {
   /** What waits is tried once more. */
   async close(): Promise<void> {
     this.#closing.abort();
+    const ended = new AbortController();
+    void this.#parts.clock.sleep(CLOSE_MS_MAX, ended.signal).then(() => {
+      if (!ended.signal.aborted) this.#cutOff.abort();
+    });
     await Promise.all(this.#channels.map((channel) => channel.sent()));
+    ended.abort();
   }
 
   #add(notice: Notice): void {
@@ -88,17 +104,15 @@ export class NoticeSender implements DaemonPart {
 class NoticeChannel {
   readonly #name: string;
   readonly #senderNow: () => Send | null;
-  readonly #parts: SenderParts;
-  readonly #closing: AbortSignal;
+  readonly #parts: SenderParts & Ending;
   #waiting: readonly Notice[] = [];
   #sending: Promise<void> | null = null;
   #blocked: { readonly reason: string; readonly since: string } | null = null;
 
-  constructor(name: string, senderNow: () => Send | null, parts: SenderParts, closing: AbortSignal) {
+  constructor(name: string, senderNow: () => Send | null, parts: SenderParts & Ending) {
     this.#name = name;
     this.#senderNow = senderNow;
     this.#parts = parts;
-    this.#closing = closing;
   }
 
   add(notice: Notice): void {
@@ -123,16 +137,16 @@ class NoticeChannel {
   }
 
   async #sendWaiting(): Promise<void> {
-    const { clock, log } = this.#parts;
+    const { clock, log, closing, cutOff } = this.#parts;
     const channel = this.#name;
     let failureCount = 0;
     try {
       for (let [notice] = this.#waiting; notice !== undefined; [notice] = this.#waiting) {
         const sent = notice;
-        const isLast = this.#closing.aborted;
+        const isLast = closing.aborted;
         const send = this.#senderNow();
         if (send === null) break; // the configuration does not want it any more
-        const reason = await send(sent);
+        const reason = await send(sent, cutOff);
         if (reason === null) {
           // While it was sent, the channel may have dropped it for having too many.
           this.#waiting = this.#waiting.filter((waiting) => waiting !== sent);
@@ -145,8 +159,8 @@ class NoticeChannel {
         const waitMs = spreadBackoffMs(BACKOFFS.notice, failureCount, clock.random());
         this.#blocked = { reason, since: this.#blocked?.since ?? stampFromMs(clock.nowMs()) };
         log().error('notice.failed', { reason, way: channel, attempt: failureCount, waitMs });
-        if (isLast) return;
-        await clock.sleep(waitMs, this.#closing);
+        if (isLast || cutOff.aborted) return;
+        await clock.sleep(waitMs, closing);
       }
       this.#waiting = [];
       this.#blocked = null;
@@ -158,16 +172,17 @@ class NoticeChannel {
 }
 
 /** Runs the command with a text on its standard input; why it failed, or null. */
-function run([program = '', ...given]: readonly string[], input: string): Promise<string | null> {
+function run([program = '', ...given]: readonly string[], input: string, signal: AbortSignal): Promise<string | null> {
   return new Promise((resolve) => {
     try {
       const child = spawn(program, given, {
         stdio: ['pipe', 'ignore', 'ignore'],
         timeout: COMMAND_MS_MAX,
         killSignal: 'SIGKILL',
+        signal,
       });
       child.once('error', (error) => resolve(error.message));
-      child.once('exit', (code, signal) => resolve(code === 0 ? null : `ended with ${String(code ?? signal)}`));
+      child.once('exit', (code, by) => resolve(code === 0 ? null : `ended with ${String(code ?? by)}`));
       const stdin: Writable | undefined = child.stdin; // none where no descriptor is left
       stdin?.on('error', () => undefined); // it may not want to read; its exit code says how it went
       stdin?.end(input);
@@ -179,7 +194,7 @@ function run([program = '', ...given]: readonly string[], input: string): Promis
 }
 
 /** Posts a notice, with a line of text for services that show nothing else; why it failed, or null. */
-async function post(address: string, notice: Notice): Promise<string | null> {
+async function post(address: string, notice: Notice, cutOff: AbortSignal): Promise<string | null> {
   const { kind, subject, message, hint } = notice;
   const who = subject === 'everything' ? 'rowsync' : `rowsync: ${subject}`;
   const text = [`${who} ${WORDS[kind]}`, message, hint].filter((part) => part !== '').join('. ');
@@ -190,7 +205,7 @@ async function post(address: string, notice: Notice): Promise<string | null> {
       headers: { 'Content-Type': 'application/json', ...authorization },
       body: JSON.stringify({ ...notice, text: printable(text) }),
       redirect: 'manual', // the address may be a secret
-      signal: AbortSignal.timeout(WEBHOOK_MS_MAX),
+      signal: AbortSignal.any([AbortSignal.timeout(WEBHOOK_MS_MAX), cutOff]),
     });
     await answer.body?.cancel();
     return answer.ok ? null : `the webhook answered ${answer.status}`;

@@ -6,7 +6,7 @@ import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { LogEvent } from '../../../src/base/log-events.ts';
 import { silentLogger, type LogFacts } from '../../../src/base/log.ts';
 import { NoticeSender } from '../../../src/extras/notices/channels.ts';
@@ -17,6 +17,7 @@ import { accountWithAll } from '../../support/account-facts.ts';
 import { testClock } from '../../support/clock.ts';
 import { RESTING_STATE } from '../../support/daemon-state.ts';
 import { startDaemon } from '../../support/daemon.ts';
+import { temporaryFolder } from '../../support/replica.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
 
 test('a table that another program dropped is one notice', async () => {
@@ -94,7 +95,7 @@ test.each([
   ]);
   expect(failures()).toHaveLength(1);
   expect(failures()[0]?.message).toMatch(/ notify\.command do not get through: .*; 1 notice waiting$/);
-  expect(clock.waits).toEqual([26_250]);
+  expect(clock.waits).toEqual([26_250, 4_000]); // the second is the one of the end
 });
 
 test('a notice that is under way when the daemon ends is tried once more', async () => {
@@ -104,6 +105,24 @@ test('a notice that is under way when the daemon ends is tried once more', async
   await sender.close();
 
   expect(logged).toMatchObject([{ attempt: 1 }, { attempt: 2 }]);
+});
+
+test('a command that hangs does not outlive the daemon, and is not begun again', async () => {
+  using folder = temporaryFolder();
+  const out = join(folder.path, 'pid');
+  const hang = `fs.appendFileSync(${JSON.stringify(out)}, process.pid + '\\n'); setTimeout(() => {}, 60_000)`;
+  const { clock, sender, logged, fail } = startSender({ command: [process.execPath, '-e', hang] });
+  fail('backup');
+  await vi.waitUntil(() => existsSync(out) && readFileSync(out, 'utf8') !== '', { timeout: 20_000 });
+
+  const closed = sender.close();
+  clock.advance(4_000);
+  await closed;
+
+  const [pid = '', ...others] = readFileSync(out, 'utf8').trim().split('\n');
+  await vi.waitFor(() => expect(() => process.kill(Number(pid), 0)).toThrow('ESRCH'));
+  expect(others).toEqual([]);
+  expect(logged).toMatchObject([{ event: 'notice.failed', attempt: 1 }]);
 });
 
 test('without a free descriptor the command fails, and nothing is thrown', async () => {
