@@ -7,7 +7,7 @@ import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { PgType } from '../shared/pg-columns.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { queryNumbers } from '../../replica/query.ts';
-import { readForgotten, readHistory, readView } from '../shared/confirmed-rows.ts';
+import { readForgotten, readHistory, readView, type ForgottenRow } from '../shared/confirmed-rows.ts';
 import { freshTemporary, mergeSql, type CopyTarget } from './copy-rows.ts';
 import type { PgConnection } from './connection.ts';
 import { isThere, TYPE_SQL, type PgSchema } from './bookkeeping.ts';
@@ -204,24 +204,35 @@ export async function sendHistory(
 ): Promise<void> {
   const definitions = Object.entries(COLUMNS).map(([name, [, type]]) => sql`${ident(name)} ${type}`);
   await session.query(sql`CREATE TABLE IF NOT EXISTS ${target.of('sync_history')} (${joinSql(definitions)})`);
-  await copyEntries(session, target, from, { ...bounds, out, table: null });
-  for (const table of readForgotten(from, bounds)) {
-    await deleteEntries(session, target, from, table);
-    await copyEntries(session, target, from, { ...bounds, after: 0, out, table });
+  await copyEntries(session, target, from, { ...bounds, out, ids: null });
+  for (const row of readForgotten(from, bounds)) {
+    const ids = await deleteEntries(session, target, from, row);
+    await copyEntries(session, target, from, { ...bounds, after: 0, out, ids });
   }
 }
 
-/** Deletes the entries of a table, also those that were pruned here. An entry has the name of its table at the time when it was sent. */
-async function deleteEntries(session: PgConnection, target: PgSchema, from: Connection, table: string): Promise<void> {
+/**
+ * Deletes the entries of a row and of its former ids, also those that were pruned here; returns their numbers. An entry
+ * has the name of its table at the time when it was sent.
+ */
+async function deleteEntries(
+  session: PgConnection,
+  target: PgSchema,
+  from: Connection,
+  { table, rowId }: ForgottenRow,
+): Promise<readonly number[]> {
   const there = target.of('sync_history');
   const own = queryNumbers(from, sql`SELECT id FROM sync_history WHERE "table" = ?`, [table]);
-  const named = sql`SELECT id FROM ${there} WHERE "table" = $1 OR "table" IN (SELECT "table" FROM ${there} WHERE id = ANY ($2::bigint[]))`;
-  const ids = (await session.query(named, [table, own])).map(({ id }) => Number(id));
+  const found = sql`WITH named AS (SELECT id, row_id, was_row_id FROM ${there}
+      WHERE "table" = $1 OR "table" IN (SELECT "table" FROM ${there} WHERE id = ANY ($2::bigint[])))
+    SELECT id FROM named WHERE row_id = $3 OR row_id IN (SELECT was_row_id FROM named WHERE row_id = $3)`;
+  const ids = (await session.query(found, [table, own, rowId])).map(({ id }) => Number(id));
   // Another table may have had one of these names.
   const ofOthers = sql`SELECT id FROM sync_history WHERE id IN (SELECT value FROM json_each(?)) AND "table" <> ?`;
   const others = new Set(queryNumbers(from, ofOthers, [JSON.stringify(ids), table]));
   const gone = ids.filter((id) => !others.has(id));
   await session.query(sql`DELETE FROM ${there} WHERE id = ANY ($1::bigint[])`, [gone]);
+  return gone;
 }
 
 async function copyEntries(
@@ -232,7 +243,7 @@ async function copyEntries(
     readonly after: number;
     readonly upTo: number;
     readonly out: ReadonlySet<string>;
-    readonly table: string | null;
+    readonly ids: readonly number[] | null;
   },
 ): Promise<void> {
   let { after } = given;

@@ -3,7 +3,7 @@
  * keeps the write-ahead log growing.
  */
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';
-import { queryAll, queryNumber, queryRows, queryTexts } from '../../replica/query.ts';
+import { queryAll, queryNumber, queryRows } from '../../replica/query.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { type TableRecord, readTables } from '../../replica/bookkeeping/tables.ts';
 import { ALL_ROWS } from '../../replica/bookkeeping/changed-rows.ts';
@@ -118,16 +118,22 @@ export function readLastSeq(from: Connection): number {
   return queryNumber(from, sql`SELECT coalesce(max(seq), 0) FROM _rowsync_history`);
 }
 
-/** Tables of which values were forgotten in entries of the history behind one, up to another. */
+/** A row of which values were forgotten, by the name of its table here. */
+export interface ForgottenRow {
+  readonly table: string;
+  readonly rowId: number;
+}
+
+/** The rows of which values were forgotten in entries of the history behind one, up to another. */
 export function readForgotten(
   from: Connection,
   { after, upTo }: { readonly after: number; readonly upTo: number },
-): readonly string[] {
-  const text = sql`SELECT DISTINCT "table" FROM sync_history WHERE id > ? AND id <= ? AND kind = 'forgotten'`;
-  return queryTexts(from, text, [after, upTo]);
+): readonly ForgottenRow[] {
+  const text = sql`SELECT DISTINCT "table", row_id AS rowId FROM sync_history WHERE id > ? AND id <= ? AND kind = 'forgotten'`;
+  return queryAll(from, text, [after, upTo]) as ForgottenRow[]; // as selected
 }
 
-/** Entries of the history behind one, in order, of one table by its name here, or of all for null, without those of tables that are kept out. */
+/** Entries of the history behind one, in order, all or those of some numbers, without those of tables that are kept out. */
 export function readHistory(
   from: Connection,
   columns: readonly string[],
@@ -136,13 +142,15 @@ export function readHistory(
     /** The last entry to read. */
     readonly upTo: number;
     readonly limit: number;
-    readonly table: string | null;
+    /** Null for all. */
+    readonly ids: readonly number[] | null;
     readonly out: ReadonlySet<string>;
   },
 ): readonly (readonly Stored[])[] {
-  const { after, upTo, limit, table, out } = given;
+  const { after, upTo, limit, ids, out } = given;
+  const list = ids && JSON.stringify(ids);
   const text = sql`SELECT ${joinSql(columns.map(ident))} FROM sync_history
-      WHERE id > ? AND id <= ? AND (? IS NULL OR "table" = ?)
+      WHERE id > ? AND id <= ? AND (? IS NULL OR id IN (SELECT value FROM json_each(?)))
         AND coalesce("table", '') NOT IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?`;
-  return queryRows(from, text, [after, upTo, table, table, JSON.stringify([...out]), limit]);
+  return queryRows(from, text, [after, upTo, list, list, JSON.stringify([...out]), limit]);
 }

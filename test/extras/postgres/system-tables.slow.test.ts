@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { tableRules } from '../../../src/config/table-patterns.ts';
+import { prune } from '../../../src/extras/schema/prune.ts';
 import { HISTORY } from '../../support/history.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../support/postgres.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
@@ -76,6 +77,34 @@ describe.skipIf(noPostgres !== null)('tables about the replica', () => {
     expect(there.map(({ id, kind }) => ({ id, kind }))).toEqual(
       fixture.rows('SELECT id, kind FROM sync_history ORDER BY id'),
     );
+  });
+
+  test('forgotten values of a pruned table go, and the history of its other rows stays', async () => {
+    await using fixture = await startFixture({ tables: [NOTE, { ...NOTE, name: 'Memo' }] }, WITH_HISTORY);
+    await fixture.pull();
+    const address = await server.database();
+    await using writer = await openWriter(fixture, address);
+    fixture.sandbox.store.update('Note', 1, { Title: 'a secret' });
+    fixture.sandbox.store.update('Note', 2, { Title: 'no secret' });
+    await fixture.pull();
+    await writer.work();
+    const [note] = fixture.rows(`SELECT id FROM _rowsync_tables WHERE local_name = 'Note'`) as { id: number }[];
+    fixture.sandbox.store.dropTable('Note');
+    await fixture.pull();
+    await fixture.replica.write('pruning', (tx) => prune(tx, '2026-11-21T12:00:00Z'));
+    fixture.execute(`UPDATE _rowsync_history SET cells = '[]' WHERE row_id = 1 AND table_id = ${note?.id};
+      INSERT INTO _rowsync_history (table_id, row_id, kind, at, not_before, not_after, cause, cells)
+        VALUES (${note?.id}, 1, 'forgotten', unixepoch(), NULL, NULL, 'decision', '{"column":null,"columnSeq":null,"entries":1}')`);
+    fixture.sandbox.store.update('Memo', 2, { Title: 'later' });
+    await fixture.pull();
+
+    await writer.work();
+
+    const there = await server.rows(
+      address,
+      `SELECT row_id::int, after ->> 'Title' AS title FROM crm.sync_history WHERE "table" = 'Note' AND kind = 'update'`,
+    );
+    expect(there).toEqual([{ row_id: 2, title: 'no secret' }]);
   });
 
   test('are written where they differ, and hold no table that is left out', async () => {

@@ -157,7 +157,7 @@ test('changed rows come in the order of their changes, each once, behind a numbe
   expect([...readTableChanges(replica)]).toEqual([[id, 4]]);
 });
 
-test('the history comes behind an entry and up to another, of one table or of all but some', async () => {
+test('the history comes behind an entry and up to another, some of its entries or all but those of a table', async () => {
   const settings = { tableOptions: () => ({ sort: null, history: { keepDays: 400, bytesMax: 1_000_000 } }) };
   await using fixture = await startFixture({ tables: [NOTE, { ...NOTE, name: 'Other' }] }, { settings });
   const { replica } = fixture;
@@ -174,7 +174,7 @@ test('the history comes behind an entry and up to another, of one table or of al
       after: first,
       upTo: last,
       limit: 9,
-      table: null,
+      ids: null,
       out: new Set(),
       ...changes,
     });
@@ -184,7 +184,7 @@ test('the history comes behind an entry and up to another, of one table or of al
     ['Note', 1n],
     ['Other', 2n],
   ]);
-  expect(read({ table: 'Other' })).toEqual([['Other', 2n]]);
+  expect(read({ ids: [first, last, last + 1] })).toEqual([['Other', 2n]]);
   expect(read({ out: new Set(['Note']) })).toEqual([['Other', 2n]]);
   expect(read({ limit: 1 })).toHaveLength(1);
   expect(read({ upTo: first })).toEqual([]);
