@@ -88,11 +88,14 @@ export class NoticeSender implements DaemonPart {
   async close(): Promise<void> {
     this.#closing.abort();
     const ended = new AbortController();
-    void this.#parts.clock.sleep(CLOSE_MS_MAX, ended.signal).then(() => {
+    const cutOffLate = async (): Promise<void> => {
+      await this.#parts.clock.sleep(CLOSE_MS_MAX, ended.signal);
       if (!ended.signal.aborted) this.#cutOff.abort();
-    });
+    };
+    const late = cutOffLate();
     await Promise.all(this.#channels.map((channel) => channel.sent()));
     ended.abort();
+    await late;
   }
 
   #add(notice: Notice): void {
