@@ -6,7 +6,7 @@ import { drillMetrics } from '../../src/extras/backup/drill.ts';
 import { mismatchMetric } from '../../src/extras/verify/differences.ts';
 import { doorbellMetrics } from '../../src/extras/doorbell/ring-requests.ts';
 import type { Measures } from '../../src/extras/http/metrics.ts';
-import { sinkMetrics } from '../../src/extras/postgres/metrics.ts';
+import { sinkMetrics } from '../../src/extras/postgres/extra.ts';
 import type { TableStatus } from '../../src/replica/reader.ts';
 import { RESTING_STATE } from './daemon-state.ts';
 

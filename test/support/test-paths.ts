@@ -8,7 +8,6 @@ const BRANCHES_MIN = 3;
 /** Files with branches that are tested as a part of what uses them, each with the reason. */
 const TESTED_ELSEWHERE: Readonly<Record<string, string>> = {
   'src/extras/backup/extra.ts': 'it declares the extra, and what it declares is tested with each part',
-  'src/extras/postgres/extra.ts': 'it declares the extra, and what it declares is tested with each part',
   'src/extras/putback/extra.ts': 'it declares the extra, and what it declares is tested with each part',
 };
 

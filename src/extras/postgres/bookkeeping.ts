@@ -1,9 +1,10 @@
 /**
- * Our bookkeeping in PostgreSQL, beside the tables of the target: the cursor, the progress of each table, and our columns. The
- * cursor moves in the transaction that stores the rows, so a crash cannot separate them.
+ * Our bookkeeping in PostgreSQL, beside the tables of the target: the cursor, the progress of each table, and our
+ * columns. The cursor moves in the transaction that stores the rows, so a crash cannot separate them.
  *
  *    _rowsync_cursor    one row: the series of batches, the last changed line that is stored, whose replica writes
- *    _rowsync_tables    seq: everything of the table up to this line is stored (LEVEL: as far as the cursor), null before
+ *    _rowsync_tables    seq: everything of the table up to this line is stored (LEVEL: as far as the cursor), null
+ *                       before
  *                       its first load; whole: the line from which all of it was last loaded, null where it has to be
  *    _rowsync_columns   our columns by table and column id of the origin
  *    sync_replaced      cells that PostgreSQL cannot hold as they are
@@ -13,7 +14,7 @@ import { PG_TYPES, type PgColumn, type PgType } from '../shared/pg-columns.ts';
 import type { TargetPlace } from './cursor.ts';
 import type { PgConnection } from './connection.ts';
 
-/** The place of a table that is level with the cursor. Nothing need be written for it when the cursor moves. Larger than any line. */
+/** The place of a table that is level with the cursor, which then moves alone. Larger than any line. */
 export const LEVEL = Number.MAX_SAFE_INTEGER;
 
 export interface TablePlace {

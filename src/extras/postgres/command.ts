@@ -1,6 +1,7 @@
 /**
- * `rowsync sink`: looks after the PostgreSQL servers that the replica is streamed to. The daemon sends automatically; `send` is for use without a
- * daemon. A command that changes the replica's memory of a sink needs the replica for itself; otherwise it leaves a note for the daemon.
+ * `rowsync sink`: looks after the PostgreSQL servers that the replica is streamed to. The daemon sends automatically;
+ * `send` is for use without a daemon. A command that changes the replica's memory of a sink needs the replica for
+ * itself; otherwise it leaves a note for the daemon.
  */
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
@@ -14,7 +15,7 @@ import { guessText } from '../../reconcile/option-bindings.ts';
 import { chosenSources } from './table-selection.ts';
 import type { SinkSettings } from './context.ts';
 import { checkSink, dropSink, grantStatements, verifySink, type TableComparison } from './maintenance.ts';
-import { SinkWriter, type SinkChoice } from './sink.ts';
+import { SinkWriter, type RequestedLoad } from './sink.ts';
 import { loadNamedConfig, openExistingReplica, printResult } from '../../cli/runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { boxTable } from '../../cli/terminal/table.ts';
@@ -61,9 +62,7 @@ export function addSinkCommands(program: Command, runner: Runner): void {
     .description('show the progress and the problems of each sink (the default)')
     .action(runner(status));
   add('check', 'connect, and check whether the user has the rights that are needed', check);
-  add('send', 'send what changed since the last time, once', (invocation, input) =>
-    send(invocation, input, { agreed: false, load: null }),
-  );
+  add('send', 'send what changed since the last time, once', (invocation, input) => send(invocation, input, null));
   add(
     'load',
     'load tables again as a whole, in place; without names all, and takes over what another replica left there',
@@ -124,7 +123,7 @@ async function check(invocation: Invocation, { config, settings }: SinkCommandIn
 async function send(
   invocation: Invocation,
   { config, settings }: SinkCommandInput,
-  choice: SinkChoice,
+  requested: RequestedLoad,
 ): Promise<number> {
   const { session, isVerbose } = invocation;
   using replica = await openExistingReplica(invocation, config);
@@ -134,7 +133,7 @@ async function send(
     secrets: [settings.address.password ?? []].flat(),
   });
   await using writer = new SinkWriter({ replica, clock: session.clock, log, settings, signal: session.stopSignal() });
-  const report = await writer.work(choice);
+  const report = await writer.work(requested);
   const held = report.tables.filter(({ state }) => state === 'held');
   const live = report.tables.filter(({ state }) => state === 'live').length;
   const loaded = report.loadedRows === 0 ? '' : `, ${plural(report.loadedRows, 'row')} loaded`;
@@ -156,7 +155,7 @@ async function send(
 async function load(invocation: Invocation, input: SinkCommandInput, names: readonly string[]): Promise<number> {
   const tables = sentTables(input, names);
   try {
-    return await send(invocation, input, { agreed: tables.length === 0, load: tables });
+    return await send(invocation, input, tables);
   } catch (thrown) {
     if (!(thrown instanceof RowsyncError) || thrown.code !== 'replica.inUse') throw thrown;
     askForLoad(input.config.replica.path, input.settings.name, tables);
@@ -167,7 +166,7 @@ async function load(invocation: Invocation, input: SinkCommandInput, names: read
   }
 }
 
-/** What tables are called here, by these names or those at the origin. @throws RowsyncError `usage.invalid` for a table that is not sent. */
+/** Names here of tables, given by name here or at the origin. @throws RowsyncError `usage.invalid` for one not sent. */
 function sentTables({ config, settings }: SinkCommandInput, names: readonly string[]): readonly string[] {
   if (names.length === 0) return [];
   using reader = openReader(config.replica.path);

@@ -21,7 +21,7 @@ const CONNECT_MS_MAX = 10_000;
 const STATEMENT_MS_MAX = 15 * 60_000;
 /** After this, the server ends a transaction whose client has vanished. */
 const IDLE_MS_MAX = 5 * 60_000;
-/** A reader may lock a row or a table. rowsync must not wait long for it, because others would then wait for rowsync. */
+/** A reader may lock a row or a table. rowsync must not wait long for it: others would then wait for rowsync. */
 const LOCK_MS_MAX = 5_000;
 
 /** PostgreSQL 14 has all that is used here, and is the oldest that its makers maintain. */
@@ -45,12 +45,7 @@ export class PgConnection {
     this.#client = client;
     this.version = version;
     this.isEncrypted = isEncrypted;
-    client.on('error', () => {
-      this.#isBroken = true;
-    });
-    client.on('end', () => {
-      this.#isBroken = true;
-    });
+    for (const event of ['error', 'end'] as const) client.on(event, () => (this.#isBroken = true));
   }
 
   get isBroken(): boolean {

@@ -1,6 +1,6 @@
 /**
- * Writes rows into a table of the target. COPY brings them into a temporary table; from there, only rows that differ are written. A needless update
- * would cost standbys and logical replication as much as a real one.
+ * Writes rows into a table of the target. COPY brings them into a temporary table; from there, only rows that differ
+ * are written. A needless update would cost standbys and logical replication as much as a real one.
  */
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { PgType } from '../shared/pg-columns.ts';
@@ -70,12 +70,11 @@ export function mergeSql(
     readonly from: Sql;
     readonly key: Sql;
     readonly columns: readonly Sql[];
-    readonly keepsDeleted?: boolean;
   },
 ): Sql {
-  const { into, from, key, columns, keepsDeleted = true } = names;
+  const { into, from, key, columns } = names;
   const others = columns.filter((name) => name !== key);
-  const isKept = deletes === 'keep' && keepsDeleted;
+  const isKept = deletes === 'keep';
   const sets = [...others.map((name) => sql`${name} = excluded.${name}`), ...(isKept ? [sql`_deleted_at = NULL`] : [])];
   const here = joinSql([...others.map((name) => sql`here.${name}`), ...(isKept ? [sql`here._deleted_at`] : [])]);
   const there = joinSql([...others.map((name) => sql`excluded.${name}`), ...(isKept ? [sql`NULL::timestamptz`] : [])]);
@@ -103,7 +102,7 @@ export async function applyRows(
   if (replaced.length > 0 || made.has(LISTED)) await listReplaced(sending, table, [...ids, ...gone], replaced);
 }
 
-/** An entry among the temporary tables of a round: some cells are listed as replaced, so rows may have to leave that list. */
+/** Among the temporary tables of a round: some cells are listed as replaced, so rows may have to leave that list. */
 export const LISTED = 'sync_replaced';
 
 /** An empty temporary table for rows of a table. */

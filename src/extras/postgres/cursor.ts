@@ -1,9 +1,9 @@
 /**
  * Decides whether a target continues where this replica left it.
  *
- * The replica stores the end of a batch before the target commits it. So the target has the last confirmed cursor, or the end
- * of that batch if the answer to its commit was lost. Any other cursor means that the file is an older copy, or that another
- * process wrote there.
+ * The replica stores the end of a batch before the target commits it. So the target has the last confirmed cursor, or
+ * the end of that batch if the answer to its commit was lost. Any other cursor means that the file is an older copy, or
+ * that another process wrote there.
  */
 import type { SinkPlace } from '../shared/sinks.ts';
 
@@ -11,8 +11,9 @@ import type { SinkPlace } from '../shared/sinks.ts';
 export type TargetPlace = { readonly epoch: string; readonly seq: number } | null;
 
 /**
- * begin: it is empty, or a beginning was cut off · go: it continues, from there · again: compare everything, and continue in a new series · taken: it
- * has rows of another replica, or of a forgotten time of this one, and a person decides.
+ * begin: it is empty, or a beginning was cut off · go: it continues, from there · again: compare everything, and
+ * continue in a new series · taken: it has rows of another replica, or of a forgotten time of this one, and a person
+ * decides.
  */
 export type CursorVerdict = 'begin' | 'go' | 'again' | 'taken';
 

@@ -3,7 +3,8 @@
  */
 import { joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import { PASSING } from '../../reconcile/account/findings.ts';
-import type { LinkedExtra } from '../shared/linked-extra.ts';
+import { gauge, type LinkedExtra, type Metric } from '../shared/linked-extra.ts';
+import type { SinkStatus } from '../shared/sinks.ts';
 import { workBeside } from '../shared/work-beside.ts';
 
 declare module '../../reconcile/account/facts.ts' {
@@ -81,10 +82,7 @@ export const POSTGRES: LinkedExtra = {
     json: { sinks: sinks.map(({ name }) => name) },
   }),
   join: async (view) => {
-    const [{ readSinkStatus }, { sinkMetrics }] = await Promise.all([
-      import('../shared/sinks.ts'),
-      import('./metrics.ts'),
-    ]);
+    const { readSinkStatus } = await import('../shared/sinks.ts');
     return {
       ...workBeside(view, async ({ config, replica, log }) => {
         const { startSinks } = await import('./runner.ts');
@@ -94,3 +92,22 @@ export const POSTGRES: LinkedExtra = {
     };
   },
 };
+
+const OF_SINK: readonly (readonly [string, string, (sink: SinkStatus) => number])[] = [
+  ['sink_lag_rows', 'Changed rows that a sink does not have yet.', ({ lagRows }) => lagRows],
+  ['sink_lag_seconds', 'How long the oldest of them waits.', ({ lagSeconds }) => lagSeconds],
+  ['sink_failing', '1 while a sink cannot continue.', ({ problem }) => (problem === null ? 0 : 1)],
+  [
+    'sink_held_tables',
+    'Tables of a sink that are held because of a problem.',
+    ({ tables }) => tables.filter(({ state }) => state === 'held').length,
+  ],
+];
+
+/** How far behind sinks are: one sample a sink. */
+export function sinkMetrics(sinks: readonly SinkStatus[]): readonly Metric[] {
+  return OF_SINK.map(([name, help, valueOf]) => {
+    const samples = sinks.map((sink) => ({ labels: { sink: sink.name }, value: valueOf(sink) }));
+    return gauge(name, help, samples);
+  });
+}

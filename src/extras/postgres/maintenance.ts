@@ -177,7 +177,9 @@ const BOOKKEEPING = [
   'sync_history',
 ];
 
-/** Drops tables of a sink, or all that rowsync made there; returns their names. @throws RowsyncError `sink.inTheWay` where views depend on one. */
+/**
+ * Drops tables of a sink, or all of ours; returns their names. @throws RowsyncError `sink.inTheWay` for views on one.
+ */
 export function dropSink(settings: SinkSettings, names: readonly string[]): Promise<readonly string[]> {
   return withTarget(settings, async (session, target) => {
     if (!(await isThere(session, target.cursor))) return [];

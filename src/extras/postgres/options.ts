@@ -1,6 +1,6 @@
 /**
- * The option `sinks`: PostgreSQL servers that the replica is streamed to. Takes their addresses apart as libpq does, and reads their
- * passwords; problems never show a secret (I16).
+ * The option `sinks`: PostgreSQL servers that the replica is streamed to. Takes their addresses apart as libpq does,
+ * and reads their passwords; problems never show a secret (I16).
  */
 import { resolve } from 'node:path';
 import * as z from 'zod';

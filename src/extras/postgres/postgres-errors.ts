@@ -1,6 +1,6 @@
 /**
- * What PostgreSQL and its driver throw, as errors that say what the operator does next. Words of the server that may repeat a value of a
- * row are replaced (I16).
+ * What PostgreSQL and its driver throw, as errors that say what the operator does next. Words of the server that may
+ * repeat a value of a row are replaced (I16).
  */
 import { RowsyncError, type ErrorCode, type ErrorKind } from '../../base/errors.ts';
 
@@ -14,7 +14,7 @@ interface PgExplanation {
 
 const AGAIN = 'rowsync tries again; what was sent is whole.';
 
-/** By SQLSTATE (PostgreSQL's documentation, appendix A) or the code of the system, and by what the driver says; the first match wins. */
+/** By SQLSTATE (PostgreSQL's appendix A), the system's code or the driver's words; the first match wins. */
 const EXPLANATIONS: readonly (PgExplanation & { readonly pattern: RegExp })[] = [
   {
     pattern: /^(28|3D000)/,

@@ -49,7 +49,7 @@ async function follow(context: SinkContext & { readonly signal: AbortSignal }): 
       if (rowCount > 0) log.info('sink.sent', { sink: settings.name, rowCount });
       held = tellHeld({ log, settings }, tables, held);
     });
-    await clock.sleep(PAUSE_MS, signal).catch(() => undefined); // asked to stop
+    await clock.sleep(PAUSE_MS, signal);
   }
 }
 
@@ -83,7 +83,7 @@ async function retried(
       const { code, message, hint } = asRowsyncError(thrown);
       const waitMs = spreadBackoffMs(BACKOFFS.sink, failureCount, clock.random());
       log.warn('sink.failed', { sink: sink ?? null, code, message, hint, attempt: failureCount, waitMs });
-      await clock.sleep(waitMs, signal).catch(() => undefined); // asked to stop
+      await clock.sleep(waitMs, signal);
     }
   }
 }

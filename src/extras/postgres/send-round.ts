@@ -1,7 +1,7 @@
 /**
- * Sends rows to a target, in one transaction there: a whole table where one has to be loaded, then all rows that changed since
- * the cursor. Lines are read in short snapshots until none is left, so the committed state existed in the replica. The same
- * transaction moves the cursor.
+ * Sends rows to a target, in one transaction there: a whole table where one has to be loaded, then all rows that
+ * changed since the cursor. Lines are read in short snapshots until none is left, so the committed state existed in the
+ * replica. The same transaction moves the cursor.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { sql, joinSql } from '../../base/sql.ts';
@@ -59,7 +59,7 @@ export class TableFailure extends Error {
   }
 }
 
-/** A table or column got another name, or came, after the tables were read; the round has to be repeated with what there is now. */
+/** A table or column came or was renamed after the tables were read, so the round has to be repeated. */
 export class NamesChanged extends RowsyncError {
   constructor() {
     super('originDown', 'sink.busy', {
@@ -70,8 +70,9 @@ export class NamesChanged extends RowsyncError {
 }
 
 /**
- * A round, inside a transaction; `from` is the cursor, and `load` the table to load. Returns the new cursor, how many rows were loaded, and how many
- * others changed or went. Also what was true when they were read: the last entry of the history, and the proven moment that they are of.
+ * A round, inside a transaction; `from` is the cursor, and `load` the table to load. Returns the new cursor, how many
+ * rows were loaded, and how many others changed or went. Also what was true when they were read: the last entry of the
+ * history, and the proven moment that they are of.
  */
 export async function makeRound(
   sending: CopyTarget,
@@ -144,7 +145,7 @@ export async function makeRound(
   });
 }
 
-/** Stores the progress of the tables of a round. Most rounds advance all tables, and then no line about them is written. */
+/** Stores the progress of the tables of a round; writes no line in most rounds, which advance all tables. */
 async function storePlaces(
   { session, target }: CopyTarget,
   { ids, from, seq }: { readonly ids: readonly number[]; readonly from: number; readonly seq: number },
@@ -218,7 +219,7 @@ function readSentMoment(from: Connection, tables: readonly RoundTable[]): SentMo
 
 /** Rows of one COPY; a second or so. */
 const PART_ROWS = 50_000;
-/** Rows read at once, before other work has its turn. More rows would outlive a garbage collection, and make the heap grow. */
+/** Rows read before other work has its turn. More would outlive a garbage collection, and make the heap grow. */
 const BLOCK_ROWS = 200;
 
 /** Loads a table whole, and returns its number of rows. Of one that is there, only rows that differ are written. */

@@ -1,6 +1,7 @@
 /**
- * The shape of the tables in PostgreSQL, which follows that of the replica: names, columns, comments. extras/shared/pg-columns.ts decides what must be
- * done. A table or column that rowsync did not make is never touched; the table that needs its name is held.
+ * The shape of the tables in PostgreSQL, which follows that of the replica: names, columns, comments.
+ * extras/shared/pg-columns.ts decides what must be done. A table or column that rowsync did not make is never touched;
+ * the table that needs its name is held.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
@@ -58,8 +59,8 @@ export interface ShapeOutcome {
 }
 
 /**
- * Gives all tables of the target the names and columns that they have here; called in a transaction. Tables may swap their names, so all names are
- * considered together.
+ * Gives all tables of the target the names and columns that they have here; called in a transaction. Tables may swap
+ * their names, so all names are considered together.
  */
 export async function followShapes(
   session: PgConnection,

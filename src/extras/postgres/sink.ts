@@ -4,6 +4,7 @@
  */
 import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
+import { backoffMs } from '../../base/retries.ts';
 import { sql } from '../../base/sql.ts';
 import { judgeCursor } from './cursor.ts';
 import type { Complaint } from '../../reconcile/account/facts.ts';
@@ -58,20 +59,16 @@ export interface SinkReport {
   readonly left: readonly string[];
 }
 
-export interface SinkChoice {
-  /** Take over a schema that another replica, or a former file of this one, wrote. */
-  readonly agreed: boolean;
-  /** Tables to load again, by their names here; none for all. Null for nothing. */
-  readonly load: readonly string[] | null;
-}
-
-const NOTHING: SinkChoice = { agreed: false, load: null };
+/**
+ * Tables to load again, by their names here; null for nothing. None means all, and takes over a schema that another
+ * replica, or a former file of this one, wrote.
+ */
+export type RequestedLoad = readonly string[] | null;
 
 /** How long the tables about the replica may be behind. */
 const PUBLIC_MS = 30_000;
-/** The first wait after a table failed; it doubles. */
-const TABLE_WAIT_MS = 30_000;
-const TABLE_WAIT_MS_MAX = 15 * 60_000;
+/** After a table failed: a try may load it as a whole. */
+const TABLE_BACKOFF = { firstMs: 30_000, longestMs: 15 * 60_000 };
 
 /** Works on one sink; used by one caller at a time. */
 export class SinkWriter {
@@ -109,10 +106,10 @@ export class SinkWriter {
     return place !== null && (readHead(replica) > place.sent || readRequestedLoad(replica, settings.name) !== null);
   }
 
-  /** Brings the target level with the replica. @throws RowsyncError if no table can be sent; problems of single tables are in the report. */
-  async work(choice: SinkChoice = NOTHING): Promise<SinkReport> {
+  /** Brings the target level with the replica; problems of single tables are in the report. @throws RowsyncError */
+  async work(given: RequestedLoad = null): Promise<SinkReport> {
     try {
-      const report = await this.#work(choice);
+      const report = await this.#work(given);
       await this.#note(null, report.tables);
       return report;
     } catch (thrown) {
@@ -145,16 +142,15 @@ export class SinkWriter {
     });
   }
 
-  async #work(given: SinkChoice): Promise<SinkReport> {
+  async #work(given: RequestedLoad): Promise<SinkReport> {
     const { replica, settings } = this.#context;
     const requested = readRequestedLoad(replica, settings.name);
-    const choice = requested === null ? given : { agreed: requested.length === 0, load: requested };
+    const load = requested ?? given;
     const reader = (this.#reader ??= openSmall(replica.path));
     const isFresh = this.#connection === null || this.#connection.isBroken;
-    const loadsAll = choice.load !== null && choice.load.length === 0;
-    if (isFresh || loadsAll) await this.#begin(choice);
+    const loadsAll = load?.length === 0;
+    if (isFresh || loadsAll) await this.#begin(loadsAll);
     const sending = this.#sending();
-    const { load } = choice;
     if (load !== null && load.length > 0) {
       const wanted = chosenSources(reader, settings).filter(({ table }) => load.includes(table.localName));
       const ids = wanted.map(({ table }) => table.id);
@@ -187,8 +183,8 @@ export class SinkWriter {
     return { session, target: this.#target, deletes: this.#context.settings.deletes };
   }
 
-  /** Reads the cursor of the target, and begins a new series if this replica did not leave it there. */
-  async #begin({ agreed }: SinkChoice): Promise<void> {
+  /** Reads the cursor of the target; begins a new series if this replica did not leave it there, or takes it over. */
+  async #begin(isAgreed: boolean): Promise<void> {
     const { replica, settings, clock } = this.#context;
     await this.#connection?.close();
     this.#connection = null;
@@ -203,7 +199,7 @@ export class SinkWriter {
     await session.transact(async () => {
       const own = requirePlace(this.#context);
       const cursor = await readCursor(session, this.#target);
-      const verdict = judgeCursor(own, cursor, agreed);
+      const verdict = judgeCursor(own, cursor, isAgreed);
       if (verdict === 'taken') throw takenError(this.#target, cursor?.replica ?? '');
       if (verdict === 'go' && cursor !== null) {
         this.#epoch = cursor.epoch;
@@ -282,7 +278,8 @@ export class SinkWriter {
         if (load !== null) await this.#note(null, states);
         const taking = usable.filter(({ isStanding }) => isStanding);
         const loadedRows = await this.#round(sending, reader, { tables: taking, load });
-        // The round moved the cursor past the lines of whole tables; one that came since the tables were read would wait for the next look.
+        // The round moved the cursor past the lines of whole tables; one that came since the tables were read would
+        // wait for the next look.
         if (load !== null || !this.#isOutdated(reader, tables, tableChanges))
           return { loadedRows, isLoading: load !== null, states };
       } catch (thrown) {
@@ -334,7 +331,7 @@ export class SinkWriter {
     if (concernsServer(error)) throw error;
     const { clock, log, settings } = this.#context;
     const count = (this.#troubles.get(tableId)?.count ?? 0) + 1;
-    const waitMs = Math.min(TABLE_WAIT_MS_MAX, TABLE_WAIT_MS * 2 ** Math.min(count - 1, 10));
+    const waitMs = backoffMs(TABLE_BACKOFF, count);
     this.#troubles.set(tableId, { error, count, untilMs: clock.monotonicMs() + waitMs });
     const table = tables.find(({ id }) => id === tableId)?.name ?? String(tableId);
     log.warn('sink.tableFailed', {
@@ -427,7 +424,7 @@ function openSmall(path: string): ReplicaReader {
   return reader;
 }
 
-/** Whether a table has to be loaded: it never was, the target lost it, a person wants it, or any of its rows may have changed (`changedSeq`). */
+/** Whether a table has to be loaded: never was, lost there, asked for, or any row may have changed (`changedSeq`). */
 function needsLoad({ place: { loadedSeq }, isStanding }: RoundTable, changedSeq: number): boolean {
   return loadedSeq === null || !isStanding || changedSeq > loadedSeq;
 }

@@ -151,12 +151,14 @@ function* linesOf(
   }
 }
 
-async function writeTable(sending: CopyTarget, { table: { name, columns }, lines }: ChangedTable): Promise<void> {
-  const { session, target } = sending;
+async function writeTable(
+  { session, target }: CopyTarget,
+  { table: { name, columns }, lines }: ChangedTable,
+): Promise<void> {
   const names = [...Object.keys(columns).map(ident), sql`_key`];
   const from = await freshTemporary(session, { name: `_rowsync_in_${name}`, like: target.of(name), made: new Set() });
   await session.copy(sql`COPY ${from} (${joinSql(names)}) FROM STDIN`, lines);
-  await session.query(mergeSql(sending, { into: name, from, key: sql`_key`, columns: names, keepsDeleted: false }));
+  await session.query(mergeSql({ target, deletes: 'remove' }, { into: name, from, key: sql`_key`, columns: names }));
   await session.query(
     sql`DELETE FROM ${target.of(name)} AS here WHERE NOT EXISTS (SELECT 1 FROM ${from} t WHERE t._key = here._key)`,
   );

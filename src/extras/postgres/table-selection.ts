@@ -1,6 +1,6 @@
 /**
- * Which tables a sink gets. An excluding name that no table has stops the sink, because a table that is meant to stay here must not be sent. Either
- * the name is misspelt, or the table was renamed at the origin.
+ * Which tables a sink gets. An excluding name that no table has stops the sink, because a table that is meant to stay
+ * here must not be sent. Either the name is misspelt, or the table was renamed at the origin.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
@@ -26,8 +26,8 @@ export function chosenSources(from: Connection, settings: SinkSettings): readonl
 }
 
 /**
- * The tables of which nothing is sent, also not in `sync_history`, by their names here. Of a table that was pruned here, too: which rules it was under is
- * not known any more.
+ * The tables of which nothing is sent, also not in `sync_history`, by their names here. Of a table that was pruned
+ * here, too: which rules it was under is not known any more.
  */
 export function keptOut(from: Connection, settings: SinkSettings): ReadonlySet<string> {
   const tables = readTables(from);
@@ -37,7 +37,7 @@ export function keptOut(from: Connection, settings: SinkSettings): ReadonlySet<s
   return new Set([...out.map(({ localName }) => localName), ...pruned.filter((name) => !here.has(name))]);
 }
 
-/** Whether a table is sent, by its name and the one to which the configuration is bound: a key that is one of them comes before patterns. */
+/** Whether a table is sent, by its name and the name it is bound to; a key that is one of them outranks patterns. */
 function isSent({ tables: { byName } }: SinkSettings, names: readonly string[]): boolean {
   const keys = names.flatMap((name) => byName.find(name) ?? []);
   const own = keys.filter(({ key }) => names.some((name) => name.normalize('NFC') === key));

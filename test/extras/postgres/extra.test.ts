@@ -2,7 +2,7 @@
  * How far behind sinks are, one sample a sink.
  */
 import { expect, test } from 'vitest';
-import { sinkMetrics } from '../../../src/extras/postgres/metrics.ts';
+import { sinkMetrics } from '../../../src/extras/postgres/extra.ts';
 import type { SinkStatus, SinkTableState } from '../../../src/extras/shared/sinks.ts';
 
 const TABLE: SinkTableState = { tableId: 1, tableName: 'Note', state: 'live', problem: null };

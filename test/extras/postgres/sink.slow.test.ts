@@ -349,7 +349,7 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     await server.rows(address, `DELETE FROM crm."Note" WHERE _id = 4`);
     const before = await server.rows(address, `SELECT _id, xmin FROM crm."Note" WHERE _id NOT IN (3, 4) ORDER BY 1`);
 
-    await writer.work({ agreed: false, load: ['Note'] });
+    await writer.work(['Note']);
 
     await expectLevel(fixture, address);
     expect(await server.rows(address, `SELECT _id, xmin FROM crm."Note" WHERE _id NOT IN (3, 4) ORDER BY 1`)).toEqual(
@@ -452,7 +452,7 @@ describe.skipIf(noPostgres !== null)('a sink', () => {
     await other.pull();
     const stranger = await openWriter(other, address);
     await expect(stranger.work()).rejects.toMatchObject({ code: 'sink.taken' });
-    await stranger.work({ agreed: true, load: [] });
+    await stranger.work([]);
     expect(Object.keys(await targetCells(server, address))).toContain('Note');
     await stranger.close();
   });
