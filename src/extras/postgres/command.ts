@@ -10,7 +10,7 @@ import { createLogger } from '../../base/log.ts';
 import { countText, plural, printable, shellWord } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import { openReader } from '../../replica/reader.ts';
-import { askForLoad, readSinkStatus } from '../shared/sinks.ts';
+import { askForLoad, readPlace, readSinkStatus } from '../shared/sinks.ts';
 import { guessText } from '../../reconcile/option-bindings.ts';
 import { chosenSources } from './table-selection.ts';
 import type { SinkSettings } from './context.ts';
@@ -158,12 +158,21 @@ async function load(invocation: Invocation, input: SinkCommandInput, names: read
     return await send(invocation, input, tables);
   } catch (thrown) {
     if (!(thrown instanceof RowsyncError) || thrown.code !== 'replica.inUse') throw thrown;
+    requireKnown(input);
     askForLoad(input.config.replica.path, input.settings.name, tables);
     await invocation.session.stdout.write(
       'A daemon works on the replica: it loads within a minute, see rowsync sink status\n',
     );
     return EXIT.done;
   }
+}
+
+/** The daemon works by the configuration that it read. @throws RowsyncError `usage.invalid` for a sink that is newer. */
+function requireKnown({ config, settings: { name } }: SinkCommandInput): void {
+  using reader = openReader(config.replica.path);
+  if (readPlace(reader, name) !== null) return;
+  const hint = 'Have the daemon read the configuration: systemctl reload, or SIGHUP to it.';
+  throw usageError(`The daemon at work does not know the sink ${name} yet`, hint);
 }
 
 /** Names here of tables, given by name here or at the origin. @throws RowsyncError `usage.invalid` for one not sent. */

@@ -4,6 +4,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { EXIT } from '../../../src/base/errors.ts';
+import { takeLock } from '../../../src/replica/lock.ts';
 import { makeWorkspace } from '../../support/child.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
 import { runCli } from '../../support/session.ts';
@@ -31,4 +33,34 @@ test('a table of a sink goes by its name here or at the origin', async () => {
   const codes = [await codeOf('long_note'), await codeOf('Long Note'), await codeOf('Note')];
 
   expect(codes).toEqual(['sink.unreachable', 'sink.unreachable', 'usage.invalid']);
+});
+
+test.each([
+  ['no sink', {}],
+  ['other sinks', { lake: { postgres: { urlFile: 'server.url', schema: 'lake' } } }],
+])('a load is not said to come from a daemon that knows %s', async (_what, known) => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using made = makeWorkspace(sandbox);
+  const { folder } = made;
+  writeFileSync(join(folder, 'server.url'), 'postgresql://nobody@127.0.0.1:1/none', { mode: 0o600 });
+  const configure = (sinks: object): void =>
+    writeFileSync(
+      join(folder, 'rowsync.yaml'),
+      JSON.stringify({
+        origin: { url: sandbox.url, database: sandbox.database, tokenFile: 'token' },
+        replica: { path: 'replica.db' },
+        sinks,
+      }),
+    );
+  configure(known);
+  await runCli(['pull'], { folder });
+  configure({ ...known, warehouse: { postgres: { urlFile: 'server.url', schema: 'crm' } } });
+  const lock = takeLock(join(folder, 'replica.db'), 0o600);
+
+  const { exitCode, stdout, stderr } = await runCli(['sink', 'load', '--sink', 'warehouse'], { folder });
+  lock.close();
+
+  expect(stdout).toBe('');
+  expect(exitCode).toBe(EXIT.usage);
+  expect(stderr).toContain('does not know the sink warehouse yet');
 });
