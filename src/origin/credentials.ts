@@ -3,7 +3,7 @@
  * shown. The path with a token is for the wire alone; logs, messages and stored data have none (I16). Pure.
  */
 import { RowsyncError } from '../base/errors.ts';
-import { basicHeader, bearerHeader } from '../wire/headers.ts';
+import { basicHeader } from '../wire/headers.ts';
 
 /**
  * The caller's credentials. A token goes into a header; `urlToken` puts it into the path, which proxies see: only if
@@ -35,7 +35,7 @@ export function authorizationOf(credentials: Credentials): Authorization {
     case 'bearer': {
       const { token } = credentials;
       checkToken(token, /^[\x21-\x7E]+$/, 'a space, a line break or a character outside ASCII');
-      return { headers: ['authorization', bearerHeader(token)], pathSuffix: '', secrets: [token] };
+      return { headers: ['authorization', `Bearer ${token}`], pathSuffix: '', secrets: [token] };
     }
     case 'urlToken': {
       const { token } = credentials;

@@ -3,6 +3,7 @@
  * messages and for the parts of a multipart body, in both directions. Tolerant where clients are known to differ:
  * unquoted values with any character but `;`, any case, spaces around.
  */
+import { mediaType } from './headers.ts';
 
 /** A header such as `multipart/related; boundary=x`. */
 export interface HeaderValue {
@@ -24,7 +25,7 @@ export function readHeaderValue(header: string | undefined): HeaderValue {
     if (!parameters.has(key))
       parameters.set(key, quoted === undefined ? bare.trim() : quoted.replaceAll(/\\(.)/g, '$1'));
   }
-  return { value: (text.split(';')[0] ?? '').trim().toLowerCase(), parameters };
+  return { value: mediaType(text), parameters };
 }
 
 // oxlint-disable-next-line no-control-regex -- these would end a header line, or do not belong in a name

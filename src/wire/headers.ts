@@ -60,11 +60,6 @@ export function mediaType(header: string | undefined): string {
   return (header?.split(';')[0] ?? '').trim().toLowerCase();
 }
 
-/** The value of an Authorization header for an API token (specification, section 5). */
-export function bearerHeader(token: string): string {
-  return `Bearer ${token}`;
-}
-
 /** The value of an Authorization header for HTTP Basic (RFC 7617, UTF-8). */
 export function basicHeader(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`;

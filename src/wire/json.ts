@@ -3,6 +3,7 @@
  * Every complaint names what was read, and never quotes a value. Fields that are not named here go to `other`.
  */
 import { RowsyncError } from '../base/errors.ts';
+import { integerFromText } from '../base/text.ts';
 import { ExactNumber, parseExactJson } from './exact-json.ts';
 import { utcFromOffsetText } from './time-zones.ts';
 import { overBudget } from './json-budget.ts';
@@ -102,7 +103,7 @@ const NAME_CHARACTERS_MAX = 1_000;
 
 /** An integer, or its text, as XML has it. */
 export function integerFrom(value: unknown): number | null {
-  const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
+  const number = typeof value === 'string' ? integerFromText(value) : value;
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : null;
 }
 
@@ -358,9 +359,9 @@ interface ReadValues {
 export function addRow(page: OpenPage, { id, allow, color, values, faults }: ReadRow): void {
   page.ids.push(id);
   const row = typeof color === 'string' && color !== '' ? { id, allow, color, values } : { id, allow, values };
-  const fault = faults[0]; // no destructuring: it would create an iterator for every row
-  if (fault === undefined) page.rows.push(row);
-  else page.unreadable.push(unreadableRow(row, [fault, ...faults.slice(1)]));
+  const unreadable = unreadableRow(row, faults);
+  if (unreadable === null) page.rows.push(row);
+  else page.unreadable.push(unreadable);
 }
 
 /** The names of the columns of the first row; null without a row. @throws RowsyncError `origin.unexpected`. */

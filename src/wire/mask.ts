@@ -56,14 +56,8 @@ const MASKERS: Readonly<Record<MaskKind, (mask: Mask, key: string | null) => (va
   },
   last4: () => (value) => lastFour(textOf(value)),
   year: () => (value) => Number(textOf(value).slice(0, 4)),
-  domain:
-    ({ from }) =>
-    (value) =>
-      domainOf(textOf(value), from),
-  constant:
-    ({ constant }) =>
-    () =>
-      constant ?? null,
+  domain: (mask) => (value) => domainOf(textOf(value), mask.from),
+  constant: (mask) => () => mask.constant ?? null,
   null: () => () => null,
 };
 

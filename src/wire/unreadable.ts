@@ -10,11 +10,9 @@ export interface UnreadableCell {
   readonly reason: string;
 }
 
-/** The reason for a row with such cells, which are null in it. */
-export function unreadableRow(
-  row: Row,
-  [first, ...others]: readonly [UnreadableCell, ...UnreadableCell[]],
-): UnreadableRow {
+/** A row with such cells, which are null in it; null without any. */
+export function unreadableRow(row: Row, [first, ...others]: readonly UnreadableCell[]): UnreadableRow | null {
+  if (first === undefined) return null;
   if (others.length === 0) return { id: row.id, ...first, rest: row };
   const also = others.map(({ column }) => `"${column}"`).join(', ');
   return { id: row.id, column: first.column, reason: `${first.reason}; nor can ${also} be read` };

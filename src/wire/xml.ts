@@ -10,11 +10,10 @@
 import { XMLBuilder } from 'fast-xml-parser';
 
 import { RowsyncError } from '../base/errors.ts';
-import { TYPE_RULES } from './column-types.ts';
+import { TYPE_RULES, type ValueReader } from './column-types.ts';
 import { WireFault } from './fault.ts';
 import * as json from './json.ts';
 import type { ColumnShape, JsonObject, RowPage, Value } from './schema.ts';
-import type { ValueReader } from './column-types.ts';
 import { checkInputRows, rowIdFrom, unsendable, type OutgoingCell, type OutgoingRow } from './writes.ts';
 import { whyUnreadable, type UnreadableCell } from './unreadable.ts';
 import { elementFromName, nameFromElement } from './xml-names.ts';
@@ -32,20 +31,17 @@ import { columnReader, readXmlOutput } from './values.ts';
 /** Begins every document. */
 export const DECLARATION = '<?xml version="1.0" encoding="utf-8"?>';
 
-function readDocument(text: string, what: string, takeChild?: TakeChild): XmlElement {
+function readResponse(text: string, what: string, takeChild?: TakeChild): XmlElement {
   const root = readXml(text, XML_LIMITS, takeChild);
-  if (!(root instanceof WireFault)) return root;
+  if (!(root instanceof WireFault)) {
+    if (root.name === 'Response') return root;
+    throw json.unexpected(what, 'the root element is not <Response>');
+  }
   if (root.status === 413) throw json.tooCostly(what, root.message);
   throw new RowsyncError('wireFormat', 'origin.truncated', {
     message: `${what}: the answer (${text.length} characters) is not complete XML. ${root.message}`,
     hint: 'The connection was probably cut, or a proxy changed the answer; run the command again.',
   });
-}
-
-function readResponse(text: string, what: string, takeChild?: TakeChild): XmlElement {
-  const root = readDocument(text, what, takeChild);
-  if (root.name === 'Response') return root;
-  throw json.unexpected(what, 'the root element is not <Response>');
 }
 
 /** Fields that are lists even when they are empty. */

@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import {
   basicHeader,
-  bearerHeader,
   clockAheadMs,
   etagFor,
   isCacheable,
@@ -96,10 +95,6 @@ test.each([
   [undefined, ''],
 ])('mediaType of %s is %s', (header, type) => {
   expect(mediaType(header)).toBe(type);
-});
-
-test('a Bearer header carries the token as it is', () => {
-  expect(bearerHeader('0123456789abcdef0123456789abcdef')).toBe('Bearer 0123456789abcdef0123456789abcdef');
 });
 
 // The two examples of RFC 7617, sections 2 and 2.1.
