@@ -265,7 +265,8 @@ export function planSelection(
   sortOverride: readonly string[] | null,
 ): { readonly selection: Selection; readonly unknownSort: readonly string[] } {
   const byLowerName = new Map(table.columns.map(({ name }) => [name.toLowerCase(), name]));
-  const chosen = sortOverride ?? defaultSort(table.columns);
+  const created = createdColumn(table.columns);
+  const chosen = sortOverride ?? (created === null ? [] : [created.name]);
   const known = chosen.flatMap((name) => byLowerName.get(name.toLowerCase()) ?? []);
   // A key that the calling user may not see cannot be sorted by.
   const key = table.columns.find(({ name }) => name === table.key)?.name;
@@ -275,15 +276,7 @@ export function planSelection(
 }
 
 /** The `column` parameters for exactly the columns of the description. */
-export function columnNames({
-  columns,
-  asksByName,
-}: Pick<TableDescriptor, 'columns' | 'asksByName'>): readonly string[] {
-  if (asksByName === true) return columns.map(({ name }) => name);
-  return ['*', ...columns.filter((column) => !isWritable(column)).map(({ name }) => name)];
-}
-
-function defaultSort(columns: readonly ColumnDescriptor[]): readonly string[] {
-  const created = createdColumn(columns);
-  return created === null ? [] : [created.name];
+export function columnNames(table: Pick<TableDescriptor, 'columns' | 'asksByName'>): readonly string[] {
+  if (table.asksByName === true) return table.columns.map(({ name }) => name);
+  return ['*', ...table.columns.filter((column) => !isWritable(column)).map(({ name }) => name)];
 }

@@ -9,11 +9,10 @@
  * origin that was restored from a backup reuses a number; so the name must be ours too, and the row read back at once.
  * After a lost answer, size and hash identify the file.
  */
-import type { AttachmentInfo } from '../wire/schema.ts';
 import { mediaType } from '../wire/headers.ts';
 import type { ErrorCode, RowsyncError } from '../base/errors.ts';
 import { shownFile, UPLOAD_PREFIX } from '../wire/column-types.ts';
-import type { ColumnType, Value } from '../wire/schema.ts';
+import type { AttachmentInfo, ColumnType, Value } from '../wire/schema.ts';
 
 /** Which revisions of a column are wanted. */
 export type FileMode = 'none' | 'latest' | 'all';
@@ -106,7 +105,7 @@ export function settleCell(
   listed: readonly AttachmentInfo[],
 ): SettledCell {
   if (plan.kind === 'empty') return { present: [], vanished: known.map(({ guid }) => guid) };
-  const unlisted = plan.file === null ? [] : [unknownFile(plan.file)];
+  const unlisted = plan.file === null ? [] : [{ ...plan.file, type: null, bytes: null, author: null, createdAt: null }];
   if (plan.kind === 'value') return { present: unlisted, vanished: [] };
   const isBehind = isListBehind(plan, listed);
   const found = listed.map(({ name, revision, type, size, guid, author, createdAt }): FoundFile => {
@@ -129,10 +128,6 @@ export function isListBehind(plan: CellPlan, listed: readonly Pick<AttachmentInf
   if (plan.kind !== 'list' || plan.file === null) return false;
   const shown = plan.file.revision;
   return listed.every(({ revision }) => revision < shown);
-}
-
-function unknownFile(file: CellFile): FoundFile {
-  return { ...file, type: null, bytes: null, author: null, createdAt: null };
 }
 
 /** The facts about a file that the origin has and that is not here. */
@@ -228,13 +223,8 @@ export function valuePutBack(type: ColumnType, value: Value): Value {
 export function acceptedRevision(sent: SentFile, remote: Value, isNew: boolean): CellFile | null {
   const file = typeof remote === 'string' ? fileFromCell(remote) : null;
   if (file?.name !== shownFile(sent.name)) return null;
-  const before = isNew ? 0 : revisionBefore(sent);
-  return before !== null && file.revision === before + 1 ? file : null;
-}
-
-/** The number of the revision that the cell showed before; 0 for none, null if its value has no number. */
-function revisionBefore({ before }: SentFile): number | null {
-  return before === null ? 0 : (fileFromCell(before)?.revision ?? null);
+  const before = isNew || sent.before === null ? 0 : fileFromCell(sent.before)?.revision;
+  return before !== undefined && file.revision === before + 1 ? file : null;
 }
 
 /** What a cell proves about a file whose answer was lost: as before · may be ours · a colleague may have removed it. */

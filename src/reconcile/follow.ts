@@ -79,7 +79,7 @@ export function mayFollow(table: Followable): boolean {
 
 /** Whether it is time to compare days; also after the clock of this machine was set back. */
 export function isCompareDue(comparedAt: string | null, nowMs: number): boolean {
-  const sinceMs = nowMs - Date.parse(comparedAt ?? '1970-01-01T00:00:00Z');
+  const sinceMs = nowMs - Date.parse(comparedAt ?? FIRST_STAMP);
   return sinceMs < 0 || sinceMs >= COMPARE_AFTER_MS;
 }
 

@@ -96,9 +96,6 @@ export function conflictLine(
   return { kind, column, ...versions, winner, state: winner === 'nobody' ? 'open' : 'decided', renews: null };
 }
 
-/** settled: nothing is left to push · changed: local differs from base, to be pushed · parked: a person decides. */
-export type MergeState = 'settled' | 'changed' | 'parked';
-
 /** What to store. `local` and `base` are whole rows, or null if the row must not be in that table. */
 interface MergedRow {
   readonly local: Row | null;
@@ -107,7 +104,8 @@ interface MergedRow {
 }
 
 export interface MergeDecision extends MergedRow {
-  readonly state: MergeState;
+  /** settled: nothing is left to push · changed: local differs from base, to be pushed · parked: a person decides. */
+  readonly state: 'settled' | 'changed' | 'parked';
 }
 
 /** Merges one row. A conflict that a person was asked about is not repeated as long as the origin stays as it is. */

@@ -67,9 +67,8 @@ export function bindTables(
   const knownById = new Map(known.map((binding) => [binding.id, binding]));
   const tables = described.map((table) => {
     const judged = judge(table, knownById.get(table.id), configured);
-    return judged.hasOwnKey && isConfirmed(table.name)
-      ? { ...table, ...judged, ...CONFIRMED }
-      : { ...table, ...judged };
+    const isTaken = judged.hasOwnKey && isConfirmed(table.name);
+    return { ...table, ...judged, ...(isTaken ? { keeps: null, isSettled: true } : {}) };
   });
   const ownerByName = new Map(tables.flatMap(({ keeps, name }) => (keeps === null ? [] : [[nameOf(keeps), name]])));
   const waiting: WaitingTable[] = [];
@@ -95,7 +94,6 @@ export function bindTables(
 }
 
 const LEFT_OUT = 'false';
-const CONFIRMED = { keeps: null, isSettled: true };
 
 /** Names and keys are compared in NFC. */
 function nameOf(text: string): string {

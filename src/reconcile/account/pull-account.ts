@@ -28,14 +28,10 @@ export function pullAccount({ listed, here, unreadable, kept, strange }: ListedR
 /** Why an account does not add up, in words; null if it does. */
 export function discrepancyOf({ listed, missing, strange }: PullAccount): string | null {
   const are = (count: number): string => (count === 1 ? 'is' : 'are');
-  const parts = [
-    ...(missing === 0
-      ? []
-      : [`${plural(missing, 'row')} of the ${countText(listed)} that the origin listed ${are(missing)} missing here`]),
-    ...(strange === 0
-      ? []
-      : [`${plural(strange, 'row')} here ${are(strange)} not among the ${countText(listed)} that the origin listed`]),
-  ];
+  const all = `the ${countText(listed)} that the origin listed`;
+  const parts: string[] = [];
+  if (missing !== 0) parts.push(`${plural(missing, 'row')} of ${all} ${are(missing)} missing here`);
+  if (strange !== 0) parts.push(`${plural(strange, 'row')} here ${are(strange)} not among ${all}`);
   return parts.length === 0 ? null : parts.join(', and ');
 }
 
