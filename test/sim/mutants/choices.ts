@@ -59,8 +59,8 @@ export const CHOICE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/column-selection.ts',
-        find: 'if (asksByName === true) return',
-        replace: 'if (asksByName === undefined && columns.length === 0) return',
+        find: 'if (table.asksByName === true) return',
+        replace: 'if (table.asksByName === undefined && table.columns.length === 0) return',
       },
     ],
   },

@@ -60,8 +60,8 @@ export const FILE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'reconcile/files.ts',
-        find: 'return before !== null && file.revision === before + 1 ? file : null;',
-        replace: 'return before !== null ? file : null;',
+        find: 'return before !== undefined && file.revision === before + 1 ? file : null;',
+        replace: 'return before !== undefined ? file : null;',
       },
     ],
     equivalent:

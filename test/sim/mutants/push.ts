@@ -163,7 +163,7 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
         find: 'for (const [index, status] of statuses.entries()) {',
         replace: 'for (const [index, status] of statuses.slice(0, rows.length).entries()) {',
       },
-      { file: 'wire/writes.ts', find: 'if (json.length !== rowCount)', replace: 'if (json.length < 0)' },
+      { file: 'wire/writes.ts', find: 'if (statuses.length !== rowCount)', replace: 'if (statuses.length < 0)' },
     ],
   },
   {
