@@ -2,8 +2,8 @@
  * The log: one JSON line per event, with a fixed name and facts under the names of `LOG_FIELDS`. Other fields and
  * objects are left out, so that no request, answer, error or row can reach a log by accident (I16).
  *
- * Every line is then searched for every form of every secret, because a redaction by path misses secrets inside
- * messages, URLs and encodings. What a terminal acts on is escaped too. The only user of pino.
+ * Every text is searched for every form of every secret, because a redaction by path misses secrets inside messages,
+ * URLs and encodings. What a terminal acts on is escaped too. The only user of pino.
  */
 import { pino } from 'pino';
 import type { RowsyncError } from './errors.ts';
@@ -104,10 +104,10 @@ export function createLogger(options: {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write: (line: string) => void options.destination.write(formLine(printableJson(scrub(line)), form)) },
+    { write: (line: string) => void options.destination.write(formLine(printableJson(line), form)) },
   );
   return loggerOf((level) => (event, facts) => {
-    if (logger.isLevelEnabled(level)) logger[level](loggable(facts), event);
+    if (logger.isLevelEnabled(level)) logger[level](loggable(facts, scrub), scrub(event));
   });
 }
 
@@ -180,17 +180,17 @@ function base64Cores(secret: string): readonly string[] {
 }
 
 /** The facts that may be written. Checked at run time too: what is logged must not depend on a cast elsewhere. */
-function loggable(facts: LogFacts | undefined): Record<string, LogFact> {
+function loggable(facts: LogFacts | undefined, scrub: (text: string) => string): Record<string, LogFact> {
   const allowed: Record<string, LogFact> = {};
   const leftOut: string[] = [];
   for (const [name, value] of Object.entries(facts ?? {})) {
     if (LOGGED_FIELDS.has(name) && isLogFact(value)) {
-      allowed[name] = typeof value === 'string' ? value.slice(0, FACT_CHARS_MAX) : value;
+      allowed[name] = typeof value === 'string' ? scrub(value).slice(0, FACT_CHARS_MAX) : value;
     } else {
-      leftOut.push(name.slice(0, FACT_CHARS_MAX));
+      leftOut.push(name);
     }
   }
-  if (leftOut.length > 0) allowed['leftOut'] = leftOut.join(',').slice(0, FACT_CHARS_MAX);
+  if (leftOut.length > 0) allowed['leftOut'] = scrub(leftOut.join(',')).slice(0, FACT_CHARS_MAX);
   return allowed;
 }
 

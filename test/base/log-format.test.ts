@@ -38,6 +38,14 @@ test.each([
   expect(logged('journal', level)).toContain('[secret]');
 });
 
+test('is written at a terminal where a secret is a number', () => {
+  let text = '';
+  const destination = { write: (line: string) => void (text += line) };
+  createLogger({ level: 'info', destination, secrets: ['12'], form: 'terminal' }).info('work.finished', { page: 12 });
+
+  expect(text.slice(9)).toBe('info  work.finished page=12\n');
+});
+
 test('is one short line at a terminal, in which nothing moves the cursor', () => {
   expect(logged('terminal').slice(9)).toBe(
     'info  work.finished runId=7 table="Order  u001b[2J" message="a [secret] b" durationMs=12 code=null\n'.replace(

@@ -160,6 +160,28 @@ describe('secrets', () => {
     },
   );
 
+  test.each(['12', 'true', 'null', '"', ':'])('that are only %s leave the line as it is beside them', (secret) => {
+    const { logger, lines } = recorded([secret]);
+
+    logger.info('work.finished', { message: `a ${secret} b`, durationMs: 123, code: null, outcome: true });
+
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      event: 'work.finished',
+      message: `a ${SCRUBBED} b`,
+      durationMs: 123,
+      code: null,
+      outcome: true,
+    });
+  });
+
+  test('leave nothing where a text is cut in the middle of one', () => {
+    const { logger, lines } = recorded(['correct-horse-battery']);
+
+    logger.info('origin.retry', { message: `${'m'.repeat(985)}correct-horse-battery` });
+
+    expect(lines[0]).not.toContain('correct');
+  });
+
   test('scrubs the longer of two secrets that begin alike', () => {
     expect(secretScrubber(['token', 'token-and-more'])('x token-and-more y')).toBe(`x ${SCRUBBED} y`);
   });
