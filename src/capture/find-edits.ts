@@ -34,7 +34,7 @@ import type { Row } from '../wire/schema.ts';
 import { endHolds, storeProblem } from '../replica/bookkeeping/table-errors.ts';
 import { readQuestionedIds } from '../replica/bookkeeping/conflicts.ts';
 import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
-import type { TwoWayColumn, TwoWayTable } from './two-way-table.ts';
+import type { TwoWayTable } from './two-way-table.ts';
 import { captureTriggers, cellName, missingRule, valueRules, type CellRule } from './edit-triggers.ts';
 import { applyOutcome, applyEvent, readRowFacts, renumberStrays } from './writer/apply-outcome.ts';
 import { readOvertakenRefusals } from '../replica/bookkeeping/refusals.ts';
@@ -145,10 +145,6 @@ export function markBatchesInDoubt(tx: Tx, table: TwoWayTable, at: string): void
   forgetBatches(tx, table.id);
 }
 
-function columnAt({ columns }: TwoWayTable, index: number): TwoWayColumn {
-  return must(columns[index], 'an index of a column');
-}
-
 /** The changes of the given rows, in their order; unchanged rows are left out. `bases` if they were read before. */
 export function diffRows(
   from: Connection,
@@ -164,9 +160,12 @@ export function diffRows(
     // The row waits for an answer, so it is listed even without a difference.
     if (isSame && (state === 'edited' || state === 'clean')) return [];
     const kind: ChangeKind = base === null ? 'insert' : local === null ? 'delete' : 'update';
-    const problems = columns
-      .filter((column) => local !== null && rawText(from, table, local, column) !== null)
-      .map((column) => `${cellName(table, columnAt(table, column))} takes text in UTF-8`);
+    const problems = columns.flatMap((index) => {
+      const column = must(table.columns[index], 'an index of a column');
+      const place = { tableName: table.localName, name: column.localName, id };
+      const raw = readRawText(from, local?.values[index], place);
+      return raw === null ? [] : [`${cellName(table, column)} takes text in UTF-8`];
+    });
     return [{ id, base, local, kind, state, columns, problems }];
   });
   const unsendable = readUnsendableCells(from, table, changes);
@@ -175,11 +174,6 @@ export function diffRows(
     ...change,
     problems: [...(unsendable.get(change.id) ?? []), ...change.problems],
   }));
-}
-
-function rawText(from: Connection, table: TwoWayTable, { id, values }: Row, column: number): string | null {
-  const { localName: tableName } = table;
-  return readRawText(from, values[column], { tableName, name: columnAt(table, column).localName, id });
 }
 
 /** The changes of all marked rows by id, read a block at a time; also of rows that wait for an answer or a person. */

@@ -17,7 +17,7 @@ import { sql } from '../base/sql.ts';
 import { refusalWords } from '../replica/sqlite-errors.ts';
 import { readVersions } from '../replica/base-comparison.ts';
 import { readKeptRow } from '../replica/rows-as-json.ts';
-import type { Connection, Tx, Stored } from '../replica/connection.ts';
+import type { Tx, Stored } from '../replica/connection.ts';
 import { findTable } from '../replica/bookkeeping/tables.ts';
 import { evidenceText, storedFromValue, valueFromStored } from '../replica/rows.ts';
 import { TYPE_RULES } from '../wire/column-types.ts';
@@ -58,7 +58,8 @@ export function resolveConflict(tx: Tx, id: number, { take, value }: Decision, a
   const conflict = readConflict(tx, id);
   if (conflict === null) return `there is no conflict ${id}`;
   const table = findTwoWayTable(tx, conflict.tableId);
-  if (table === null) return whyNot(tx, conflict.tableId);
+  if (table === null && findTable(tx, conflict.tableId) === null) return 'the table is no longer in the replica';
+  if (table === null) return 'the table is not two-way any more';
   if (readRowStates(tx, table.id, [conflict.rowId]).get(conflict.rowId) === 'sending') return `the row ${WAITS}`;
   // While a question is open, the row in the table is the local version, also if it was edited or deleted since.
   const isAsItStands = take === 'local' && conflict.state === 'open';
@@ -96,13 +97,6 @@ export function discardEdits(
     waitingCount: meant.length - discarded.length,
     undecidedCount: changes.length - meant.length,
   };
-}
-
-/** Why nothing can be taken in a table that is not two-way, or was pruned. */
-function whyNot(from: Connection, tableId: number): string {
-  return findTable(from, tableId) === null
-    ? 'the table is no longer in the replica'
-    : 'the table is not two-way any more';
 }
 
 /** Why a row cannot be decided, behind what it is called. */

@@ -14,7 +14,7 @@ import { baseName, hasBase } from '../replica/user-tables.ts';
 import { countUnreadable } from '../replica/bookkeeping/unreadable-rows.ts';
 import type { DatabaseDescriptor, TableSummary } from '../wire/schema.ts';
 import type { Permission, PullContext, PullOptions, TablePull, TableReading, TableTurn } from './context.ts';
-import { describeTable } from './table-description.ts';
+import { describeTable, movingError } from './table-description.ts';
 import { followKnown, readNewestStamp, stampsOf } from './follow.ts';
 import { applySchema, requireSettled } from './apply-schema.ts';
 import type { RowsOutcome, SweepCounts, TablePullReport } from './report.ts';
@@ -156,10 +156,7 @@ async function sweepUntilStable(turn: TableTurn): Promise<RowsOutcome> {
     }
     context.log.info('table.reshaped', { table: table.target.localName, round });
   }
-  throw new RowsyncError('originDown', 'origin.moving', {
-    message: `${summary.recordName}: its columns kept changing while its rows were read (${SHAPE_ROUNDS_MAX} rounds)`,
-    hint: 'A colleague is changing the table at the origin; the next run reads it again.',
-  });
+  throw movingError(summary.recordName);
 }
 
 /** A consent that a person gave beforehand is used up. */

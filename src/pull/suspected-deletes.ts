@@ -12,7 +12,7 @@ import { isNarrowed, judgeDeletion, type DeletionFacts, type DeletionHold, ident
 import { isOtherCaller } from '../replica/bookkeeping/identity.ts';
 import { readTable, storeFacts } from '../replica/bookkeeping/tables.ts';
 import { storeHold } from '../replica/bookkeeping/table-errors.ts';
-import type { Connection, Tx } from '../replica/connection.ts';
+import type { Tx } from '../replica/connection.ts';
 import { clearSeenSuspects } from '../replica/bookkeeping/pages.ts';
 import { hasSuspects, readSuspects } from '../replica/bookkeeping/suspects.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
@@ -106,7 +106,15 @@ function guardOf(
   { confirmedCount, deletedCount }: { readonly confirmedCount: number; readonly deletedCount: number },
 ) {
   const { maxDeletePercent } = context.settings;
-  const known = readGuarded(context.replica, table);
+  const filter = table.address.rows ?? null;
+  const { rowCount, heldCode, identityChecked, rowsFilter, sweptAt } = readTable(context.replica, table.target.id);
+  const known = {
+    rowCount,
+    isHeld: heldCode !== null,
+    identityChanged: !identityChecked,
+    isOtherFilter: rowsFilter !== filter,
+    isNarrowed: isNarrowed({ filter, settledBy: rowsFilter, wasRead: sweptAt !== null }),
+  };
   const judge = (missing: number, rules: Partial<DeletionFacts> = {}): DeletionHold | null =>
     judgeDeletion({
       ...known,
@@ -122,18 +130,6 @@ function guardOf(
     // Suspects on a page that was read before they became suspects may be gone too, and so outnumber the missing.
     mayGo: (gone: number) => judge(gone, { isNarrowed: false }) === null,
     mayLeave: (leaving: number) => judge(leaving, { maxDeletePercent: PERCENT_MAX }) === null,
-  };
-}
-
-/** What decides, besides counts, whether rows of a table may be removed. */
-function readGuarded(from: Connection, { target: { id }, address: { rows: filter = null } }: PreparedTable) {
-  const { rowCount, heldCode, identityChecked, rowsFilter, sweptAt } = readTable(from, id);
-  return {
-    rowCount,
-    isHeld: heldCode !== null,
-    identityChanged: !identityChecked,
-    isOtherFilter: rowsFilter !== filter,
-    isNarrowed: isNarrowed({ filter, settledBy: rowsFilter, wasRead: sweptAt !== null }),
   };
 }
 
