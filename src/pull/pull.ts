@@ -2,6 +2,7 @@
  * One pull: the calling user, the list of tables, then each table (pull-table.ts). A table that fails does not stop the
  * others; an origin that is down or refuses the credentials does. The pull is recorded as a run.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { must } from '../base/assert.ts';
 import { RowsyncError, usageError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
@@ -221,8 +222,8 @@ async function readDatabase(context: PullContext): Promise<DatabaseDescriptor> {
   const answer = changed && first.kind === 'notModified' ? await origin.describeDatabase({ signal }) : first;
   const database = answer.kind === 'ok' ? answer.value : must(stored, 'a 304 implies a stored ETag').descriptor;
   const who = { ...present, userEmail: caller.email };
-  // Nothing to store in most pulls, nor without an ETag of the origin.
-  const isNews = answer.kind === 'ok' && (answer.etag ?? stored) !== null;
+  // Nothing to store in most pulls.
+  const isNews = answer.kind === 'ok' && !(answer.etag === null && isDeepStrictEqual(answer.value, stored?.descriptor));
   const { names = 'origin' } = context.settings;
   const isRestyled = readNameStyle(replica) !== names;
   if (changed || isNews || isRestyled || !isIdentityStored(replica, who)) {

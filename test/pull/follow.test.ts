@@ -456,3 +456,22 @@ test('on a schedule, a table that was never read whole is left to the sweep', as
   expect(report.tables).toMatchObject([{ isFollowed: false, pagesReadCount: 0, error: null }]);
   expect(report.requestCount).toBe(0);
 });
+
+test('an origin that sends no ETags is followed, too', async () => {
+  const { fixture } = await startFollowed(30, 5, (_request, response) => {
+    const writeHead = response.writeHead.bind(response);
+    response.writeHead = (status: number, given: unknown) => {
+      const headers = Object.entries(given ?? {}).filter(([name]) => name !== 'ETag');
+      return writeHead(status, Object.fromEntries(headers));
+    };
+    return false;
+  });
+  await using _ = fixture;
+  fixture.sandbox.store.update('Note', 7, { Title: 'new' });
+
+  const report = await fixture.pull({ follow: true });
+
+  expect(report.tables).toMatchObject([{ updatedCount: 1, isFollowed: true }]);
+  expectSame(fixture);
+  expect(await fixture.pull()).toMatchObject({ notModifiedCount: 0, error: null });
+});

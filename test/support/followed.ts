@@ -2,6 +2,7 @@
  * A table that is followed, and what a test asks of it.
  */
 import { expect } from 'vitest';
+import type { SandboxOptions } from '../../src/sandbox/main.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { testClock, type TestClock } from './clock.ts';
 import { startFixture, type Fixture } from './replica.ts';
@@ -17,10 +18,14 @@ export const note = (rowCount: number): TableSpec => ({
 });
 
 /** A followed fixture after a first pull, an hour after its rows were made. */
-export async function startFollowed(rowCount = 30, pageRows = 5): Promise<{ fixture: Fixture; clock: TestClock }> {
+export async function startFollowed(
+  rowCount = 30,
+  pageRows = 5,
+  intercept?: SandboxOptions['intercept'],
+): Promise<{ fixture: Fixture; clock: TestClock }> {
   const clock = testClock({ startMs: Date.UTC(2026, 0, 1) });
   const fixture = await startFixture(
-    { tables: [note(rowCount)], clock },
+    { tables: [note(rowCount)], clock, intercept },
     { clock, settings: { pageRows, follows: 'all' as const } },
   );
   await fixture.pull();

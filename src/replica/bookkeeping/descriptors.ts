@@ -8,6 +8,7 @@ import { queryFirst } from '../query.ts';
 
 /**
  *    scope        'database' or 'table:<origin id>'
+ *    etag         with its URL, as `etagFor` reads it; empty if it came without one
  *    descriptor   JSON of our own neutral form
  */
 export const DESCRIPTORS = sql`
@@ -18,7 +19,7 @@ export const DESCRIPTORS = sql`
 /** What a descriptor describes: the database, or the table with that origin id. */
 type DescriptorOwner = 'database' | number;
 
-/** A descriptor, and the ETag with which it came (`etagFor` reads it). */
+/** A descriptor, and the ETag with which it came. */
 interface KeptDescriptor<T> {
   readonly etag: string;
   readonly descriptor: T;
@@ -42,17 +43,17 @@ function readDescriptor(from: Connection, of: DescriptorOwner): KeptDescriptor<u
   return row === null ? null : { etag: row.etag, descriptor: JSON.parse(row.descriptor) };
 }
 
-/** Stores a descriptor with its ETag and URL (`keptEtag`). Without an ETag it is removed: no request can use it. */
+/** Stores a descriptor with its ETag and URL (`keptEtag`). Without one, later requests ask for it unconditionally. */
 export function storeDescriptor(
   tx: Tx,
   of: DescriptorOwner,
   { etag, value }: { readonly etag: string | null; readonly value: DatabaseDescriptor | TableDescriptor },
 ): void {
-  if (etag === null) return forgetDescriptor(tx, of);
   tx.prepare(
     sql`INSERT INTO _rowsync_descriptors (scope, etag, descriptor) VALUES (?, ?, ?)
-        ON CONFLICT (scope) DO UPDATE SET etag = excluded.etag, descriptor = excluded.descriptor`,
-  ).run(scopeOf(of), etag, JSON.stringify(value));
+        ON CONFLICT (scope) DO UPDATE SET etag = excluded.etag, descriptor = excluded.descriptor
+        WHERE etag <> excluded.etag OR descriptor <> excluded.descriptor`,
+  ).run(scopeOf(of), etag ?? '', JSON.stringify(value));
 }
 
 /** Forgets the descriptor of a table or the database: the next pull asks for it unconditionally. */

@@ -28,14 +28,14 @@ test('a description comes back as it was stored, and replaces the one before it'
   expect(readTableDescriptor(bare.replica, 2)).toBeNull();
 });
 
-test('one that comes without an ETag takes the older one away: nothing proves that one any more', async () => {
+test('one that comes without an ETag takes the place of the older one, whose ETag proves nothing any more', async () => {
   await using bare = await openBare();
   await bare.write((tx) => {
     storeDescriptor(tx, 1, { etag: '"1"', value: tableOf('Note') });
-    storeDescriptor(tx, 1, { etag: null, value: tableOf('Note') });
+    storeDescriptor(tx, 1, { etag: null, value: tableOf('Task') });
   });
 
-  expect(readTableDescriptor(bare.replica, 1)).toBeNull();
+  expect(readTableDescriptor(bare.replica, 1)).toEqual({ etag: '', descriptor: tableOf('Task') });
 });
 
 test('one is forgotten without the others, or all are', async () => {

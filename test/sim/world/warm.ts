@@ -73,7 +73,7 @@ function fit(start: Start, setup: Setup, disk: Disk): Difference {
 /** ETags as an origin of this setup would have given them out. */
 function storeEtags(db: Database.Database, setup: Setup): void {
   if (setup.etag === 'absent') {
-    db.exec('UPDATE _rowsync_pages SET etag = NULL; DELETE FROM _rowsync_descriptors');
+    db.exec("UPDATE _rowsync_pages SET etag = NULL; UPDATE _rowsync_descriptors SET etag = ''");
     return;
   }
   const origin = makeOrigin(setup, { tokens: new Tokens(), nowMs: () => START_MS, draw: () => 0 });
