@@ -197,6 +197,6 @@ export function integerFromText(text: string): number | null {
 
 /** A message without the name of its table that it begins with, for lines that begin with that name. */
 export function withoutName(message: string, table: string): string {
-  const name = `${printable(table)}: `;
-  return message.startsWith(name) ? message.slice(name.length) : message;
+  const name = [table, printable(table)].find((one) => message.startsWith(`${one}: `));
+  return name === undefined ? message : message.slice(name.length + 2);
 }

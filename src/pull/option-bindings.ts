@@ -8,8 +8,7 @@ import { RowsyncError } from '../base/errors.ts';
 import { printable, shellWord, someOf } from '../base/text.ts';
 import {
   bindTables,
-  renamedSentence,
-  renamedTables,
+  renamedSentences,
   strayKeys,
   type ConfiguredTables,
   type WaitingTable,
@@ -74,7 +73,7 @@ export async function bindOptions(
   }
   return {
     waiting: new Map(waiting.map((table) => [table.id, waitingError(table)])),
-    notes: [...renamedTables(bindings).map(renamedSentence), ...strays.map(({ sentence }) => sentence)],
+    notes: [...renamedSentences(bindings), ...strays.map(({ sentence }) => sentence)],
   };
 }
 

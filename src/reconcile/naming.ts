@@ -137,8 +137,8 @@ export function planTableNames(
     const isOwn = before?.name === table.name && before.localName === ownName(naming, table);
     return isOwn && !options.taken.has(foldIdent(before.localName));
   };
-  for (const table of inOrder.filter(keepsName)) give(table.id, knownById.get(table.id)?.localName ?? table.name);
-  for (const table of inOrder.filter((one) => !keepsName(one))) give(table.id, localName(naming, table, taken));
+  for (const table of inOrder.filter(keepsName)) give(table.id, ownName(naming, table));
+  for (const table of inOrder) if (!names.has(table.id)) give(table.id, localName(naming, table, taken));
   for (const { id, localName: name } of leaving) give(id, asideName(name, 'gone', options.day, taken));
   return names;
 }

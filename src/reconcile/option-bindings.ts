@@ -130,13 +130,6 @@ function judge({ name }: { readonly name: string }, before: Binding | undefined,
   return former.says === own?.says ? { ...judged, isSettled: true } : { ...judged, keeps: boundName, isSettled: false };
 }
 
-/** Tables to which the configuration applies under a former name. */
-export function renamedTables(bindings: readonly Binding[]): readonly (Binding & { readonly boundName: string })[] {
-  return bindings.flatMap((it) =>
-    it.boundName === null || nameOf(it.boundName) === nameOf(it.name) ? [] : [{ ...it, boundName: it.boundName }],
-  );
-}
-
 /** A key that no table matches, and what a person reads of it. */
 interface StrayKey extends Pick<ConfiguredKey, 'key' | 'excludes'> {
   readonly sentence: string;
@@ -200,7 +193,7 @@ export function misnamedIn(
   const described = tables.filter(({ isDescribed }) => isDescribed);
   if (described.length === 0) return [];
   return [
-    ...renamedTables(described).map((table) => ({ kind: 'renamed' as const, sentence: renamedSentence(table) })),
+    ...renamedSentences(described).map((sentence) => ({ kind: 'renamed' as const, sentence })),
     ...strayKeys(configured, described).map(({ excludes, sentence }) => ({
       kind: excludes ? ('excluding' as const) : ('stray' as const),
       sentence,
@@ -208,10 +201,13 @@ export function misnamedIn(
   ];
 }
 
-/** What a person reads of a table that was renamed while the configuration has its former name. */
-export function renamedSentence({ name, boundName, boundKey }: Binding & { readonly boundName: string }): string {
-  const now = `${printable(boundName)} is now called ${printable(name)}; its configuration still applies`;
-  return boundKey === null || boundKey === nameOf(boundName)
-    ? `${now}: change the name in the configuration`
-    : `${now} (${printable(boundKey)}): give ${printable(name)} a key of its own in the configuration`;
+/** What a person reads of tables that were renamed while the configuration has their former names. */
+export function renamedSentences(bindings: readonly Binding[]): readonly string[] {
+  return bindings.flatMap(({ name, boundName, boundKey }) => {
+    if (boundName === null || nameOf(boundName) === nameOf(name)) return [];
+    const now = `${printable(boundName)} is now called ${printable(name)}; its configuration still applies`;
+    return boundKey === null || boundKey === nameOf(boundName)
+      ? `${now}: change the name in the configuration`
+      : `${now} (${printable(boundKey)}): give ${printable(name)} a key of its own in the configuration`;
+  });
 }

@@ -6,8 +6,7 @@ import {
   bindTables,
   misnamedIn,
   nearestName,
-  renamedSentence,
-  renamedTables,
+  renamedSentences,
   strayKeys,
   type Binding,
 } from '../../src/reconcile/option-bindings.ts';
@@ -291,7 +290,7 @@ test.each([
   ['A', 'change the name in the configuration', ''],
   ['A*', 'give X a key of its own in the configuration', ' (A*)'],
 ])('a table under the key %s that was renamed: %s', (boundKey, advice, key) => {
-  expect(renamedTables([bound(1, 'B', 'B', 'B'), bound(2, 'X', 'A', boundKey)]).map(renamedSentence)).toEqual([
+  expect(renamedSentences([bound(1, 'B', 'B', 'B'), bound(2, 'X', 'A', boundKey)])).toEqual([
     `A is now called X; its configuration still applies${key}: ${advice}`,
   ]);
 });
@@ -321,7 +320,7 @@ test('a table of an earlier version, whose key was not noted, keeps what its las
     isConfirmed: () => false,
   });
 
-  expect(renamedTables(bindings).map(renamedSentence)).toEqual([
+  expect(renamedSentences(bindings)).toEqual([
     'A is now called X; its configuration still applies: change the name in the configuration',
   ]);
 });

@@ -1,7 +1,7 @@
 /**
  * Turns facts into problems: one function for each form of fact. The catalogue in problems.ts uses them. Pure.
  */
-import { ageText, countText, someOf } from '../../base/text.ts';
+import { ageText, countText, someOf, withoutName } from '../../base/text.ts';
 import type { AccountFacts, FilesNotHere, FoundComplaint, Misnamed, RemadePart, TableFacts } from './facts.ts';
 
 /** What a fact says; without a table it is null, without a count 1. */
@@ -106,9 +106,8 @@ export function ofTables(...kinds: readonly Kind[]): Find {
 
 /** A finding with the complaint's own message. */
 function said({ message, hint, since, subject: table }: FoundComplaint): Finding {
-  // Some messages begin with the name of their table, which every surface shows before the sentence.
-  const sentence = table !== null && message.startsWith(`${table}: `) ? message.slice(table.length + 2) : message;
-  return { table, sentence, hint, since };
+  // Every surface shows the table before the sentence.
+  return { table, sentence: table === null ? message : withoutName(message, table), hint, since };
 }
 
 /** Complaints about one subject, or some of them, with their own messages. */
