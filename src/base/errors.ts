@@ -91,7 +91,7 @@ export const ERROR_CODES = {
   'guard.keys':
     'A key under tables that keeps something out matches no table, so nothing was read into the new replica yet.',
   'guard.names': 'A table took the name under which the configuration knows another table, so it waits.',
-  'guard.pending': 'A table cannot become a read-only mirror while edits of it are not at the origin.',
+  'guard.pending': 'Edits wait in a table that is to be a read-only mirror, or that the origin no longer shows.',
   'guard.pushRows': 'More rows of a table were changed here than safety.maxPushRows allows to be pushed.',
   'guard.pushDeletes': 'More rows of a table were deleted here than safety.maxDeletePercent allows to be pushed.',
   'guard.olderCopy': 'Edits wait in a table of an older copy of the replica that was restored; they may be outdated.',

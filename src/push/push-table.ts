@@ -52,7 +52,10 @@ export async function pushOneTable(context: PushContext, table: TwoWayTable, ord
   let error = order.stop;
   try {
     tally.noteEdits(replica);
-    if (error === null) {
+    if (error === null && readTable(replica, table.id).state === 'gone') {
+      const edits = await captureEdits({ context, table, tally }, false);
+      error = judgeEdits(replica, table, edits, { ...context.settings, confirm: false }).held;
+    } else if (error === null) {
       requireColumns(context, table);
       const { run, choiceProblem } = await openTable(context, table, order);
       requireWorkflowRight(table, order.options, await order.caller());
@@ -148,7 +151,9 @@ export function captureForPush(tx: Tx, table: TwoWayTable, nowMs: number): void 
   captureChanges(tx, table, at);
 }
 
-async function captureEdits({ context, table, tally }: TablePush, isFirst: boolean): Promise<Edits> {
+type CaptureOrder = Pick<TablePush, 'context' | 'table' | 'tally'>;
+
+async function captureEdits({ context, table, tally }: CaptureOrder, isFirst: boolean): Promise<Edits> {
   const nowMs = context.clock.nowMs();
   // Edits are of no run: they were made before this one found them.
   const replica = context.replica.because({ cause: 'push', runId: null });
@@ -172,17 +177,21 @@ export function judgeEdits(
   const record = readTable(from, table.id);
   const changeCount = edits.insert + edits.update + edits.delete;
   const confirmed = confirm || changeCount <= (record.pushConfirmedCount ?? 0);
-  const isOff = changeCount > 0 && tableOptions(table.name) === null;
-  if (isOff) return { changeCount, confirmed, held: switchedOffError(table, changeCount) };
+  const isLeftOut = changeCount > 0 && (record.state === 'gone' || tableOptions(table.name) === null);
+  if (isLeftOut) return { changeCount, confirmed, held: leftOutError(record, changeCount) };
   const facts = { ...limits, rowCount: record.rowCount, changeCount, deleteCount: edits.delete };
   return { changeCount, confirmed, held: confirmed ? null : holdOf(record, facts) };
 }
 
-function switchedOffError({ localName }: TwoWayTable, changeCount: number): RowsyncError {
+function leftOutError({ localName, state }: TableRecord, changeCount: number): RowsyncError {
   const name = shellWord(localName);
+  const [why, remedy] =
+    state === 'gone'
+      ? ['it is no longer at the origin', "give the calling user's role the right to it back"]
+      : ['push is switched off in the configuration', 'set push: true again'];
   return new RowsyncError('needsPerson', 'guard.pending', {
-    message: `${localName}: push is switched off in the configuration, and the origin does not have the edits of ${plural(changeCount, 'row')}; none was sent`,
-    hint: `rowsync plan ${name} lists them. If they are meant, set push: true again; if not, rowsync discard --all ${name} puts the rows back.`,
+    message: `${localName}: ${why}, and the edits of ${plural(changeCount, 'row')} wait here; none was sent`,
+    hint: `rowsync plan ${name} lists them. If they are meant, ${remedy}; if not, rowsync discard --all ${name} puts the rows back.`,
   });
 }
 
@@ -201,7 +210,9 @@ function holdOf(table: TableRecord, push: PushFacts): RowsyncError | null {
 /** Stores the problem of a table's push, so that `status` shows it. */
 async function noteProblem({ replica }: PushContext, { id }: TwoWayTable, problem: RowsyncError | null): Promise<void> {
   try {
-    if (problem === null && readTable(replica, id).pushCode === null) return;
+    const { pushCode, state } = readTable(replica, id);
+    // The account has its own problem of a table that is gone.
+    if (state === 'gone' || (problem === null && pushCode === null)) return;
     await replica.write('Storing what stopped a push', (tx) => storeProblem(tx, id, 'push', problem));
   } catch (thrown) {
     // The disk may be full, or the file locked; then the report is the only place.

@@ -199,18 +199,18 @@ export function brokenAmong(from: Connection, names: readonly string[]): readonl
   });
 }
 
-/** The tables to push, narrowed to the names, if any: two-way ones, unless they are switched off and not edited. */
+/** The two-way tables to push, narrowed to the names, if any; of gone or switched off ones, those whose edits wait. */
 export function chooseTablesToPush(
   { settings, replica }: Pick<PushContext, 'settings'> & { readonly replica: Connection },
   names: readonly string[],
 ): readonly TwoWayTable[] {
-  // The origin would refuse edits of a table that it no longer shows; they wait until it is back, or pruned.
   const tables = readTables(replica);
-  const gone = new Set(tables.flatMap(({ id, state }) => (state === 'gone' ? [id] : [])));
   const broken = brokenAmong(replica, []);
-  const left = new Set([...gone, ...broken.map(({ id }) => id)]);
+  const left = new Set(broken.map(({ id }) => id));
+  const gone = new Set(tables.flatMap(({ id, state }) => (state === 'gone' ? [id] : [])));
+  const isWanted = ({ id, name }: TwoWayTable): boolean => !gone.has(id) && settings.tableOptions(name) !== null;
   const pushed = readTwoWayTables(replica).filter(
-    ({ id, name }) => !left.has(id) && (settings.tableOptions(name) !== null || hasMarks(replica, id)),
+    (table) => !left.has(table.id) && (isWanted(table) || hasMarks(replica, table.id)),
   );
   const taken = new Set([...pushed, ...broken].map(({ id }) => id));
   const others = names.filter((name) => !taken.has(tableNamed(tables, name)?.id ?? 0));

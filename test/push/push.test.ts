@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
 import { atOrigin, changesSent, codesOf, countsOf, here, pushNow, finishAndPull, previewNow } from '../support/push.ts';
-import { captured, NOTE, startTwoWay } from '../support/two-way.ts';
+import { captured, NOTE, startTwoWay, twoWayTable } from '../support/two-way.ts';
+import { storeFacts } from '../../src/replica/bookkeeping/tables.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import type { Fixture } from '../support/replica.ts';
 
@@ -305,6 +306,27 @@ describe('a two-way table without push in the configuration, before the next pul
     expect(await pushNow(fixture, off)).toMatchObject({ tables: [], error: null });
     await expect(pushNow(fixture, { ...off, tables: ['Note'] })).rejects.toMatchObject({ code: 'usage.invalid' });
   });
+});
+
+test('a table that is no longer at the origin holds its edits, and the origin is asked nothing about it', async () => {
+  await using fixture = await startTwoWay();
+  const mark = (state: 'gone' | 'steady'): unknown =>
+    fixture.replica.write('Marking the table', (tx) => storeFacts(tx, twoWayTable(fixture).id, { state }));
+  fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+  await mark('gone');
+  fixture.sandbox.requests.clear();
+
+  const report = await pushNow(fixture, { tables: ['Note'] });
+
+  expect(report.tables).toMatchObject([{ held: { code: 'guard.pending' }, waitingCount: 1, account: { unsent: 1 } }]);
+  expect(report.tables[0]?.held?.message).toContain('no longer at the origin');
+  expect(fixture.sandbox.requests.all).toEqual([]);
+  expect(await previewNow(fixture)).toMatchObject([
+    { table: 'Note', held: expect.stringContaining('no longer') as string },
+  ]);
+
+  await mark('steady');
+  expect(await pushNow(fixture)).toMatchObject({ tables: [{ updatedCount: 1, held: null }] });
 });
 
 test('a table whose turn it is not is no part of a push', async () => {
