@@ -12,36 +12,21 @@ export const ORIGIN_LIMITS = {
   headersTimeoutMs: 55_000,
   /** Between two pieces of a body. */
   bodyGapTimeoutMs: 20_000,
-  /**
-   * From the moment a request leaves the queue to the last byte of its answer. The gap alone is no bound: a byte every
-   * few seconds would keep a request alive for days.
-   */
+  /** From leaving the queue to the last byte of the answer. With a limit on gaps alone, a trickle could last days. */
   deadlineMs: 60_000,
-  /**
-   * Bytes a second at which a body must be sent; the resulting time is added to the deadline. A line that sends 20 MB
-   * in ten minutes is slow, but not broken.
-   */
+  /** Bytes a second at which a body must be sent, added to the deadline: 20 MB in ten minutes are slow, not broken. */
   sentBytesPerSecondMin: 32 * 1_024,
   /** Bytes of a body that is sent. The origin answers 413 above 20 MB (origin facts 4.1). */
   sentBytesMax: 20_000_000,
-  /**
-   * Bytes of one attached file. The service accepts 100 MB; another may accept more. A file goes to disk piece by
-   * piece, so this only stops endless downloads.
-   */
+  /** Bytes of one attached file, which goes to disk piece by piece. The service accepts 100 MB; another may more. */
   fileBytesMax: 4 * 1_024 ** 3,
-  /**
-   * Bytes a second at which an attached file must arrive, on average over each `deadlineMs`. Even a modem line shared
-   * by several files is this fast. Without the limit, one file could keep all other work waiting for years.
-   */
+  /** Bytes a second of an attached file, on average over each `deadlineMs`; or one file could hold up all for years. */
   fileBytesPerSecondMin: 1_024,
   /** Bytes of a body as they come over the wire. 500 rows, compressed or plain, are rarely more than 1 MiB. */
   wireBytesMax: 8 * 1_024 * 1_024,
   /** Bytes of a decompressed body: eight times that. gzip shrinks rows to an eighth or so, a bomb to a thousandth. */
   decodedBytesMax: 64 * 1_024 * 1_024,
-  /**
-   * How long to wait for the answer to a change already sent once its caller gives up. A daemon has 20 seconds to end.
-   * Without the answer, a new row may be in doubt, and a person has to look at it.
-   */
+  /** Wait for the answer to a sent change once its caller gives up, or it is in doubt. A daemon has 20 s to end. */
   stopGraceMs: 8_000,
   retry: REQUEST_RETRIES,
 };

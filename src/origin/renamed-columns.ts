@@ -11,10 +11,7 @@ import type { Origin } from './client.ts';
 /** Requests the present description, and throws if it no longer fits. */
 export type RequireShape = () => Promise<void>;
 
-/**
- * Calls made during a check share the next one. A problem is permanent, even if the names change back: rows read
- * meanwhile may be under either name.
- */
+/** Calls during a check share the next one. A problem is permanent: rows read meanwhile may be under either name. */
 export function watchShape(
   { origin, signal }: { readonly origin: Pick<Origin, 'describeTable'>; readonly signal?: AbortSignal | undefined },
   address: Address,
