@@ -13,7 +13,7 @@ import type { OutgoingBytes, StreamedBytes } from '../wire/write-body.ts';
 import { type OriginRoute, ProxyFault, type ProxySettings } from './proxy.ts';
 import type { OriginLimits } from './limits.ts';
 import { Socket } from 'node:net';
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { createSecureContext, getCACertificates } from 'node:tls';
 import { basicHeader } from '../wire/headers.ts';
 
 /** Header fields of an answer by lower-case name; a list where the field came more than once. */
@@ -107,7 +107,6 @@ export function openTransport(
         const length = streamed === null ? [] : ['content-length', String(streamed.length)];
         const deadlineMs = limits.deadlineMs + sendingMs;
         const exchange = new Exchange(request, streamed, { ...limits, deadlineMs }, resolve);
-        if (exchange.isSettled) return;
         const headersTimeout = limits.headersTimeoutMs + sendingMs;
         const content = streamed === null ? inMemory : Readable.from(streamed.read(), { objectMode: false });
         pool.dispatch(
@@ -157,9 +156,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: WireRequest;
   readonly #streamed: StreamedBody | null;
   readonly #resolve: (result: WireAnswer | TransportFault) => void;
-  /** Bytes that a receiver must at least get in each span of `#paceMs`. */
-  readonly #paceBytes: number;
-  readonly #paceMs: number;
+  readonly #limits: OriginLimits;
   #timer: NodeJS.Timeout;
   readonly #chunks: Buffer[] = [];
   #bytesMax: number;
@@ -183,8 +180,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#request = request;
     this.#streamed = streamed;
     this.#bytesMax = limits.wireBytesMax;
-    this.#paceBytes = (limits.fileBytesPerSecondMin * limits.deadlineMs) / 1000;
-    this.#paceMs = limits.deadlineMs;
+    this.#limits = limits;
     this.#resolve = resolve;
     this.#timer = setTimeout(() => this.#giveUp('deadline'), limits.deadlineMs);
     if (request.signal?.aborted) this.#giveUp('stopped');
@@ -197,10 +193,6 @@ class Exchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#giveUp('stopped'), stopGraceMs);
   };
-
-  get isSettled(): boolean {
-    return this.#isSettled;
-  }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     // Given up while the connection was being made: the request must not be sent any more.
@@ -231,12 +223,13 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   /** Gives up a download that was too slow since the last check, unless the receiver itself was busy. */
   #watchPace(): void {
-    const before = this.#receivedBytes;
+    const { deadlineMs, fileBytesPerSecondMin } = this.#limits;
+    const wantedBytes = this.#receivedBytes + (fileBytesPerSecondMin * deadlineMs) / 1000;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      if (this.#receivedBytes - before < this.#paceBytes && !this.#isTaking) this.#giveUp('deadline');
+      if (this.#receivedBytes < wantedBytes && !this.#isTaking) this.#giveUp('deadline');
       else this.#watchPace();
-    }, this.#paceMs);
+    }, deadlineMs);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -351,10 +344,7 @@ function openConnections(
 }
 
 /** TLS verification. Set explicitly, so that no environment variable can turn it off. */
-function trustIn(authorities: string | null): {
-  readonly rejectUnauthorized: true;
-  readonly secureContext?: SecureContext;
-} {
+function trustIn(authorities: string | null) {
   if (authorities === null) return { rejectUnauthorized: true };
   // Created once: parsing all authorities for every connection would take longer than the handshake.
   const secureContext = createSecureContext({ ca: [...getCACertificates('default'), authorities] });
