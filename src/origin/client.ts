@@ -94,13 +94,14 @@ export function openOrigin(
   const concurrency = settings.concurrency ?? CONCURRENCY_DEFAULT;
   const limits = { ...ORIGIN_LIMITS, ...settings.limits };
   const format = WIRE_FORMATS[settings.format ?? 'json'];
+  const encoding = settings.compress === false ? 'identity' : 'gzip';
   const maskKey = (): string => must(settings.maskKey?.(), 'who hashes columns has a key');
   const requests = new Requests({
     host,
     root: root + pathSuffix,
     format,
     headers: ['user-agent', 'rowsync', ...headers],
-    documentHeaders: documentHeaders(settings, format),
+    documentHeaders: ['accept', mediaType(format.contentType), 'accept-encoding', encoding],
     concurrency,
     requestsPerSecond: settings.requestsPerSecond ?? 0,
     limits,
@@ -146,9 +147,4 @@ function descriptionMethods(
     user: (options = {}) =>
       requests.run({ method: 'user', table: null, path: `/user.${extension}`, read: readUser }, options),
   };
-}
-
-function documentHeaders({ compress }: OriginSettings, format: WireFormat): readonly string[] {
-  const encoding = compress === false ? 'identity' : 'gzip';
-  return ['accept', mediaType(format.contentType), 'accept-encoding', encoding];
 }

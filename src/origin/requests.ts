@@ -355,7 +355,7 @@ export class Requests {
   }
 
   async #exchange(target: Target, request: Omit<WireRequest, 'path'>, start: { atMs: number | null }): Promise<Result> {
-    const { clock, headers, limits, root, transport } = this.#parts;
+    const { clock, headers, limits, log, root, transport } = this.#parts;
     const { signal } = request;
     start.atMs ??= clock.monotonicMs();
     const quietMs = this.#quietMs();
@@ -370,18 +370,14 @@ export class Requests {
     this.#countByClass[classOf(result)] += 1;
     if (result.kind === 'answer')
       this.#clockAheadMs = clockAheadMs(result.headers, clock.nowMs()) ?? this.#clockAheadMs;
-    this.#logRequest(target, result, clock.monotonicMs() - sentAtMs);
-    return result;
-  }
-
-  #logRequest({ method, table }: Target, result: Result, durationMs: number): void {
-    this.#parts.log.debug('origin.request', {
-      method,
-      table,
+    log.debug('origin.request', {
+      method: target.method,
+      table: target.table,
       ...(result.kind === 'answer' ? { status: result.status } : { reason: result.reason }),
       receivedBytes: result.receivedBytes,
-      durationMs: Math.round(durationMs),
+      durationMs: Math.round(clock.monotonicMs() - sentAtMs),
     });
+    return result;
   }
 
   /** Sleeps until the time is over, the caller gives up or the client is closed. */
@@ -417,10 +413,7 @@ function withAttempts(error: RowsyncError, attemptCount: number): RowsyncError {
   return new RowsyncError(kind, code, { message, hint, cause, refusal });
 }
 
-/**
- * `refused`: nothing happened, and the same request would be refused again · `again`: nothing happened, and the same
- * request may succeed later · `unknown`: it may have happened.
- */
+/** refused: nothing happened, nor would it again · again: nothing happened, but may later · unknown: it may have. */
 type ChangeVerdict = 'refused' | 'again' | 'unknown';
 
 /** Redirects to the same request at another address, so the change did not happen (RFC 9110, 15.4). */
