@@ -21,7 +21,7 @@ import { orLeaveConfirmation } from '../runtime/hand-over.ts';
 import { writeWithAccount, loadNamedConfig, withResources } from '../runtime/invocation.ts';
 import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { lostText, pushExitCode, pushJson, pushText } from '../report/push-report.ts';
-import { failuresOf, filesText, pullText } from '../report/pull-report.ts';
+import { failuresOf, filesText, problemsText, pullText } from '../report/pull-report.ts';
 
 const examples = (name: string): string => `
 Examples:
@@ -96,17 +96,19 @@ async function printCycle(
   cycle: CycleReport,
   { config, isStrict }: Pick<RunOptions, 'isStrict'> & { readonly config: Config },
 ): Promise<number> {
-  const { rows, pushed } = cycle;
   const { stdout } = invocation.session;
-  // A configuration that is wrong for all tables: nothing was done.
-  const code = rows.error?.kind === 'config' ? rows.error.exitCode : exitCodeOf(cycleFailures(cycle));
-  const exitCode = code === EXIT.done && pushed !== null ? pushExitCode(pushed, isStrict) : code;
   await writeWithAccount(invocation, config, {
     text: () => cycleText(cycle, stdout.width()),
-    json: () => ({ ...cycleJson(cycle, isStrict), exitCode }),
+    json: () => cycleJson(cycle, isStrict),
   });
-  if (cycle.unproven !== null) throw cycle.unproven;
-  return exitCode;
+  return cycleExitCode(cycle, isStrict);
+}
+
+function cycleExitCode(cycle: CycleReport, isStrict: boolean): number {
+  const { rows, pushed } = cycle;
+  // A configuration that is wrong for all tables: nothing was done.
+  const code = rows.error?.kind === 'config' ? rows.error.exitCode : exitCodeOf(cycleFailures(cycle));
+  return code === EXIT.done && pushed !== null ? pushExitCode(pushed, isStrict) : code;
 }
 
 export function cycleFailures({ rows, pushed, files, unproven }: CycleReport): readonly RowsyncError[] {
@@ -114,13 +116,14 @@ export function cycleFailures({ rows, pushed, files, unproven }: CycleReport): r
   return [...[rows, pushed, files].flatMap((part) => failuresOf(part)), ...ofMoment];
 }
 
-export function cycleText({ rows, pushed, files, lost, moment }: CycleReport, width: number | null): string {
+export function cycleText(cycle: CycleReport, width: number | null): string {
+  const { rows, pushed, files, lost } = cycle;
   const pushedText = pushed === null ? '' : `\n${pushText(pushed, width)}`;
-  return pullText(rows, width) + pushedText + lostText(lost) + filesText(files) + momentText(moment);
+  return pullText(rows, width) + pushedText + lostText(lost) + filesText(files) + momentText(cycle);
 }
 
-function momentText(moment: ProvenMoment | null): string {
-  if (moment === null) return '';
+function momentText({ moment, unproven }: CycleReport): string {
+  if (moment === null) return unproven === null ? '' : problemsText([{ what: 'failed', error: unproven }]);
   const { at, tables, notCovered } = moment;
   const rest = notCovered.length === 0 ? '' : `; not covered: ${someOf(notCovered)}`;
   const all =
@@ -128,10 +131,11 @@ function momentText(moment: ProvenMoment | null): string {
   return `${printable(`${all} at ${at}${rest}`)}\n`;
 }
 
-export function cycleJson({ rows, pushed, files, lost, moment }: CycleReport, isStrict: boolean): object {
+export function cycleJson(cycle: CycleReport, isStrict: boolean): object {
+  const { rows, pushed, files, lost, moment, unproven } = cycle;
   const ofPush = pushed === null ? null : pushJson(pushed, isStrict);
-  const ofMoment = moment === null ? {} : { moment };
-  return { exitCode: exitCodeOf(failuresOf(rows)), ...rows, lost, ...ofMoment, push: ofPush, files };
+  const ofMoment = moment === null && unproven === null ? {} : { moment, unproven };
+  return { exitCode: cycleExitCode(cycle, isStrict), ...rows, lost, ...ofMoment, push: ofPush, files };
 }
 
 export async function runCycle(

@@ -232,10 +232,10 @@ test('is none where no table shows when its rows changed', async () => {
   await using sandbox = await startTestSandbox({ tables: [{ name: 'Log', columns, systemColumns: false }] });
   using made = makeWorkspace(sandbox);
 
-  const { exitCode, stderr } = await runCli(['pull', '--moment'], { folder: made.folder });
+  const { exitCode, stdout } = await runCli(['pull', '--moment'], { folder: made.folder });
 
   expect(exitCode).toBe(75);
-  expect(stderr).toContain('No moment: no table shows when its rows changed');
+  expect(stdout).toContain('failed: No moment: no table shows when its rows changed');
 });
 
 test('says which table could not be asked, or was too busy', async () => {
@@ -247,6 +247,22 @@ test('says which table could not be asked, or was too busy', async () => {
   const busy = await world.run('pull', '--moment');
 
   expect(busy.exitCode).toBe(75);
-  expect(busy.stderr).toContain('No moment: Small changed each time while the tables were asked');
-  expect(busy.stdout).toContain('Small');
+  expect(busy.stdout).toContain('No moment: Small changed each time while the tables were asked');
+  expect(busy.stdout).toContain('answered "not modified"');
+});
+
+test('does not hide that a guard waits for a person', async () => {
+  await using world = await startWorld();
+  await world.run('pull');
+  const { store } = world.sandbox;
+  for (const id of store.ids('Order').slice(1)) store.delete('Order', id);
+
+  const held = await world.run('pull', '--moment', '--json');
+
+  expect([held.exitCode, held.stderr]).toEqual([3, '']);
+  expect(JSON.parse(held.stdout)).toMatchObject({
+    exitCode: 3,
+    moment: null,
+    unproven: { code: 'fresh.moved', message: expect.stringContaining('Order could not be asked') as string },
+  });
 });
