@@ -36,10 +36,9 @@ export type Flags<Text extends string, Switch extends string = never, List exten
   readonly [Name in Text]?: string;
 } & { readonly [Name in Switch]?: boolean } & { readonly [Name in List]?: readonly string[] };
 
-/** Makes a command's work its action. The work gets what Commander gives, and returns the exit code. `isShort`: optimised code would not pay. */
+/** Makes a command's work its action. The work gets what Commander gives, and returns the exit code. */
 export type Runner = <Given extends unknown[]>(
   work: (invocation: Invocation, ...given: Given) => Promise<number>,
-  length?: { readonly isShort: boolean },
 ) => (this: Command, ...given: Given) => Promise<void>;
 
 /** Headings of the list of commands, in its order. */

@@ -49,9 +49,9 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
   const usage: string[] = [];
   const given = args.map(withoutDashes);
   const program = buildProgram(session, { help, usage });
-  const runner: Runner = (work, { isShort } = { isShort: false }) =>
+  const runner: Runner = (work) =>
     async function act(...taken) {
-      if (!isShort) optimiseCode();
+      optimiseCode();
       const { service, config, json = false, verbose = false } = this.optsWithGlobals<GlobalOptions>();
       const configPath = service === undefined ? config : serviceConfig(service);
       outcome.exitCode = await work({ session, extras, configPath, isJson: json, isVerbose: verbose }, ...taken);

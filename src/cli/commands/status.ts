@@ -71,7 +71,7 @@ export function addStatusCommand(program: Command, runner: Runner): void {
     .description('show how fresh tables are, what is wrong, and what to do')
     .option('--exit-code', 'exit with 3, 75 or 78 if something is wrong')
     .addHelpText('after', EXAMPLES)
-    .action(runner(showStatus, { isShort: true }));
+    .action(runner(showStatus));
 }
 
 type StatusFlags = { readonly exitCode?: boolean };
