@@ -7,7 +7,7 @@ import { EXIT, usageError } from '../../base/errors.ts';
 import { plural, printable, printableJson } from '../../base/text.ts';
 import { differencesOf, type RowDifference } from './difference.ts';
 import { readTableEntries } from './entries.ts';
-import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable, requireSome } from './known-since.ts';
+import { checkKnown, chooseKnownTables, lastSeqAt, readKnownTables, type KnownTable } from './known-since.ts';
 import type { Connection } from '../../replica/connection.ts';
 import { openReader } from '../../replica/reader.ts';
 import { cellLines, kindText, listJson } from './history-text.ts';
@@ -59,9 +59,7 @@ async function showDiff(invocation: Invocation, name: string | undefined, option
     );
   }
   using reader = openReader(config.replica.path);
-  const known = readKnownTables(reader);
-  const tables = name === undefined ? known.filter(({ since }) => since !== null) : [findKnownTable(known, name)];
-  requireSome(tables);
+  const tables = chooseKnownTables(readKnownTables(reader), name);
   for (const table of tables) for (const moment of [from, to]) checkKnown(reader, table, { moment, nowMs });
   const span = { after: lastSeqAt(reader, from), upTo: lastSeqAt(reader, to) };
   const times = { from: stampFromMs(from * 1000), to: stampFromMs(to * 1000) };

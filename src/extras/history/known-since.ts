@@ -64,15 +64,23 @@ export function findKnownTable(known: readonly KnownTable[], name: string): Know
   );
 }
 
-/** Requires at least one table: an empty answer would read like "nothing changed". @throws RowsyncError `history.unknown`. */
-export function requireSome(tables: readonly KnownTable[]): void {
-  if (tables.length === 0)
-    throw unknown('No history is kept of any table', 'Set `history: true` for tables, and pull.');
+/** A named table, or for none all whose changes are kept now; at least one. @throws RowsyncError `history.unknown`. */
+export function chooseKnownTables(known: readonly KnownTable[], name: string | undefined): readonly KnownTable[] {
+  if (name !== undefined) return [findKnownTable(known, name)];
+  const kept = known.filter(({ since }) => since !== null);
+  if (kept.length > 0) return kept;
+  throw unknown('No history is kept of any table', 'Set `history: true` for tables, and pull.');
+}
+
+/** Since when the changes of a table are kept. @throws RowsyncError `history.unknown` if they are not kept now. */
+export function requireKept({ table, since }: KnownTable): string {
+  if (since !== null) return since;
+  throw unknown(`The changes of ${table} are not kept`, 'Set `history: true` for it, and pull.');
 }
 
 /**
- * The last entry that belongs to a moment, in seconds since 1970, including all of that second. 0 for none. An index finds it; where the clock was
- * set back, the entry with the latest time counts.
+ * The last entry that belongs to a moment, in seconds since 1970, including all of that second. 0 for none. An index
+ * finds it; where the clock was set back, the entry with the latest time counts.
  */
 export function lastSeqAt(from: Connection, moment: number): number {
   const text = sql`SELECT id FROM sync_history WHERE at <= ? ORDER BY at DESC, id DESC LIMIT 1`;
@@ -82,14 +90,13 @@ export function lastSeqAt(from: Connection, moment: number): number {
 /** Checks that the history of a table covers a moment. @throws RowsyncError `history.unknown`, with the known span. */
 export function checkKnown(
   from: Connection,
-  { table, since }: KnownTable,
+  known: KnownTable,
   { moment, nowMs }: { readonly moment: number; readonly nowMs: number },
 ): void {
   const stamp = stampFromMs(moment * 1000);
-  if (since === null) throw unknown(`The changes of ${table} are not kept`, 'Set `history: true` for it, and pull.');
-  if (stamp < since) {
-    throw unknown(`What ${table} was at ${stamp} is not known`, `Its history begins at ${since}.`);
-  }
+  const { table } = known;
+  const since = requireKept(known);
+  if (stamp < since) throw unknown(`What ${table} was at ${stamp} is not known`, `Its history begins at ${since}.`);
   if (moment * 1000 > nowMs) throw unknown(`${stamp} lies ahead`, `It is ${stampFromMs(nowMs)} now.`);
   const text = sql`SELECT note ->> 'knownUntil', at FROM sync_history
       WHERE kind = 'restored' AND note ->> 'knownUntil' < ? AND at > ? LIMIT 1`;

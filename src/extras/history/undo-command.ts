@@ -7,7 +7,14 @@ import { plural, printable, someOf } from '../../base/text.ts';
 import { undoTable, type RowsBack, type TableUndo, type UndoSelection } from './undo.ts';
 import { workAsClient } from '../shared/sql-client.ts';
 import { editsOfPushSince } from './entries.ts';
-import { checkKnown, findKnownTable, lastSeqAt, readKnownTables, type KnownTable, requireSome } from './known-since.ts';
+import {
+  checkKnown,
+  chooseKnownTables,
+  lastSeqAt,
+  readKnownTables,
+  type KnownTable,
+  requireKept,
+} from './known-since.ts';
 import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
 import { editJson, previewOf, refusalLines } from './edit-report.ts';
@@ -68,11 +75,8 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
   const deleted = first.flatMap((table) => table.deleted);
   const cells = new Map(first.flatMap((table) => [...table.cells]));
   const back = await putBack(invocation, deleted, { isConfirmed: options.confirm === true, edits: cells });
-  const same = await keysOfSame(
-    invocation,
-    config,
-    first.flatMap((table) => table.same),
-  );
+  const sameRows = first.flatMap((table) => table.same);
+  const same = await keysOfSame(invocation, config, sameRows);
   const known = { goneKeys: new Map([...same, ...(back?.goneKeys ?? [])]), hereAgain: back?.hereAgain ?? new Set() };
   const undone = work(isKept, known).filter(({ changeCount, refusals }) => changeCount + refusals.length > 0);
   const ofPush = editsSince === null ? null : ofPushText(editsSince);
@@ -100,16 +104,13 @@ async function keysOfSame(
   const [find] = extras.flatMap((extra: LinkedExtra) => extra.referringCells ?? []);
   if (same.length === 0 || find === undefined) return new Map();
   using reader = openReader(config.replica.path);
-  const cells = await find(
-    reader,
-    config,
-    same.map(({ row }) => row),
-  );
+  const rows = same.map(({ row }) => row);
+  const cells = await find(reader, config, rows);
   const keys = new Map(same.map(({ row, newKey }) => [`${row.tableId} ${row.oldId}`, newKey]));
   return new Map([...cells].map(([cell, name]) => [cell, keys.get(name) ?? null]));
 }
 
-/** Plans how deleted rows come back at the origin, or puts them back; null if there are none. @throws RowsyncError of the origin. */
+/** Plans how deleted rows come back at the origin, or puts them back; null for none. @throws RowsyncError of the origin. */
 async function putBack(
   invocation: Invocation,
   deleted: readonly LostRow[],
@@ -137,21 +138,15 @@ function readUndoSelection(
 } {
   const rowId = options.row === undefined ? null : numberArgument(options.row, '_id of a row');
   using reader = openReader(path);
-  const known = readKnownTables(reader);
-  const kept = known.filter(({ since }) => since !== null);
-  const tables = options.table === undefined ? kept : [findKnownTable(known, options.table)];
-  const others = readTables(reader).filter(({ id }) => !kept.some((table) => table.id === id));
+  const tables = chooseKnownTables(readKnownTables(reader), options.table);
+  const others = readTables(reader).filter(({ id }) => !tables.some((table) => table.id === id));
   const withoutHistory = options.table === undefined ? others.map(({ localName }) => localName) : [];
   if (run !== undefined) {
+    for (const table of tables) requireKept(table);
     const runId = numberArgument(run, 'number of a run');
-    return {
-      tables,
-      selection: { which: { runId }, rowId },
-      editsSince: editsOfPushSince(reader, runId),
-      withoutHistory,
-    };
+    const editsSince = editsOfPushSince(reader, runId);
+    return { tables, selection: { which: { runId }, rowId }, editsSince, withoutHistory };
   }
-  requireSome(tables);
   const nowMs = session.clock.nowMs();
   const moment = momentOf(options.since ?? '', { name: '--since', nowMs });
   for (const table of tables) checkKnown(reader, table, { moment, nowMs });

@@ -494,6 +494,24 @@ test('tables without a history are named, since nothing of them can be taken bac
   expect(JSON.parse(json.stdout)).toMatchObject({ withoutHistory: ['Task', 'Visit'] });
 });
 
+test('of a table that was pruned nothing can be taken back', async () => {
+  await using world = await startWorld(`tables: { '*': { push: true, history: true } }\n`, [
+    NOTE,
+    { ...NOTE, name: 'Other' },
+  ]);
+  world.store.update('Note', 1, { Title: 'theirs' });
+  await world.run(['pull']);
+  const run = await world.lastRun();
+  world.store.dropTable('Note');
+  await world.run(['pull', '--confirm']);
+  await world.run(['schema', 'prune', '--confirm']);
+
+  const { exitCode, stderr } = await world.run(['undo', run, '--table', 'Note (pruned)']);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('The changes of Note (pruned) are not kept');
+});
+
 test('without any history nothing can be taken back', async () => {
   await using world = await startWorld(`tables: { Note: {} }\n`);
 
