@@ -5,10 +5,10 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import {
   checkKnown,
+  chooseKnownTables,
   findKnownTable,
   lastSeqAt,
   readKnownTables,
-  requireSome,
   type KnownTable,
 } from '../../../src/extras/history/known-since.ts';
 import { prune } from '../../../src/extras/schema/prune.ts';
@@ -112,8 +112,14 @@ test('a name is found in either case, the exact one first; another one is refuse
   expect(findKnownTable(tables, 'Note').id).toBe(1);
   expect(findKnownTable(tables, 'OTHER').id).toBe(2);
   expect(() => findKnownTable(tables, 'Othr')).toThrow('No history is kept of a table "Othr" (did you mean Other?)');
-  expect(() => requireSome([])).toThrow('No history is kept of any table');
-  expect(() => requireSome(tables)).not.toThrow();
+  expect(chooseKnownTables(tables, 'note')).toEqual([tables[0]]);
+});
+
+test('without a name those are meant that are kept now; there is at least one', () => {
+  const tables = [null, '2026-11-25T08:20:00Z'].map((since, id) => ({ id, table: `Note ${id}`, since }));
+
+  expect(chooseKnownTables(tables, undefined)).toEqual([tables[1]]);
+  expect(() => chooseKnownTables(tables.slice(0, 1), undefined)).toThrow('No history is kept of any table');
 });
 
 test('the last entry at a moment is that of its second, none before the first', async () => {
