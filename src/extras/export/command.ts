@@ -1,5 +1,5 @@
 /**
- * `rowsync export`: the tables as Parquet or CSV files, for DuckDB, pandas and lakes. It only reads, so it may run beside the daemon.
+ * `rowsync export`: the tables as Parquet or CSV files, for DuckDB, pandas and lakes. It may run beside the daemon.
  */
 import { resolve, join } from 'node:path';
 import { Option, type Command } from 'commander';
@@ -117,7 +117,7 @@ interface ExportedTable {
 
 const MANIFEST = 'manifest.json';
 
-/** Exports tables by their names at the origin or here, or all; `at` is the stamp of now. @throws RowsyncError `usage.invalid`, `replica.full`, …. */
+/** Exports named tables, or all; `at` is the stamp of now. @throws RowsyncError `usage.invalid`, `replica.full`, …. */
 export async function exportTables(
   path: string,
   options: {
@@ -125,7 +125,7 @@ export async function exportTables(
     readonly format: ExportFormat;
     readonly tables: readonly string[];
     readonly at: string;
-    /** Leaves the reader in a transaction over all tables, and returns what the manifest says of it; null for one transaction a table. */
+    /** Begins a transaction over all tables; returns what the manifest says of it, null for one transaction a table. */
     readonly hold?: (reader: ReplicaReader, reads: () => readonly string[]) => Promise<object | null>;
   },
 ): Promise<{ readonly tables: readonly ExportedTable[]; readonly removed: readonly string[] }> {
@@ -180,7 +180,7 @@ export async function exportTables(
   }
 }
 
-/** A table whose first pull has not ended has only some of its rows, and a replica without tables was not pulled. @throws RowsyncError `fresh.stale`. */
+/** Refuses a table whose first pull has not ended, and a replica without tables. @throws RowsyncError `fresh.stale`. */
 function requireRead(named: readonly TableRecord[], sources: ReturnType<typeof readSources>): void {
   const unmade = named.filter(({ id }) => !sources.some(({ table }) => table.id === id));
   const loading = sources.flatMap(({ table }) => (table.state === 'loading' ? [table] : []));

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { codeOf, RowsyncError } from '../../base/errors.ts';
 import { makeFolders } from '../../base/file-system.ts';
 
-/** Makes sure that an export can write to the folder that it was given, and that a new one outlives a power cut. @throws RowsyncError `files.store`. */
+/** Makes the folder of an export, to outlive a power cut. @throws RowsyncError `files.store` if it is read-only. */
 export function openExportFolder(folder: string, mode?: number): void {
   try {
     const first = makeFolders(folder, mode);
@@ -21,7 +21,7 @@ export function openExportFolder(folder: string, mode?: number): void {
   }
 }
 
-/** Makes the names of new folders durable, from the last up to the first one. A folder above that this user may not read cannot be synced. */
+/** Makes new folders durable, from the last up to the first. A folder that this user may not read cannot be synced. */
 function syncNames(first: string, last: string): void {
   try {
     const above = openSync(dirname(last), 'r');

@@ -1,6 +1,5 @@
 /**
- * `rowsync files export`: attached files under their names, in a folder for each table, row and column. It only reads the replica, so it may run beside the
- * daemon.
+ * `rowsync files export`: attached files under their names, by table, row and column. It may run beside the daemon.
  */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';

@@ -35,7 +35,7 @@ interface Form {
   readonly valueOf: (stored: Exclude<Stored, null>) => ParquetValue;
 }
 
-/** Writes a file; `rows` is called twice and gives the same rows both times. Returns the columns as they were written. */
+/** Writes a file; `rows` is called twice and gives the same rows. Returns the columns as they were written. */
 export async function writeParquet(
   path: string,
   columns: readonly ParquetColumn[],

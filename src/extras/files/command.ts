@@ -1,6 +1,6 @@
 /**
- * `rowsync files`: lists, fetches, verifies, exports and prunes attached files. `list` and `export` only read; `pull`, `verify` and `prune` need the replica for
- * themselves.
+ * `rowsync files`: lists, fetches, verifies, exports and prunes attached files. `list` and `export`
+ * only read; the others lock the replica.
  */
 import { Option, type Command } from 'commander';
 import { answerAsJson, answerAsTsv, plainText, type ResultTable } from '../../base/result-formats.ts';

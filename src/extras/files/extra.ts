@@ -1,5 +1,5 @@
 /**
- * What people do with attached files: list them, fetch what is missing at once, remove what nothing refers to. The core fetches them with the rows.
+ * What people do with attached files: list them, fetch what is missing, remove what nothing refers to.
  */
 import type { Extra } from '../../extra.ts';
 

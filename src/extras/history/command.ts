@@ -1,6 +1,6 @@
 /**
- * `rowsync history` shows the changes of one row; `rowsync history forget` removes what is kept of a row, or of one column of it, and says where
- * copies still have it.
+ * `rowsync history` shows the changes of one row; `rowsync history forget` removes what is kept of a row
+ * or a cell, and says where copies still have it.
  */
 import type { Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';
@@ -137,7 +137,7 @@ async function forget(
   using replica = await openExistingReplica(invocation, config);
   const row = findRow(replica, { name, id, column: options.column ?? null });
   const ids = [row.rowId, ...formerIds(replica, row)];
-  // What is removed now is overwritten, and the log is emptied; what was deleted earlier may stay in unused parts of the file.
+  // What is removed now is overwritten, and the log is emptied; what was deleted earlier may stay in free pages.
   replica.prepare(sql`PRAGMA secure_delete = ON`).get();
   const at = stampFromMs(clock.nowMs());
   const report = await replica.writeDurably('Forgetting a row', (tx) => forgetRow(tx, row, at));
@@ -311,7 +311,7 @@ function forgetDeleted(tx: Tx, { tableId, column }: ForgettableRow, rowId: numbe
     const all = sql`UPDATE _rowsync_deleted SET row_values = '{}' WHERE ${isOwn} AND row_values <> '{}'`;
     return tx.prepare(all).run(values).changes;
   }
-  // Of a row that left before its columns were renamed by a version that did not rename them here, too, it may be another column.
+  // An earlier version did not rename columns here, so for a row that left before that it may be another column.
   const place = sql`SELECT v.fullkey FROM json_each(row_values) v WHERE v.key COLLATE NOCASE IN (@name, @plain)`;
   const text = sql`UPDATE _rowsync_deleted SET row_values = json_remove(row_values, (${place} LIMIT 1))
       WHERE ${isOwn} AND EXISTS (${place})`;

@@ -71,8 +71,9 @@ const LEFT = sql`coalesce((SELECT x.value -> 2 FROM json_each(d.cells) x WHERE x
   iif(d.kind = 'update', NULL, 'null'))`;
 
 /**
- * Edits that a person discarded before they were sent, and the discards: together they changed nothing. An edit was not sent if its row had
- * no number of the origin yet. Or the discard brought its cells back to what they were before it, or before an edit of the row right in front of it.
+ * Edits that a person discarded before they were sent, and the discards: together they changed nothing. An edit was not
+ * sent if its row had no number of the origin yet. Or the discard brought its cells back to what they were before it,
+ * or before an edit of the row right in front of it.
  */
 const IS_DISCARDED = sql`(cause = 'discard' OR cause = 'edit' AND EXISTS (
     SELECT 1 FROM _rowsync_history e JOIN _rowsync_history d ON d.seq = (SELECT min(n.seq) FROM _rowsync_history n
@@ -91,8 +92,9 @@ export function isCaller(author: Sql): Sql {
 }
 
 /**
- * What the origin made of an edit that was sent, as a push read it back; the edit itself has an entry, too. It is the new row under its own number, or cells that
- * only the origin writes, such as the stamp. A colleague's change has another author, or a cell that can be written.
+ * What the origin made of an edit that was sent, as a push read it back; the edit itself has an entry, too. It is the
+ * new row under its own number, or cells that only the origin writes, such as the stamp. A colleague's change has
+ * another author, or a cell that can be written.
  */
 const IS_ANSWER = sql`(cause = 'push' AND EXISTS (SELECT 1 FROM _rowsync_history e WHERE e.seq = sync_history.id AND CASE e.kind
     WHEN 'insert' THEN EXISTS (SELECT 1 FROM _rowsync_history n WHERE n.row_id = e.was_id AND n.table_id = e.table_id AND n.kind = 'insert')

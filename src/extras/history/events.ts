@@ -28,7 +28,7 @@ export function sequenceNumber(text: string): number | null {
   return Number.isSafeInteger(number) ? number : null;
 }
 
-/** The next events behind a number, in order. @throws RowsyncError `history.unknown` where the history ends before it, `replica.older`. */
+/** The next events behind a number. @throws RowsyncError `history.unknown` if it is above the last, `replica.older`. */
 export function readEvents(reader: ReplicaReader, after: number, source: string): readonly Event[] {
   requireHistory(reader);
   const last = lastSeq(reader);

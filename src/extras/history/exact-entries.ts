@@ -13,7 +13,7 @@ export interface ExactEntry {
   readonly kind: 'insert' | 'update' | 'delete' | 'forgotten';
   /** The `_id` that a new row had before; null for none. */
   readonly wasId: number | null;
-  /** The author that the origin names for a change made there, `''` for none; null for one made here, and for what the origin made of it. */
+  /** The author of a change at the origin, `''` if it names none; null for a change made here, or by a push of one. */
   readonly by: string | null;
   /** Of an entry `forgotten`, both values are null: what they were is not known any more. */
   readonly cells: readonly CellChange[];
@@ -34,7 +34,7 @@ type Line = readonly [
   cells: string | null,
 ];
 
-/** What the origin made of an edit that was sent, such as a new row under its own number, if it names no one else as its author. */
+/** What the origin made of a pushed edit, such as a new row under its own id, unless it names another author. */
 const IS_OF_OURS = sql`((h.cause = 'push' OR h.was_id IS NOT NULL) AND ${isCaller(sql`h.origin_by`)}
     OR h.was_id IS NOT NULL AND h.origin_by IS NULL)`;
 

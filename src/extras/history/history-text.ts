@@ -1,6 +1,5 @@
 /**
- * Shows entries of the history as lines that are safe on a terminal. They say what, who, why, when as exactly as it is known,
- * and each cell from old to new.
+ * Shows entries of the history as lines that are safe on a terminal: what, who, why, when, and each cell.
  */
 import { printable, printableJson, truncate } from '../../base/text.ts';
 import { cellsOf, type CellDifference } from './difference.ts';
@@ -49,7 +48,7 @@ export function headText(entry: HistoryEntry): string {
   return `${kindText(kind)}${was}${by}, ${printable(causeWords(entry))}${run}`;
 }
 
-/** When it happened: an interval, in which others may have made several changes, or a moment where this machine saw it. */
+/** When it happened: between two times, with perhaps more changes in between, or at one that this machine saw. */
 export function whenText(entry: HistoryEntry): string {
   const { notBefore, notAfter, stamped, at, cause } = entry;
   if (notBefore !== null && notBefore === notAfter && notAfter === at) return `at ${at}`;

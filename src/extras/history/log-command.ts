@@ -244,7 +244,7 @@ async function printChanges(invocation: Invocation, { after, follow = false }: C
   }
 }
 
-/** Prints what there is behind a number; returns the last one. Opens the file anew each time: another may be there by now. */
+/** Prints the events behind a number; returns the last one. Opens the file each time, since another may replace it. */
 async function printAfter({ session: { stdout } }: Invocation, path: string, after: number): Promise<number> {
   const source = pathToFileURL(resolve(path)).href;
   using reader = openReader(path);

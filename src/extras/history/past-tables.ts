@@ -16,7 +16,7 @@ import { BLOCK_ROWS, blocksAbove, queryAll, queryNumbers, queryTexts } from '../
 import type { QueryAnswer, ReplicaReader } from '../../replica/reader.ts';
 import { readExactEntries, type ExactEntry } from './exact-entries.ts';
 
-/** Queries the tables as of a moment, in seconds since 1970; once for a connection. @throws RowsyncError `history.unknown`, and as a query. */
+/** Queries tables as of a moment, in seconds since 1970; once a connection. @throws RowsyncError `history.unknown`. */
 export function queryPast(
   reader: ReplicaReader,
   text: string,
@@ -143,8 +143,8 @@ function isRaw(value: Exact): value is { readonly raw: string } {
 }
 
 /**
- * The state before an entry, from the state after it. `width`: how many columns a state has. Forgotten values are unknown before the entry too, so
- * those cells are empty.
+ * The state before an entry, from the state after it, which has `width` columns. Forgotten values are unknown before
+ * the entry, too, so those cells are empty.
  */
 export function reverseEntry(
   after: Version,

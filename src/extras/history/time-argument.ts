@@ -1,6 +1,6 @@
 /**
- * Reads times as people write them: `2026-11-01 08:00`, `2026-11-01T08:00:00Z`, `yesterday`, `2h` (ago). A time without a zone is local to this
- * machine.
+ * Reads times as people write them: `2026-11-01 08:00`, `2026-11-01T08:00:00Z`, `yesterday`, `2h` (ago). A time without
+ * a zone is local to this machine.
  */
 import { usageError } from '../../base/errors.ts';
 import { processEnvironment } from '../../config/secrets.ts';
@@ -14,7 +14,7 @@ const UNIT_S: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_4
 export const MOMENT_FORMS =
   '2026-11-01, "2026-11-01 08:00", 2026-11-01T08:00:00Z, now, today, yesterday, or 90m, 2h, 3d, 1w ago';
 
-/** Seconds since 1970 of a moment; a day alone is its beginning. @throws RowsyncError `usage.invalid`, which names the option. */
+/** Seconds since 1970; a day alone is its beginning. @throws RowsyncError `usage.invalid`, which names the option. */
 export function momentOf(text: string, { name, nowMs }: { readonly name: string; readonly nowMs: number }): number {
   const given = text.trim();
   const ms = wordMs(given.toLowerCase(), nowMs) ?? agoMs(given, nowMs) ?? writtenMs(given);
@@ -28,7 +28,7 @@ function isLocal(text: string): boolean {
   return written === null ? /^(?:today|yesterday)$/i.test(text) : written.at(-1) === undefined;
 }
 
-/** Node takes a zone that it does not know, such as the rules `CET-1CEST,M3.5.0,M10.5.0`, for UTC, and says UTC when it is asked. */
+/** Refuses a TZ that Node does not know, such as `CET-1CEST,M3.5.0,M10.5.0`: Node would silently use UTC. */
 function requireMachineZone(name: string): void {
   const zone = processEnvironment()['TZ']?.replace(/^:/, '') ?? '';
   if (zone === '' || isZone(zone)) return;

@@ -110,7 +110,7 @@ async function keysOfSame(
   return new Map([...cells].map(([cell, name]) => [cell, keys.get(name) ?? null]));
 }
 
-/** Plans how deleted rows come back at the origin, or puts them back; null for none. @throws RowsyncError of the origin. */
+/** Plans how deleted rows come back at the origin, or puts them back; null for none. @throws RowsyncError. */
 async function putBack(
   invocation: Invocation,
   deleted: readonly LostRow[],

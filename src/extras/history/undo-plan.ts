@@ -49,15 +49,15 @@ export interface Inverse {
 }
 
 /**
- * What entries did to each row, from entries that come row by row, in order. A new row keeps its identity when it gets the id of the origin; the new
- * id is no change. Rows that came and went, or are unchanged, are left out.
+ * What entries did to each row, from entries that come row by row, in order. A new row keeps its identity when it gets
+ * the id of the origin; the new id is no change. Rows that came and went, or are unchanged, are left out.
  */
 export function netChanges(entries: Iterable<ExactEntry>, idNow: ReadonlyMap<number, number>): readonly NetChange[] {
   // The delete of a row's former id is not a change of the row.
   const changes = Iterator.from(entries).filter(({ kind, rowId }) => kind !== 'delete' || !idNow.has(rowId));
   const byRow = Map.groupBy(changes, ({ rowId }) => idNow.get(rowId) ?? rowId);
   return [...byRow].flatMap(([rowId, own]) => {
-    // For a row that was there already, the entry about its new id holds no change. Otherwise it holds what the origin made of the new row.
+    // The entry about a new id has what the origin made of a new row. For a row that was there before it is no change.
     const isNew = own[0]?.kind === 'insert' && own[0].wasId === null;
     const net = netOf(isNew ? own : own.filter(({ wasId }) => wasId === null), {
       cellsOf: ({ cells }) => cells,
@@ -76,7 +76,7 @@ export interface InverseFacts {
   readonly isForgotten: boolean;
   /** Today's row in the place of a deleted one, and its values; null for none. */
   readonly same: { readonly rowId: number; readonly values: readonly Exact[] } | null;
-  /** A former value as it is written now: a key that its row has no more is its new one, or undefined if that is not known. */
+  /** A former value as it is written now: of a key that is gone the row's new key, or undefined if that is unknown. */
   readonly valueNow: (column: string, value: Exact) => Exact | undefined;
 }
 

@@ -75,8 +75,8 @@ interface UndoTarget {
 }
 
 /**
- * Takes changes of a table back, except where cells changed since. A row whose delete has not reached the origin is here
- * again, as the origin has it. A row that is here again under another id is left alone, with the references to it.
+ * Takes changes of a table back, except where cells changed since. A row whose delete has not reached the origin is
+ * here again, as the origin has it. A row that is here again under another id is left alone, with the references to it.
  * What a trigger refuses is listed. @throws what ended the transaction.
  */
 export function undoTable(
@@ -231,8 +231,8 @@ function deletedRow(from: Connection, { record, rows, known }: UndoTarget, { row
 }
 
 /**
- * An edit whose cells refer to no key that is gone: a row that is here again is meant by its key of now. Null if no cell
- * is left. An empty cell is linked again where its row is put back.
+ * An edit whose cells refer to no key that is gone: a row that is here again is meant by its key of now. Null if no
+ * cell is left. An empty cell is linked again where its row is put back.
  */
 function withPresentKeys(
   edit: InverseEdit,
@@ -379,7 +379,7 @@ interface WantedValues {
   readonly name: string;
 }
 
-/** Rows of today that have wanted values, by the columns that are compared and the name of the values; lowest ids first. */
+/** Rows of today with wanted values, by compared columns and the name of the values; the lowest ids first. */
 function readNamedValues(
   from: Connection,
   table: string,

@@ -1,6 +1,6 @@
 /**
- * Reads the cells of a file as values of their columns. What can be read in two ways, such as 1,5 or 03/04/2026, is read only if an option says how
- * it is written. Pure.
+ * Reads the cells of a file as values of their columns. What can be read in two ways, such as 1,5 or 03/04/2026, is
+ * read only if an option says how it is written. Pure.
  */
 import { usageError } from '../../base/errors.ts';
 import { numericFromText } from '../../wire/decimal.ts';
@@ -173,7 +173,7 @@ function splitAt(text: string, sign: string): readonly string[] {
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + sign.length)];
 }
 
-/** The ISO date, the time of day and the offset of a text; empty for a part that is not there, all empty for another text. */
+/** The ISO date, time of day and offset of a text; empty for a missing part, all empty for another text. */
 function splitMoment(text: string, cell: RawCell, forms: Forms): readonly string[] {
   const iso = /^(\d{4}-\d\d-\d\d)(?:[T ](.+?))?\s*(Z|UTC|[+-]\d\d:?\d\d)?$/.exec(text);
   const given = iso === null && typeof cell === 'string' && forms.date !== null ? spokenDate(text, forms.date) : null;

@@ -1,6 +1,6 @@
 /**
- * Makes the rows of a file edits of a two-way table: inserts, and updates of rows that are matched. The triggers judge them as any client's. It runs
- * in a transaction that the caller takes back for a plan, or where there is any problem.
+ * Makes the rows of a file edits of a two-way table: inserts, and updates of rows that are matched. The triggers judge
+ * them as any client's. It runs in a transaction that the caller takes back for a plan, or where there is any problem.
  */
 import { usageError } from '../../base/errors.ts';
 import { ident, joinSql, sql } from '../../base/sql.ts';
@@ -21,14 +21,14 @@ import { isSameValue } from '../../reconcile/merge.ts';
 export interface ImportRequest {
   readonly file: FileRows;
   readonly forms: Forms;
-  /** The column that tells which rows are here; null for `_id` or else the one of the configuration, if the file has it. */
+  /** The column that tells which rows are here; null for `_id`, or else that of the configuration. */
   readonly match: string | null;
   /** Columns of the file that are left out. */
   readonly ignore: readonly string[];
   readonly updatesOnly: boolean;
 }
 
-/** Why a row or a column of the file stops the import; `column` is null where it is about a whole row, `line` where it is about all. */
+/** Why the import stops; `column` is null for a whole row, `line` for the whole file. */
 export interface ImportProblem {
   readonly line: number | null;
   readonly column: string | null;
@@ -200,7 +200,7 @@ function findRow(
   return match.isGiven ? { problem: 'is not here, and the origin gives it: leave it empty for a new row' } : null;
 }
 
-/** Edits one row whose cells could all be read; null where it is as the file has it. Problems say why the row cannot be edited so. */
+/** Edits a row; null where it is as the file has it. Problems say why it cannot be edited so. */
 function editRow(
   from: Connection,
   table: TwoWayTable,
@@ -243,7 +243,7 @@ function readValues(from: Connection, localName: string, rowId: number, cells: r
   return cells.map(({ column }, index) => valueFromStored(row?.[index + 1] ?? null, column.type));
 }
 
-/** Finds the columns by their names at the origin, then aliases, then names here. @throws RowsyncError `usage.invalid`. */
+/** Finds columns by their names at the origin, aliases, or names here. @throws RowsyncError `usage.invalid`. */
 function matchHeaders(table: TwoWayTable, headers: readonly string[], ignored: readonly string[]): ImportColumns {
   const matched: ImportColumn[] = [];
   const problems: ImportProblem[] = [];
@@ -298,7 +298,7 @@ function unknownSentence({ columns, localName }: TwoWayTable, header: string): s
   return `is not a column of ${localName}${hint} (--ignore leaves it out)`;
 }
 
-/** Finds a column as people write its name; null for none. @throws RowsyncError `usage.invalid` where it may be one of two. */
+/** Finds a column by its name in any case; null for none. @throws RowsyncError `usage.invalid` if two are meant. */
 function findColumn({ columns, localName }: TwoWayTable, given: string): TwoWayColumn | null {
   const names = ['name', 'alias', 'localName'] as const;
   const exact = names.flatMap((name) => columns.find((column) => column[name] === given) ?? []);

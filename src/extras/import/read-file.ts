@@ -1,6 +1,6 @@
 /**
- * Reads a file of rows: CSV and TSV as spreadsheets and programs write them, JSON Lines, Parquet. Numbers keep every digit, since nothing here
- * makes doubles of them. The libraries are loaded only for their form.
+ * Reads a file of rows: CSV and TSV as spreadsheets and programs write them, JSON Lines, Parquet. Numbers keep every
+ * digit, since nothing here makes doubles of them. The libraries are loaded only for their form.
  */
 import { isUtf8 } from 'node:buffer';
 import { extname } from 'node:path';
@@ -94,7 +94,7 @@ async function readCsv(name: string, number: string, given: string | null): Prom
   const said = /^sep=(.)\r?\n/.exec(number);
   const text = said === null ? number : number.slice(said[0].length);
   const delimiter = given ?? said?.[1] ?? delimiterOf(text);
-  // Lines may end in two ways in one file, as where one was appended to another. A single CR ends lines only where nothing else does.
+  // Lines may end in two ways, if one file was appended to another. A CR alone ends lines only if nothing else does.
   const end = text.includes('\n') ? '\n' : '\r';
   const rows: FileRow[] = [];
   const problems: FileRows['problems'][number][] = [];
@@ -212,7 +212,7 @@ function isExact({ converted_type: old, logical_type: type }: SchemaElement): bo
 
 const UNITS: Readonly<Record<string, bigint>> = { MILLIS: 1_000n, MICROS: 1_000_000n, NANOS: 1_000_000_000n };
 
-/** A text may begin with the character that is a BOM at the beginning of a file, and bytes that are no text are refused. */
+/** Refuses bytes that are no text, and keeps a BOM, which a cell may begin with. */
 const CELL_TEXT = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 function parquetCell(value: unknown, column: SchemaElement): RawCell {

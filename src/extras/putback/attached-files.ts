@@ -1,6 +1,6 @@
 /**
- * Finds the files of each cell of a lost row, in the content store or beside the backup. A push attaches each one under its own name, from a folder
- * that is made for that.
+ * Finds the files of each cell of a lost row, in the content store or beside the backup. A push attaches each one under
+ * its own name, from a folder that is made for that.
  */
 import { existsSync, statSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
@@ -16,8 +16,8 @@ import { isHeaderText } from '../../wire/header-parameters.ts';
 import type { PlanFacts, PlannedFile } from './lost-row-outcome.ts';
 
 /**
- * Finds the file that a cell of a row names, and with `revisions` those before it, the oldest first. None if the content of the newest is not in one of
- * the folders.
+ * Finds the file that a cell of a row names, and with `revisions` those before it, the oldest first. None if the
+ * content of the newest is not in one of the folders.
  */
 export function fileFinder(
   from: readonly Connection[],

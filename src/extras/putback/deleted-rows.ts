@@ -40,7 +40,7 @@ function cellsOf(lost: LostRows, references: readonly TableReference[]): Readonl
   );
 }
 
-/** Plans rows, and puts them back if a person agrees. A reference that the edits give another value is not linked again. @throws RowsyncError of the origin. */
+/** Plans rows, and puts them back if confirmed. Cells that `edits` change are not linked. @throws RowsyncError. */
 export async function putBackDeleted(
   invocation: Invocation,
   rows: readonly LostRow[],

@@ -1,6 +1,6 @@
 /**
- * Rows that were lost, put back at the origin with the rows that hang on them. Everything goes through an ordinary push of a small replica of its own,
- * beside the replica, which holds only these rows.
+ * Lost rows, put back at the origin with the rows that refer to them, by an ordinary push of a small replica beside the
+ * replica, which holds only these rows.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';

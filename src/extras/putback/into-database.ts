@@ -1,6 +1,6 @@
 /**
- * Whole tables into another database, such as a test database or a rebuilt one: tables and columns are matched by name, since their ids differ there.
- * It makes only rows there. Afterwards every row is read back and compared.
+ * Whole tables into another database, such as a test database or a rebuilt one: tables and columns are matched by name,
+ * since their ids differ there. It makes only rows there. Afterwards every row is read back and compared.
  */
 import type { LostRow } from '../shared/linked-extra.ts';
 import { must } from '../../base/assert.ts';

@@ -1,5 +1,5 @@
 /**
- * Plans how one deleted row comes back with all lost rows that refer to it, from the replica alone. The origin is not asked, and nothing is written.
+ * Plans how a deleted row comes back with all lost rows that refer to it, from the replica alone. Writes nothing.
  */
 import { twoWayColumn } from '../../capture/two-way-table.ts';
 import { readColumns } from '../../replica/bookkeeping/columns.ts';
@@ -12,7 +12,7 @@ import { planPutback, type PlanTable } from './lost-row-outcome.ts';
 import { chooseRows } from './make-plan.ts';
 import { putbackPlanText } from './putback-text.ts';
 
-/** The plan in words, and the tables whose rows come along. @throws RowsyncError `usage.invalid` for a row that was not lost. */
+/** The plan in words, and the tables whose rows come along. @throws RowsyncError `usage.invalid` if it was not lost. */
 export function planLocally(
   reader: ReplicaReader,
   row: { readonly table: string; readonly id: number },

@@ -1,6 +1,6 @@
 /**
- * Decides what happens to each lost row: it is created, left alone because the origin has it, or cannot be put back, with the reason. A reference to another
- * lost row becomes a link, which is written once that row has its new key. Pure.
+ * Decides what happens to each lost row: it is created, left alone because the origin has it, or cannot be put back,
+ * with the reason. A reference to another lost row becomes a link, written once that row has its new key. Pure.
  */
 import type { LostRow } from '../shared/linked-extra.ts';
 import type { Stored } from '../../replica/connection.ts';
@@ -180,8 +180,8 @@ function parentOf(
 }
 
 /**
- * The rows that can be created now: those whose links lead to existing rows. If there are none, rows refer to each other in a cycle. Those that
- * others wait for, and whose open links may be empty, are then created without these links.
+ * The rows that can be created now: those whose links lead to existing rows. If there are none, rows refer to each
+ * other in a cycle. Those that others wait for are then created without open links, if these may be empty.
  */
 export function readyRows<T extends Pick<PlannedPutback, 'tableId' | 'oldId' | 'links'>>(
   waiting: readonly T[],

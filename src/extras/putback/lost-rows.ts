@@ -1,6 +1,6 @@
 /**
- * Rows that are no longer here, with their last values: from `sync_deleted`, from a backup, or as they were at a moment of the history. Values go by
- * the origin's ids of their columns, which survive a rename.
+ * Rows that are no longer here, with their last values: from `sync_deleted`, from a backup, or as they were at a moment
+ * of the history. Values go by the origin's ids of their columns, which survive a rename.
  */
 import type { LostRow, RowEdits } from '../shared/linked-extra.ts';
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
@@ -24,7 +24,7 @@ export interface EmptiedCell {
   readonly emptiedAt: string | null;
 }
 
-/** Where last values come from: the evidence of deletes, another file, a moment in seconds since 1970, all rows that are here, or known rows with their edits. */
+/** Where last values come from. A moment is in seconds since 1970; `edits` are made at the same time. */
 export type LostSource =
   | { readonly kind: 'all' }
   | { readonly kind: 'deleted' }
@@ -50,7 +50,7 @@ export class LostRows {
     return columns.find((column) => column.name === name) ?? columns.find(({ kind }) => kind === 'Key') ?? null;
   });
 
-  /** The lost rows of a table, the oldest first. @throws RowsyncError `history.unknown` for a moment that is not known. */
+  /** The lost rows of a table, the oldest first. @throws RowsyncError `history.unknown` for an unknown moment. */
   readonly rows = oncePerKey((tableId: number): readonly LostRow[] => {
     const table = this.tables.find(({ id }) => id === tableId);
     return table === undefined ? [] : this.#read(table);
@@ -128,8 +128,8 @@ export class LostRows {
   }
 
   /**
-   * Rows that are here with nothing in a column: the last value in it, or the one that an edit gives back, and when it was emptied. Null
-   * where the source does not say.
+   * Rows that are here with nothing in a column: the last value in it, or the one that an edit gives back, and when it
+   * was emptied; null if that is unknown.
    */
   emptied(table: TableRecord, column: ColumnRecord): readonly EmptiedCell[] {
     const source = this.#source;
@@ -190,7 +190,7 @@ export class LostRows {
     });
   }
 
-  /** The evidence of deletes, and in tables with history the deletes of rows that left by an edit here. Of a row that left more than once, the last one. */
+  /** The last delete of each row: from `_rowsync_deleted`, and of an edit here from the history. */
   #readDeleted({ id, localName }: TableRecord): readonly LostRow[] {
     const columns = readColumns(this.main, id);
     const isGone = sql`row_id > 0 AND row_id NOT IN (SELECT _id FROM main.${ident(localName)})`;

@@ -1,6 +1,6 @@
 /**
- * Makes a plan: which lost rows to put back, which rows refer to them, and what the origin has of them now. Reads the replica and the origin, and
- * writes only the descriptions of tables into the putback file.
+ * Makes a plan: which lost rows to put back, which rows refer to them, and what the origin has of them now. Reads the
+ * replica and the origin, and writes only the descriptions of tables into the putback file.
  */
 import type { LostRow } from '../shared/linked-extra.ts';
 import { usageError } from '../../base/errors.ts';
@@ -36,7 +36,7 @@ export interface PutbackChoice {
 
 export interface PutbackPlan {
   readonly rows: readonly PlannedPutback[];
-  /** Rows that stayed at the origin, and refer or referred to one of the rows; `reason` says which references were emptied. */
+  /** Rows that stayed, and refer or referred to one of the rows; `reason` says which references were emptied. */
   readonly orphans: readonly PlannedPutback[];
   /** References that were guessed, for consent. */
   readonly guessed: readonly TableReference[];
@@ -88,7 +88,7 @@ export function chooseRows(
   return { rows: [...chosen.values()], references };
 }
 
-/** A unique text column in which every row has a value, by which rows are found again if an answer is lost. Null for none: then such a row is parked. */
+/** A unique text column with a value in each row, to find rows again if an answer is lost; null for none. */
 export function uniqueColumn(
   columns: readonly ColumnRecord[],
   keyId: number | null,
@@ -149,7 +149,7 @@ export async function makePlan(
   };
 }
 
-/** Plans rows of tables that the file has by now. Ids of tables and columns are those of the file. @throws RowsyncError of the origin. */
+/** Plans rows of described tables, by the ids of the tables and columns there. @throws RowsyncError of the origin. */
 export async function planRows(
   place: PutbackPlace,
   rows: readonly LostRow[],

@@ -1,5 +1,5 @@
 /**
- * Finds orphans: rows at the origin that referred to a lost row. Their reference still has its old key, or was emptied since.
+ * Finds orphans: rows at the origin that referred to a lost row, and still have its old key, or were emptied since.
  */
 import type { LostRow } from '../shared/linked-extra.ts';
 import { ident, sql } from '../../base/sql.ts';
@@ -9,10 +9,10 @@ import type { LostRows } from './lost-rows.ts';
 import { rowName, type KeyLink, type PlannedPutback } from './lost-row-outcome.ts';
 import type { TableReference } from './references.ts';
 
-/** A delete may be held for a person for days; a reference that was emptied longer before it was emptied for another reason. */
+/** A delete may be held for days. A reference that was emptied even earlier was emptied for another reason. */
 const EMPTIED_BEFORE_MS_MAX = 7 * 86_400_000;
 
-/** Rows to link again, with the reason where a reference was emptied. They are decided by what is here; the origin is asked before one is written. */
+/** Rows to link again, as the replica has them, with the reason if a reference was emptied. */
 export function findOrphans(
   lost: LostRows,
   rows: readonly LostRow[],

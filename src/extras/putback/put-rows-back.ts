@@ -1,6 +1,6 @@
 /**
- * Puts rows back in rounds: each round writes the rows whose parents exist into the file and pushes them. Afterwards, references that had to wait are filled
- * in, if they are empty or still hold the old key.
+ * Puts rows back in rounds: each round writes the rows whose parents exist into the file and pushes them. Afterwards,
+ * references that had to wait are filled in, if they are empty or still hold the old key.
  */
 import { rm } from 'node:fs/promises';
 import type { LostRow } from '../shared/linked-extra.ts';
@@ -54,7 +54,7 @@ export interface PutbackRun {
   readonly news: readonly PutbackRecord[];
 }
 
-/** Notes a plan, or null for what was noted before, and puts back what waits. @throws RowsyncError what stopped a push. */
+/** Notes a plan, if there is a new one, and puts back what waits. @throws RowsyncError what stopped a push. */
 export async function carryOut(
   place: PutbackPlace,
   plan: { readonly rows: readonly PlannedPutback[]; readonly orphans: readonly PlannedPutback[] } | null,
@@ -86,7 +86,7 @@ function isWaiting(record: PutbackRecord): boolean {
   return record.state === 'waiting' || record.state === 'sent' || needsPerson(record);
 }
 
-/** Puts back what waits. `again`: rows in doubt are sent once more, since a person has looked. @throws RowsyncError what stopped a push. */
+/** Puts back what waits. `again`: also rows in doubt, since a person has looked. @throws RowsyncError of a push. */
 async function runPutback(place: PutbackPlace, { again }: { readonly again: boolean }): Promise<void> {
   await retryParked(place, again);
   await pushStaged(place);
@@ -147,7 +147,7 @@ async function retryParked({ push: { replica, clock } }: PutbackPlace, again: bo
   });
 }
 
-/** Which of the rows are at the origin, by their old ids and their match values: their present ids and keys, by table and old id. */
+/** Rows that the origin has, by their old ids or match values; by table and old id. */
 export async function findThere(
   place: PutbackPlace,
   rows: readonly Pick<LostRow, 'tableId' | 'oldId' | 'values'>[],
@@ -249,7 +249,7 @@ function withSent(files: readonly PlannedFile[], sent: readonly PlannedFile[]): 
   return files.map((file) => (sent.includes(file) ? { ...file, sent: true } : file));
 }
 
-/** Fills in what had to wait until rows are there. These are references of rows in a circle and of rows that stayed at the origin, and newer revisions of files. */
+/** Fills in references to rows that are there by now, and attaches newer revisions of files. */
 async function finishRows(place: PutbackPlace): Promise<void> {
   for (let round = 1; round <= REVISIONS_MAX; round += 1) {
     const records = readRecords(place.push.replica);
@@ -273,7 +273,7 @@ async function finishRows(place: PutbackPlace): Promise<void> {
   }
 }
 
-/** Brings rows into the file as the origin has them, and edits references that are empty or hold the old key, and cells that get their next file. */
+/** Stores rows as the origin has them, then edits open references and attaches the next files. */
 async function stageCells(
   place: PutbackPlace,
   given: {
@@ -317,7 +317,7 @@ async function stageCells(
   });
 }
 
-/** The cells of a row that are to get a key, since they are empty or hold the old one: their columns' places, and the key. */
+/** Cells that are to get a key, since they are empty or hold the old one: the index of the column, and the key. */
 function openCells(
   { columns }: TwoWayTable,
   given: { readonly record: PutbackRecord; readonly row: Row; readonly done: ReadonlyMap<string, PutbackRecord> },
@@ -332,7 +332,7 @@ function openCells(
   });
 }
 
-/** Closes the links that were filled in, here or by somebody else. A later run tries a cell again that the origin did not take. */
+/** Closes links that were filled in, also by others. A cell that the origin did not take is tried again later. */
 async function noteCells(
   place: PutbackPlace,
   open: readonly PutbackRecord[],

@@ -1,6 +1,7 @@
 /**
- * The small replica in which rows are put back: `<replica>.putback`, with empty two-way tables as the origin describes them now. Its rows are the ones
- * that are put back, so an ordinary push sends them, with its intents, look-ups and parking. It does so also where the table is a mirror in the replica.
+ * The small replica in which rows are put back: `<replica>.putback`, with empty two-way tables as the origin describes
+ * them now. Its rows are the ones that are put back, so an ordinary push sends them, with its intents, look-ups and
+ * parking. It does so also where the table is a mirror in the replica.
  */
 import { RowsyncError, usageError } from '../../base/errors.ts';
 import { findTwoWayTable, type TwoWayTable } from '../../capture/two-way-table.ts';
@@ -28,7 +29,7 @@ const NO_ROWS = 'false';
 
 const HISTORY = { keepDays: 36_500, bytesMax: 2_000_000_000 };
 
-/** A table that takes part, by its name at the origin, and the column by which its rows are found again if an answer is lost. */
+/** A table by its name at the origin, and the column that finds its rows again if an answer is lost. */
 export interface PutbackTable {
   readonly name: string;
   readonly match: string | null;
@@ -94,12 +95,12 @@ export async function makePlace(
   return place;
 }
 
-/** The column by which rows of a table of the file are found again, by the name of the table at the origin; null for none. */
+/** The match column that a table of the file has, by the table's name at the origin; null for none. */
 export function matchColumnOf(file: Connection, name: string): string | null {
   return readTables(file).find((known) => known.name === name)?.matchColumn ?? null;
 }
 
-/** Brings the tables of the rows that were begun to the origin's present shape. @throws RowsyncError `usage.invalid` if there are none. */
+/** Describes the tables of rows that were begun again. @throws RowsyncError `usage.invalid` if there are none. */
 export async function describeAgain(place: PutbackPlace): Promise<void> {
   const { replica } = place.push;
   const ids = new Set(readRecords(replica).map(({ tableId }) => tableId));
@@ -152,7 +153,7 @@ export function requiredColumnsOf({ pull: { replica } }: PutbackPlace, tableId: 
   return new Set(columns.filter(({ dataOptions }) => hasOption(dataOptions, 'Required')).map(({ id }) => id));
 }
 
-/** Notes what became of the rows that were sent. Keys of rows that were not read back are asked for. @throws RowsyncError of the origin. */
+/** Notes what became of sent rows, and asks for keys that are still unknown. @throws RowsyncError of the origin. */
 async function noteSentRows(place: PutbackPlace): Promise<void> {
   const { replica } = place.push;
   await replica.write('Noting what was put back', (tx) => {

@@ -1,6 +1,6 @@
 /**
- * The table `sync_putback` of the putback file: each lost row, its new row, and its progress. A row has a local id until the push brings the origin's id; the
- * history of the file maps one to the other, also after a crash.
+ * The table `sync_putback` of the putback file: each lost row, its new row, and its progress. A row has a local id
+ * until the push brings the origin's id; the history of the file maps one to the other, also after a crash.
  */
 import { sql } from '../../base/sql.ts';
 import type { ForgottenRow } from '../shared/linked-extra.ts';
@@ -18,7 +18,7 @@ import { rowName, type KeyLink, type PlannedFile, type PlannedPutback } from './
 
 /**
  *    kind       row: to be created · link: a row of the origin whose reference is mended
- *    state      waiting · sent (to the origin, or about to be) · refused · inDoubt · done · there (left alone) · given up · cannot
+ *    state      waiting · sent (or about to be) · refused · inDoubt · done · there (left alone) · given up · cannot
  *    staged_id  `_id` in this file while it is on its way
  *    cells      JSON of values by the origin's ids of columns; links, files: JSON of lost-row-outcome.ts
  */
@@ -149,8 +149,8 @@ export function changeRecords(
 }
 
 /**
- * Notes what became of the rows that were sent: their new ids and keys, or why they wait. Of rows that are there, notes that their file or reference was
- * refused. Called after each push.
+ * Notes what became of the rows that were sent: their new ids and keys, or why they wait. Of rows that are there, notes
+ * that their file or reference was refused. Called after each push.
  */
 export function noteSent(tx: Tx, keyColumnOf: (tableId: number) => number | null): void {
   const isOpen = ({ kind, state, newId }: PutbackRecord): boolean =>

@@ -1,6 +1,7 @@
 /**
- * Which columns refer to which tables. The origin does not describe it, so the configuration may say it (`references`). Otherwise it is guessed from
- * the name of a column, and proven by its values. Each must be a key of that table, or of one of its lost rows.
+ * Which columns refer to which tables. The origin does not describe it, so the configuration may say it (`references`).
+ * Otherwise it is guessed from the name of a column, and proven by its values: each is a key of that table, also of a
+ * lost row.
  */
 import { RowsyncError } from '../../base/errors.ts';
 import { readColumns, type ColumnRecord } from '../../replica/bookkeeping/columns.ts';

@@ -172,8 +172,8 @@ export interface Reference {
 }
 
 /**
- * The rows that a column's values are keys of. A reference has the name of the table it leads to, and only values that are keys there
- * become links; where two tables would do, none does. The origin does not describe references itself.
+ * The rows that a column's values are keys of. A reference has the name of the table it leads to, and only values that
+ * are keys there become links; where two tables would do, none does. The origin does not describe references itself.
  */
 export function findReference(
   from: Connection,

@@ -1,5 +1,5 @@
 /**
- * What a text becomes in a cell, and why a value cannot be an edit, before it is written. Each cell is judged by itself; a trigger stops at the first.
+ * What a text becomes in a cell, and why a value cannot be an edit. Judges each cell; a trigger stops at the first.
  */
 import { ident, sql } from '../../base/sql.ts';
 import { missingRule, valueRules } from '../../capture/edit-triggers.ts';

@@ -1,9 +1,10 @@
 /**
- * Child processes that answer questions with a read-only connection of their own, so that SQL which people and agents type never holds up this process.
- * An answer that takes too long, or is no longer wanted, is ended with its process: the only reliable way to interrupt SQLite.
+ * Child processes that answer questions with a read-only connection of their own, so that SQL of people and agents
+ * never holds up this process. An answer that is late or unwanted is ended with its process, which always interrupts
+ * SQLite.
  *
- * A process answers one question at a time. One stays for the next question, and ends after a while without one. It gets neither the environment of
- * its parent nor its secrets.
+ * A process answers one question at a time. One stays a while for the next. It gets neither the environment of its
+ * parent nor its secrets.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { on } from 'node:events';
@@ -50,7 +51,7 @@ interface TakenChild {
   readonly release: (isWell: boolean) => void;
 }
 
-/** Processes that are started on demand; `word` is the first word of their command line, and says which program answers. */
+/** Processes that start on demand; `word` is the first word of their command line, and says which program answers. */
 export class ChildPool<Request> {
   /** A question holds its place until its process ended or is free for another one. */
   readonly #queue: PQueue;
@@ -64,7 +65,7 @@ export class ChildPool<Request> {
     this.#word = word;
   }
 
-  /** Asks; the time limit is for the whole answer. @throws ChildFailure where there is no answer; its body throws the same. */
+  /** Asks; the time limit is for the whole answer. @throws ChildFailure, as its body does. */
   async ask(request: Request, options: { readonly msMax: number; readonly signal: AbortSignal }): Promise<ChildAnswer> {
     const late = AbortSignal.timeout(options.msMax);
     const ended = AbortSignal.any([late, options.signal, this.#closing.signal]);
@@ -113,7 +114,7 @@ export class ChildPool<Request> {
     this.#idle?.child.kill('SIGKILL');
   }
 
-  /** A process for one question, once there is room for it; null if the question ended before, or none can be started. */
+  /** A process for one question, once there is room for it; null if the question ended, or none can be started. */
   #take(ended: AbortSignal): Promise<TakenChild | null> {
     const { promise, resolve } = Promise.withResolvers<TakenChild | null>();
     ended.addEventListener('abort', () => resolve(null), { once: true });
@@ -166,7 +167,7 @@ export class ChildPool<Request> {
   }
 }
 
-/** The words that start this rowsync, with flags for Node: its sources or its bundle, all of which is in one folder. An executable brings its own flags. */
+/** The command that starts this rowsync, its sources or its bundle. An executable has its own flags for Node. */
 export function ownCommand(nodeFlags: readonly string[]): readonly string[] {
   if (isSea()) return [process.execPath];
   const own = import.meta.url;
@@ -179,7 +180,7 @@ export function ownWords(word: string): readonly string[] {
   return [...ownCommand(childFlags(HEAP_MIB_MAX)).slice(1), word];
 }
 
-/** Where this process keeps its compiled code, so that a child is not compiled anew each time. Node appends a folder of its version itself. */
+/** Lets a child use the compiled code of this process. Node appends a folder of its version itself. */
 function compileCache(): Readonly<Record<string, string>> {
   const folder = getCompileCacheDir();
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };

@@ -1,8 +1,8 @@
 /**
- * A child process that answers questions, as extras/shared/child-pool.ts starts it: one question at a time on the channel to its parent. The answer goes chunk
- * by chunk, each as the parent takes it. It ends with the channel.
+ * A child process that answers questions, as extras/shared/child-pool.ts starts it: one question at a time on the
+ * channel to its parent. The answer goes chunk by chunk, each as the parent takes it. It ends with the channel.
  *
- * SQLite blocks the main thread during a query, so a second thread ends the process when it takes too much memory, or when its parent is gone.
+ * A query blocks the main thread, so a second thread ends the process if it takes too much memory or has no parent.
  */
 import { Worker } from 'node:worker_threads';
 
@@ -34,8 +34,8 @@ export type FromChild =
 /** Often enough that a process takes few megabytes beyond its bound. */
 const LOOK_MS = 25;
 /**
- * Memory of the whole process but for the files that it shares with others: what Node takes, HEAP_MIB_MAX of child-pool.ts and the bound of SQLite in there.
- * The single executable has the heap of the daemon baked in, so this is what bounds it there.
+ * Memory of the whole process but for the files that it shares with others: what Node takes, HEAP_MIB_MAX of
+ * child-pool.ts and the bound of SQLite. It is the only bound in the executable, which has the heap of the daemon.
  */
 export const PROCESS_MIB_MAX = 200;
 

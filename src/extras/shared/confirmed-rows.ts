@@ -19,7 +19,7 @@ export interface SinkSource {
   readonly columns: readonly ColumnRecord[];
 }
 
-/** Returns a check, to be asked in the snapshot of each read: whether all names still mean what they meant when the sources were read. */
+/** Returns a check for the snapshot of each read: whether all names still mean what they meant. */
 export function namesCheck(from: Connection, sources: readonly SinkSource[]): () => boolean {
   const namesOf = (source: SinkSource | undefined): string =>
     JSON.stringify([source?.source, source?.columns.map(({ seq, localName }) => [seq, localName])]);
@@ -91,7 +91,7 @@ export function readSourceRows(
   return queryRows(from, text, [JSON.stringify(ids)]) as readonly unknown[] as SourceRow[]; // the columns just listed
 }
 
-/** Reads a table by id, a block at a time: rows behind `after`, at most `limit`.  A row without an id of the origin's is not there for a sink. */
+/** Reads blocks of a table by id: at most `limit` rows behind `after`, only those with an id of the origin. */
 export function blockReader(
   from: Connection,
   { source, columns }: SinkSource,

@@ -1,5 +1,5 @@
 /**
- * Asks the running daemon over its HTTP server: what it says of itself, and to carry out a person's decision. Null without an answer in time.
+ * Asks the running daemon over HTTP: what it says of itself, and to carry out decisions. Null without a timely answer.
  */
 import { existsSync } from 'node:fs';
 import * as z from 'zod';
@@ -180,7 +180,7 @@ interface DaemonPath {
   readonly msMax: number;
 }
 
-/** Asks with the key beside the replica. A body is posted, by its readers alone. Null without an answer: no daemon, or one that is just stopping. */
+/** Asks with the key beside the replica; a body needs the key. Null without an answer, or without a daemon. */
 async function askJson(config: Config, { path, msMax }: DaemonPath, body?: object): Promise<unknown> {
   const { listen } = httpOf(config);
   const key = readPageKey(config.replica.path);

@@ -1,5 +1,5 @@
 /**
- * Requests the description of a table with its writable columns (wire/write-rights.ts), for extras that ask the origin themselves.
+ * Describes a table with its writable columns (wire/write-rights.ts), for extras that ask the origin themselves.
  */
 import type { Address } from '../../origin/address.ts';
 import type { Origin } from '../../origin/client.ts';
@@ -7,7 +7,7 @@ import type { ReadOptions } from '../../origin/requests.ts';
 import type { TableDescriptor } from '../../wire/schema.ts';
 import { leavesRightsOpen, UNKNOWN_KIND, withRights } from '../../wire/write-rights.ts';
 
-/** Describes a table, and asks what its description leaves open; whether it did is told as well. @throws RowsyncError of the origin. */
+/** Describes a table, and asks for the rights that this leaves open. @throws RowsyncError of the origin. */
 export async function describeWithRights(
   origin: Pick<Origin, 'describeTable' | 'updateableColumns'>,
   table: Address,

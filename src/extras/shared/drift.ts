@@ -9,7 +9,7 @@ export interface DriftLine {
   readonly table: string;
   /** Null for the table as a whole. */
   readonly column: string | null;
-  /** gone, removed: not described any more · aside: in another form from then on · stopped: a guard keeps it from being followed. */
+  /** gone, removed: not described any more · aside: now in another form · stopped: a guard does not follow it. */
   readonly kind: 'gone' | 'removed' | 'aside' | 'stopped';
   readonly since: string | null;
   /** Why it is stopped, and what to do. */
@@ -32,7 +32,7 @@ export function readDrift(reader: ReplicaReader): readonly DriftLine[] {
   ) as DriftLine[]; // columns and types are ours
 }
 
-/** What `schema prune` would drop: tables and columns that the origin no longer describes, as `table` or `table.column`. */
+/** What `schema prune` would drop, as `table` or `table.column`. */
 export function readPrunable(reader: ReplicaReader): readonly string[] {
   const rows = reader.all(
     sql`SELECT local_name AS name FROM _rowsync_tables WHERE state = 'gone'

@@ -1,7 +1,7 @@
 /**
  * Names for files and folders that are exported, from names of the origin, which are text and may be anything: paths,
- * devices, controls, nothing at all. Every name made here can be used on the usual systems, stays in its folder, and keeps its
- * extension. Names of one folder differ also where neither case nor the form of an accent counts.
+ * devices, controls, nothing at all. Every name made here can be used on the usual systems, stays in its folder, and
+ * keeps its extension. Names of one folder differ also where neither case nor the form of an accent counts.
  */
 import { readdirSync } from 'node:fs';
 
@@ -10,7 +10,7 @@ export const NAME_BYTES_MAX = 160;
 /** Bytes of an extension that is kept when a name is cut; a longer one is no extension. */
 const EXTENSION_BYTES_MAX = 24;
 
-/** Controls, formats such as marks of direction, line separators, halves of surrogate pairs, and unassigned characters. */
+/** Controls, marks of direction, line separators, halves of surrogate pairs, and unassigned characters. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
 /** Characters that separate folders, drives or streams, or are wildcards, on some system. */
 const SEPARATING = /[/\\:*?"<>|]/g;

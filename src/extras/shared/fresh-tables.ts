@@ -1,6 +1,5 @@
 /**
- * Refuses to answer from tables that are older than a question allows; for every extra that answers questions. Also reads the moments at which all
- * tables were as they are here.
+ * Refuses to answer from tables that are older than a question allows, and reads the moments at which all were as here.
  */
 import { RowsyncError, usageError } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
@@ -31,7 +30,7 @@ export function staleTables(reader: ReplicaReader, names: readonly string[], bou
   return staleAmong(readAges(reader, names, bound.filterOf), bound);
 }
 
-/** Leaves the reader in a transaction in which the tables are young enough. `failure`: of reading them now. @throws RowsyncError `fresh.stale`. */
+/** Begins a transaction in which tables are young enough. `failure`: of reading. @throws RowsyncError `fresh.stale`. */
 export function requireFresh(
   reader: ReplicaReader,
   { names, bound, failure = null }: { names: () => readonly string[]; bound: AgeBound; failure?: RowsyncError | null },
@@ -48,10 +47,10 @@ export function requireFresh(
   });
 }
 
-/** What the configuration selects of a table, by its name at the origin; null for all rows, undefined where it leaves the table out. */
+/** The filter of a table by its name at the origin; null for all rows, undefined for a table that is left out. */
 export type FilterOf = (name: string) => string | null | undefined;
 
-/** Tables whose rows were chosen by another filter than the configuration has, by their names here: that of the last pull, or the one given. */
+/** Tables, by their names here, whose rows another filter chose than that of the last pull, or the given one. */
 export function readRefiltered(from: Connection, filterOf?: FilterOf): ReadonlySet<string> {
   const text = sql`SELECT name, local_name AS localName, rows_filter AS isBy, rows_wanted AS wanted FROM _rowsync_tables`;
   const tables = queryAll(from, text) as Record<'name' | 'localName' | 'isBy' | 'wanted', string | null>[]; // as selected
@@ -62,7 +61,7 @@ export function readRefiltered(from: Connection, filterOf?: FilterOf): ReadonlyS
   return new Set(tables.filter(isOther).map(({ localName }) => localName ?? ''));
 }
 
-/** When the tables that a query reads were last read to their end; null where another filter is due. A table of ours tells of all tables. */
+/** When tables were last read to their end; null if another filter is due. A table of ours stands for all tables. */
 export function readAges(from: Connection, names: readonly string[], filterOf?: FilterOf): readonly AgedTable[] {
   const text = sql`SELECT id, name, local_name AS localName, state = 'gone' AS isGone,
             iif(state = 'steady' AND end_proven = 1 AND identity_checked = 1 AND doubted = 0 AND held_code IS NULL

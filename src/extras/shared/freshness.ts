@@ -1,6 +1,6 @@
 /**
- * The age of tables, which of them are too old for a question, and whether all are as they were at one moment. The age of a table counts from its last
- * complete read: every change that the origin had stamped before that is here. Pure.
+ * The age of tables, which of them are too old for a question, and whether all are as they were at one moment. The age
+ * of a table counts from its last complete read: every change that the origin had stamped before that is here. Pure.
  */
 import { durationText } from '../../base/text.ts';
 
@@ -10,7 +10,7 @@ export interface AgedTable {
   /** Its name at the origin, and here. */
   readonly name: string;
   readonly localName: string;
-  /** Null where what is here was not proven: it was never read whole, rows cannot be read, or something of it waits for a person. */
+  /** Null if not proven: never read whole, with unreadable rows, or waiting for a person. */
   readonly asOf: string | null;
 }
 
@@ -19,7 +19,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_60
 /** How people write the bound of a question. */
 export const AGE_FORMS = 'a number with s, m, h or d, such as 30s or 10m';
 
-/** The milliseconds of a bound such as `10m`; null where it is none. A second is the least, since times are kept to the second. */
+/** The milliseconds of a bound such as `10m`, at least a second; null for another text. */
 export function ageMsOf(text: string): number | null {
   const [, count = '', unit = ''] = /^([1-9]\d{0,5})\s?([smhd])$/.exec(text.trim()) ?? [];
   const ms = UNIT_MS[unit];
@@ -61,7 +61,7 @@ export interface AskingAgain {
   readonly found: readonly { readonly table: string; readonly changeCount: number; readonly failure: string | null }[];
 }
 
-/** Whether all tables are here as they were at one moment: `failed` will not change by asking again, `moved` has changed five times. */
+/** Whether all tables are of one moment. After `failed` asking again is useless; `moved` changed in every round. */
 export type MomentJudgement =
   | { readonly kind: 'moment' }
   | { readonly kind: 'askAgain' }
@@ -72,8 +72,8 @@ export type MomentJudgement =
 const ASKING_ROUNDS_MAX = 5;
 
 /**
- * Judges what asking again found. Where nothing moved in any table, each was unchanged from its read to its check. Every read had ended when the asking
- * began, and every check lies behind that: at that moment all tables held what is here.
+ * Judges what asking again found. Where nothing moved in any table, each was unchanged from its read to its check.
+ * Every read had ended when the asking began, and every check lies behind that: then all tables held what is here.
  */
 export function judgeMoment({ round, tables, found }: AskingAgain): MomentJudgement {
   const findings = tables.map((table) => found.find((one) => one.table === table) ?? unasked(table));

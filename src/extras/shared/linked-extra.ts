@@ -1,5 +1,5 @@
 /**
- * What an extra can bring for other extras. The core calls none of it. As in extra.ts, an extra does not know which others there are.
+ * What an extra can bring for other extras, without knowing which others there are. The core calls none of it.
  */
 import type { Config } from '../../config/load.ts';
 import type { DaemonPart, DaemonView } from '../../daemon/context.ts';
@@ -19,13 +19,13 @@ export interface LinkedExtra extends Extra {
   } | null>;
   /** What `rowsync check` finds out about its options on this machine. */
   readonly check?: (config: Config) => Promise<readonly CheckResult[]>;
-  /** Plans how deleted rows come back at the origin, and creates them there if a person agrees. @throws RowsyncError of the origin. */
+  /** Plans how deleted rows come back at the origin, and creates them there if confirmed. @throws RowsyncError. */
   readonly putBack?: (
     invocation: Invocation,
     rows: readonly LostRow[],
     options: { readonly isConfirmed: boolean; readonly edits: RowEdits },
   ) => Promise<PutBackAnswer>;
-  /** The cells that may refer to rows by keys that the origin numbers, as in `PutBackAnswer`, each with the name of its row. */
+  /** Cells that may refer to rows by numbered keys, named as in `PutBackAnswer`, each with the name of its row. */
   readonly referringCells?: (
     main: ReplicaReader,
     config: Config,
@@ -85,7 +85,7 @@ export interface LostRow {
 /** The id of a table, a space, the `_id` of a row. */
 export type RowName = string;
 
-/** What else is edited at once: the texts that cells get, by the origin's ids of their columns; null for a row that is deleted. */
+/** Edits made at once: the texts of cells by the origin's ids of columns; null for a row that is deleted. */
 export type RowEdits = ReadonlyMap<RowName, ReadonlyMap<number, string> | null>;
 
 /** How deleted rows come back at the origin, or did. */
@@ -94,7 +94,7 @@ export interface PutBackAnswer {
   readonly json: object;
   /** Whether a row waits for a person, if only for their consent. */
   readonly needsPerson: boolean;
-  /** Cells that would refer to a key that none of the rows gets again, as `TABLE ID, COLUMN ID, KEY`, and the key of their row now; null if it is not known. */
+  /** Cells with a key that is gone, as `TABLE ID, COLUMN ID, KEY`, and the new key of that row; null if unknown. */
   readonly goneKeys: ReadonlyMap<string, string | null>;
   /** Rows that the origin has in the place of deleted ones. */
   readonly hereAgain: ReadonlySet<RowName>;

@@ -5,7 +5,7 @@ import { accessSync, constants, existsSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { RowsyncError, usageError } from '../../base/errors.ts';
 
-/** Looks, before work is done for it, whether a file can be made. @throws RowsyncError `usage.invalid` where it cannot. */
+/** Checks, before work is done for it, that a file can be made. @throws RowsyncError `usage.invalid`. */
 export function checkNewFile(path: string): void {
   if (existsSync(path)) throw usageError(`${path} is there already`, 'Name a file that does not exist.');
   try {

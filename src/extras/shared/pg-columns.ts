@@ -27,7 +27,7 @@ export function pgType(type: ColumnType): PgType {
 /** Bytes of a name in PostgreSQL (NAMEDATALEN - 1); a longer one would be cut silently. */
 const NAME_BYTES_MAX = 63;
 
-/** Columns that every table of PostgreSQL has already (its documentation, 5.6), and the one that rowsync adds for deleted rows. */
+/** Columns that every table of PostgreSQL has (its documentation, 5.6), and the one that rowsync adds. */
 const TAKEN_COLUMNS = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid', 'oid', '_deleted_at']);
 
 /** The name in PostgreSQL: as it is here, or shortened, with a number that is unique among its kind. */

@@ -33,7 +33,7 @@ export class Prompter {
     });
   }
 
-  /** The answer without blanks around it; `preset` where it is empty. Asked again until `complain` has nothing to say. */
+  /** The trimmed answer, or `preset` for an empty one. Asks again until `complain` has nothing to say. */
   async ask(
     question: string,
     { preset = '', complain = () => null }: { preset?: string; complain?: (answer: string) => string | null } = {},

@@ -213,7 +213,7 @@ function plain(value: Cell): Cell {
   return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** A cell cut to so many characters, or to none if it is longer than the bytes to look at; and its bytes if it was cut. */
+/** A cell cut to so many characters, or to none if it has more bytes than `bytesMax`; and its bytes if it was cut. */
 export function cutCell(name: Sql, charsMax: number, bytesMax = LOOK_BYTES_MAX): readonly Sql[] {
   const isCut = sql`typeof(${name}) IN ('text', 'blob') AND octet_length(${name}) > ${charsMax}`;
   return [
@@ -260,7 +260,7 @@ function whereOf(table: BrowsedTable, { filters, search }: BrowseQuery, more: re
   };
 }
 
-/** Where a page begins: behind a row in the order that is wanted; null where that row is gone. NULL comes before every value. */
+/** Where a page begins: behind a row in the wanted order; null if that row is gone. NULL comes before every value. */
 function startOf(from: Connection, table: BrowsedTable, { sort, start }: BrowseQuery): Condition | null {
   if (start === null) return null;
   const { id, direction } = start;
@@ -333,7 +333,7 @@ export function hasTimes(column: BrowsedColumn | undefined): boolean {
   return column?.type === 'Timestamp' && column.mask === null;
 }
 
-/** The form of the values of a column of days or times, if the text does not have it; null if it does, and for other columns. */
+/** The form of the values of a column of days or times, if the text lacks it; null otherwise. */
 export function missedForm(column: BrowsedColumn | undefined, text: string): string | null {
   if (column === undefined || column.mask !== null || isPeriodOf(column, text)) return null;
   if (column.type === 'Timestamp') return stampOf(text) === null ? 'times' : null;

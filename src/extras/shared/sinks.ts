@@ -1,6 +1,6 @@
 /**
- * Progress and errors of each sink. In the replica file, so that a restored copy knows what had been sent when it was made. The tables exist while a
- * sink is configured.
+ * Progress and errors of each sink, in the replica, so that a restored copy knows what had been sent when it was made.
+ * The tables exist while a sink is configured.
  */
 import { sql } from '../../base/sql.ts';
 import type { Complaint } from '../../reconcile/account/facts.ts';
@@ -16,7 +16,7 @@ import { queryAll, queryFirst, queryText, queryTexts } from '../../replica/query
  *    epoch, former    which series of batches the target takes from us, and the one before; null before the first
  *    sent             up to which touched line everything was sent
  *    pending          the same once the batch under way is stored there; null without one
- *    asked            JSON: what a person wants loaded again, beside a daemon at work: names of tables, none for all. Null for nothing
+ *    asked            JSON: tables that a daemon at work is to load again, none for all; null for nothing
  *    problem_…        what keeps the whole sink from going on, and since when
  */
 const SINKS = sql`
@@ -64,7 +64,7 @@ export interface SinkStatus {
   readonly tables: readonly SinkTableState[];
 }
 
-/** Makes the file remember these sinks and no others; without any, nothing of them is left and no touched row is noted. */
+/** Makes the file remember these sinks and no others; without any, no touched row is noted. */
 export async function ensureSinks(replica: Replica, names: readonly string[]): Promise<void> {
   const known = readSinkNames(replica);
   if (known.length === names.length && names.every((name) => known.includes(name))) return;
@@ -182,7 +182,7 @@ export function readSinkStatus(from: Connection): readonly SinkStatus[] {
   }));
 }
 
-/** Asks the process at work to load tables again, by their names here, or all for none. @throws RowsyncError of the replica. */
+/** Asks the process at work to load tables again, by their names here, or all for none. @throws RowsyncError. */
 export function askForLoad(path: string, name: string, tables: readonly string[]): void {
   changeBeside(path, `Asking for a load in ${path}`, (to) =>
     to.prepare(sql`UPDATE _rowsync_sinks SET asked = ? WHERE name = ?`).run(JSON.stringify(tables), name),

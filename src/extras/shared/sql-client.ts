@@ -38,15 +38,15 @@ function isOurRefusal(from: Connection, thrown: unknown): thrown is Error {
 export type ClientConnection = Connection & { readonly inTransaction: boolean };
 
 /**
- * Why an edit was refused, in our own words: those of another program's trigger may repeat the row. Null for other errors, and where the refusal ended
- * the transaction.
+ * Why an edit was refused, in our own words: those of another program's trigger may repeat the row. Null for other
+ * errors, and where the refusal ended the transaction.
  */
 export function clientRefusal(from: ClientConnection, thrown: unknown): string | null {
   if (!from.inTransaction) return null;
   return isOurRefusal(from, thrown) ? thrown.message : refusalWords(thrown);
 }
 
-/** Runs statements in one transaction. @throws RowsyncError `replica.failed` with the words of SQLite or of a trigger. */
+/** Runs statements in one transaction. @throws RowsyncError `replica.failed`, in the words of SQLite or a trigger. */
 export function executeAsClient(path: string, statements: string): void {
   asClient(path, (db) => db.transaction(() => db.exec(statements)).immediate());
 }
@@ -54,7 +54,7 @@ export function executeAsClient(path: string, statements: string): void {
 /**
  * Reads and writes in one transaction. It is rolled back if `isKept` is false, or returns false for the result.
  *
- * @throws RowsyncError `replica.failed` with the words of SQLite or of a trigger, and without any change; `replica.busy`.
+ * @throws RowsyncError `replica.failed` with the words of SQLite or a trigger, without any change; `replica.busy`.
  */
 export function workAsClient<T>(
   path: string,
@@ -69,7 +69,7 @@ export function workAsClient<T>(
   });
 }
 
-/** Keeps a query under a name, as a view, or drops it for null. @throws RowsyncError `replica.failed` if it is no single query. */
+/** Keeps a query as a view, or drops it for null. @throws RowsyncError `replica.failed` if it is no single query. */
 export function storeView(path: string, { name, text }: { readonly name: string; readonly text: string | null }): void {
   // Only one statement is prepared, whatever the text holds.
   const statement = text === null ? `DROP VIEW ${ident(name)}` : `CREATE VIEW ${ident(name)} AS ${text}`;
@@ -95,7 +95,7 @@ export type EditOutcome =
   /** In the words of a trigger or of SQLite. */
   | { readonly kind: 'refused'; readonly words: string };
 
-/** Edits one row as any SQL client would; never a cell that changed since the person saw it. @throws RowsyncError such as `replica.busy`. */
+/** Edits a row as an SQL client, but no cell that changed since it was seen. @throws RowsyncError `replica.busy`. */
 export function editRowAsClient(
   path: string,
   edit: RowEdit,
@@ -135,7 +135,7 @@ function editRow(
   return { kind: 'done', id, changedCount: Math.max(1, edited.length) };
 }
 
-/** Writes cells of a row, or a new row with them for null; returns its id. @throws what SQLite says, also in the words of a trigger. */
+/** Writes cells of a row, or of a new row for null; returns its id. @throws what SQLite or a trigger says. */
 export function writeCells(
   to: Connection,
   table: string,

@@ -1,6 +1,6 @@
 /**
- * Content of the file store beyond bringing it here: which files have it, all of it, and whether it is whole. Carries it to the files of a backup, and
- * from them. The target folder gets its name last (I15).
+ * Content of the file store beyond bringing it here: which files have it, all of it, and whether it is whole. Carries
+ * it to the files of a backup, and from them. The target folder gets its name last (I15).
  */
 import { existsSync } from 'node:fs';
 import { readdir, rename, rm, stat } from 'node:fs/promises';
@@ -50,8 +50,9 @@ export interface AwaitedFile extends Pick<FileHere, 'tableName' | 'columnName' |
 }
 
 /**
- * Files that should be here and are not, with cells that could not be listed, as `rowsync status` counts them: wanted, and not gone at the origin. Those of
- * `lostIds` count in any case until they are here. `triedOnly` leaves out those that were never asked for, `latestOnly` those that no cell shows.
+ * Files that should be here and are not, with cells that could not be listed, as `rowsync status` counts them: wanted,
+ * and not gone at the origin. Those of `lostIds` count in any case until they are here. `triedOnly` leaves out those
+ * that were never asked for, `latestOnly` those that no cell shows.
  */
 export function readFilesAwaited(
   from: Connection,
@@ -143,7 +144,7 @@ export function filesBeside(backup: string): string {
   return `${backup}.files`;
 }
 
-/** Makes the files of a backup, from the store and earlier ones. @throws RowsyncError `backup.exists`, `files.store`, `replica.full`. */
+/** Makes the files of a backup. @throws RowsyncError `backup.exists`, `files.store`, `replica.full`. */
 export async function carryToBackup(
   contents: readonly StoredContent[],
   place: { readonly backup: string; readonly sources: readonly string[]; readonly onCarried?: OnCarried | undefined },
@@ -174,7 +175,7 @@ export async function carryToBackup(
   }
 }
 
-/** Brings the files of a backup into the store of a replica that this process has locked. @throws RowsyncError `files.store`, `replica.full`. */
+/** Brings files of a backup into the store of a locked replica. @throws RowsyncError `files.store`, `replica.full`. */
 export async function carryFromBackup(
   contents: readonly StoredContent[],
   place: { readonly backup: string; readonly folder: string; readonly isShared: boolean },

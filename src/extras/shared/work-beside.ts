@@ -1,5 +1,5 @@
 /**
- * Work on the replica beside that of the daemon. It ends before another configuration is used or the daemon ends, because the file may be closed then.
+ * Work on the replica beside that of the daemon. It ends before the file may be closed: at a reload and at the end.
  */
 import type { DaemonPart, DaemonView } from '../../daemon/context.ts';
 import type { Resources } from '../../daemon/resources.ts';

@@ -1,5 +1,6 @@
 /**
- * Tables as Parquet files, as another reader finds them: every digit of numbers, every value of its type, or counted as left out.
+ * Tables as Parquet files, as another reader finds them: every digit of numbers, every value of its type, or counted as
+ * left out.
  */
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';

@@ -1,5 +1,6 @@
 /**
- * What the history says as people count it: an edit and the answer of the origin to it are one change, a discarded edit is none.
+ * What the history says as people count it: an edit and the answer of the origin to it are one change, a discarded edit
+ * is none.
  */
 import { describe, expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../../src/base/clock.ts';

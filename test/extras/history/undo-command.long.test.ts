@@ -1,6 +1,6 @@
 /**
- * Changes at random, of colleagues and from here, taken back since a moment: the origin is as it was then, or `undo` names what is not. What comes back
- * has other ids, keys and stamps; nothing else may differ unseen.
+ * Changes at random, of colleagues and from here, taken back since a moment: the origin is as it was then, or `undo`
+ * names what is not. What comes back has other ids, keys and stamps; nothing else may differ unseen.
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -224,7 +224,7 @@ function editHere(world: World): void {
   } else world.execute(`DELETE FROM "${table}" WHERE _id = ?`, [row['_id'] ?? 0]);
 }
 
-/** Changes in turns: each is pushed and pulled before the next begins, so that nothing is in conflict. The last one from here may be open. */
+/** Changes in turns, each pushed and pulled before the next, so that nothing is in conflict. The last may be open. */
 async function live(world: World, turns: number, isOpen: boolean): Promise<void> {
   const gone: (readonly [string, Record<string, Value>])[] = [];
   for (let turn = 0; turn < turns; turn += 1) {

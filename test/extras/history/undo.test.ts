@@ -1,5 +1,6 @@
 /**
- * Changes taken back as edits of a client, in a transaction: what is written, what is only listed, and what is left alone.
+ * Changes taken back as edits of a client, in a transaction: what is written, what is only listed, and what is left
+ * alone.
  */
 import { expect, test } from 'vitest';
 import { must } from '../../../src/base/assert.ts';

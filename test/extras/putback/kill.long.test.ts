@@ -1,5 +1,6 @@
 /**
- * A large family put back by processes that are killed at any request: nothing is there twice, nothing is missing, and a further run sends nothing.
+ * A large family put back by processes that are killed at any request: nothing is there twice, nothing is missing, and
+ * a further run sends nothing.
  */
 import { expect, test } from 'vitest';
 import { startFamily } from '../../support/putback.ts';

@@ -1,5 +1,6 @@
 /**
- * What becomes of each lost row, and in which order rows are created. Table 1 has parents, table 2 their children, whose column 21 refers to them.
+ * What becomes of each lost row, and in which order rows are created. Table 1 has parents, table 2 their children,
+ * whose column 21 refers to them.
  */
 import { describe, expect, test } from 'vitest';
 import {

@@ -1,5 +1,6 @@
 /**
- * Rows lost at random, with rows that stay and lose their reference, put back while answers are lost: nothing is twice, nothing is missing.
+ * Rows lost at random, with rows that stay and lose their reference, put back while answers are lost: nothing is twice,
+ * nothing is missing.
  */
 import { expect, test } from 'vitest';
 import { Random } from '../../../src/sandbox/data/random.ts';

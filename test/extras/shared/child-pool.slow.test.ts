@@ -1,6 +1,6 @@
 /**
- * The page process: work that takes too long or is no longer wanted is ended, the next request is answered, and files of the store never have a type
- * that a browser executes.
+ * The page process: work that takes too long or is no longer wanted is ended, the next request is answered, and files
+ * of the store never have a type that a browser executes.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';

@@ -1,6 +1,6 @@
 /**
- * Asking a daemon over HTTP: what counts as its answer, and that no answer, or a strange one, is none. The servers here answer in place of daemons of
- * this and of other versions.
+ * Asking a daemon over HTTP: what counts as its answer, and that no answer, or a strange one, is none. The servers here
+ * answer in place of daemons of this and of other versions.
  */
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

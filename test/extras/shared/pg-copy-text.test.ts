@@ -1,5 +1,6 @@
 /**
- * Values as COPY of PostgreSQL reads them: every digit and character arrives, and what PostgreSQL cannot hold is replaced and named.
+ * Values as COPY of PostgreSQL reads them: every digit and character arrives, and what PostgreSQL cannot hold is
+ * replaced and named.
  */
 import { describe, expect, test } from 'vitest';
 import { copyLine, copyText, type Replaced } from '../../../src/extras/shared/pg-copy-text.ts';

@@ -1,5 +1,6 @@
 /**
- * What the replica remembers of each sink: how far it is, what keeps it back, and what a person asked for. The account has its problems.
+ * What the replica remembers of each sink: how far it is, what keeps it back, and what a person asked for. The account
+ * has its problems.
  */
 import { describe, expect, test } from 'vitest';
 import { problemsOf, readAccount } from '../../../src/daemon/account-facts.ts';

@@ -1,4 +1,4 @@
-/** What a person is told whose edit a trigger refuses: our own sentence, and never the words of another program's trigger. */
+/** What a person is told if a trigger refuses an edit: our own sentence, never that of another program's trigger. */
 import { expect, test } from 'vitest';
 import { executeAsClient } from '../../../src/extras/shared/sql-client.ts';
 import { startTwoWay } from '../../support/two-way.ts';

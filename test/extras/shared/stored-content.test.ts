@@ -1,5 +1,6 @@
 /**
- * Content of the file store: which files have it and which should, whether it is undamaged, and its way to a backup and back.
+ * Content of the file store: which files have it and which should, whether it is undamaged, and its way to a backup and
+ * back.
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
