@@ -94,7 +94,7 @@ export function dropProposal(folder: string, { name, state }: FoundProposal): vo
 export interface ForgottenProposals {
   /** Applied ones that lost values. */
   readonly changed: readonly string[];
-  /** For a person to look at: they wait with values of the row, or inserted rows of its table, perhaps this one. */
+  /** For a person: they wait with values of the row, inserted rows of its table, perhaps this one, or are unreadable. */
   readonly others: readonly string[];
 }
 
@@ -108,7 +108,10 @@ export function forgetInProposals(
   const changed: string[] = [];
   const others: string[] = [];
   for (const { name, state, proposal } of listProposals(folder)) {
-    if (proposal === null) continue;
+    if (proposal === null) {
+      others.push(name);
+      continue;
+    }
     const having = proposal.edits.filter(
       (edit) => isSame(edit.table, row.table) && edit.cells.some(({ column }) => isMeant(column)),
     );

@@ -1,4 +1,5 @@
 /** What agents add to `rowsync status` and to `rowsync history forget`. */
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Config } from '../../../src/config/load.ts';
@@ -78,4 +79,15 @@ test('a forgotten row leaves applied proposals; those that wait with it, or made
       { ...DELETE, rowId: 2 },
     ],
   ]);
+});
+
+test('a file that cannot be read as a proposal may have the row, too', async () => {
+  using place = startFolder();
+  place.keep('done', [DELETE], true);
+  writeFileSync(join(place.folder, 'later.json'), '{ "version": 2 }');
+
+  expect(await place.forget(null)).toMatchObject({
+    removed: ['1 applied proposal'],
+    left: ['may have it: the proposal later (rowsync proposals show later, or drop)'],
+  });
 });
