@@ -27,17 +27,7 @@ const ANSWER_BYTES_MAX = 8_000_000;
 /** Memory of SQLite for one page or query. */
 export const SQLITE_BYTES_MAX = 48 * 1024 * 1024;
 
-type QueryOutcome =
-  | {
-      readonly kind: 'answer';
-      readonly columns: readonly string[];
-      readonly rows: readonly (readonly unknown[])[];
-      readonly isCut: boolean;
-      readonly tookMs: number;
-      /** The time of the oldest table that was read; null where no age was asked for. */
-      readonly asOf: string | null;
-    }
-  | { readonly kind: 'problem'; readonly words: string; readonly hint: string };
+type QueryOutcome = ReturnType<typeof ask>;
 
 type AskView = ReturnType<typeof readAskView>;
 
@@ -195,15 +185,10 @@ function isNumeric(rows: readonly (readonly unknown[])[], index: number): boolea
 }
 
 function answerCellHtml(value: unknown, isNumber: boolean): Html {
-  if (
-    typeof value !== 'string' &&
-    typeof value !== 'number' &&
-    typeof value !== 'bigint' &&
-    !(value instanceof Uint8Array)
-  )
-    return html`<td class="null ${isNumber ? 'number' : ''}"><span class="unseen">no value</span></td>`;
   if (typeof value === 'number' || typeof value === 'bigint') return html`<td class="number">${String(value)}</td>`;
   if (value instanceof Uint8Array) return html`<td><em class="none">${bytesText(value.length)} of bytes</em></td>`;
+  if (typeof value !== 'string')
+    return html`<td class="null ${isNumber ? 'number' : ''}"><span class="unseen">no value</span></td>`;
   const more =
     value.length > CELL_CHARS_MAX ? html` <em class="none">… ${countText(value.length)} characters</em>` : null;
   return html`<td>
@@ -324,7 +309,7 @@ export function queryAt(
   throw usageError(`Cannot read "${at}" as a time`, 'Write it as 2026-11-01T08:00, or leave it empty.');
 }
 
-function ask(reader: ReplicaReader, question: QueryRequest): QueryOutcome {
+function ask(reader: ReplicaReader, question: QueryRequest) {
   const startedMs = process.hrtime.bigint();
   try {
     const { columns, rows, asOf } = queryAt(reader, question);
@@ -340,11 +325,12 @@ function ask(reader: ReplicaReader, question: QueryRequest): QueryOutcome {
       bytes += row.reduce<number>((sum, cell) => sum + (typeof cell === 'string' ? cell.length : 8), 0);
     }
     return {
-      kind: 'answer',
+      kind: 'answer' as const,
       columns,
       rows: shown,
       isCut,
       tookMs: Number(process.hrtime.bigint() - startedMs) / 1e6,
+      /** The time of the oldest table that was read; null where no age was asked for. */
       asOf,
     };
   } catch (thrown) {
@@ -352,11 +338,11 @@ function ask(reader: ReplicaReader, question: QueryRequest): QueryOutcome {
     if (/out of memory|blob too big/i.test(message)) {
       const mebibytes = countText(SQLITE_BYTES_MAX / 1024 / 1024);
       return {
-        kind: 'problem',
+        kind: 'problem' as const,
         words: `The query needs more memory than the page gives it (${mebibytes} MiB)`,
         hint: 'Ask for less, or ask with rowsync sql.',
       };
     }
-    return { kind: 'problem', words: message, hint };
+    return { kind: 'problem' as const, words: message, hint };
   }
 }

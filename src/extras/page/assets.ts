@@ -172,7 +172,6 @@ td.bar { width: 100%; min-width: 8rem; }
 .scroll { position: relative; }
 main > h1 { margin-bottom: .8rem; }
 main > h1 + .about { margin-top: -.5rem; }
-.tables + .more { margin-top: .6rem; }
 section.card { margin-bottom: 1.75rem; }
 .grid td a { white-space: nowrap; }
 .rows { max-height: 75vh; overflow: auto; }

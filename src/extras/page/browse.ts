@@ -336,10 +336,9 @@ function emptyHtml({ table, query }: TableView): Html {
   </p>`;
 }
 
-const NUMERIC = new Set(['numeric', 'autonumber', 'duration', 'currency', 'percent']);
-
+/** Numbers are kept in columns for any value, which all others are not. */
 function isNumeric(column: BrowsedColumn | undefined): boolean {
-  return column !== undefined && column.storedAs !== 'TEXT' && NUMERIC.has(column.type.toLowerCase());
+  return column?.storedAs === 'ANY';
 }
 
 function columnOf({ table }: TableView, name: string): BrowsedColumn | undefined {

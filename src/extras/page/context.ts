@@ -4,7 +4,7 @@
 import { readBrowsedTables, type BrowsedTable, type Cell } from '../shared/rows-page.ts';
 import { findReference, type Reference } from '../shared/browse-row.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
-import { framedHtml, sentenceHtml, type PageLayout } from './layout.ts';
+import { framedHtml, sentenceHtml, type Bar, type PageLayout } from './layout.ts';
 import { html, type Html, type HtmlPart } from './html.ts';
 import { pathPart } from './address.ts';
 import { nearestName } from '../../reconcile/option-bindings.ts';
@@ -52,7 +52,7 @@ export function meantHtml(name: string, names: readonly string[], link: (near: s
 /** A page with the bar at its top, and the result of the last decision. */
 export function framed(
   { request, reader }: PageInput,
-  options: Pick<PageLayout, 'title' | 'place' | 'isWide' | 'liveSeconds' | 'refreshSeconds'>,
+  options: Omit<PageLayout, keyof Bar>,
   body: Html,
   status = 200,
 ): AnswerChunks {

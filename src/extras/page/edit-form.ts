@@ -2,7 +2,7 @@
  * The form that edits one row, and the edit in its fields. A cell has a field only if a browser returns its value
  * unchanged.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { integerFromText } from '../../base/text.ts';
 import {
   type BrowsedColumn,
@@ -57,7 +57,7 @@ function fieldText(value: Cell): string {
 }
 
 function wasOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+  return hash('sha256', text, 'base64url').slice(0, 22);
 }
 
 function isAsSeen(stored: Stored, was: string): boolean {
@@ -84,10 +84,9 @@ function editHtml({ table, id, cells, typed, trouble, mistakes, choices, formTok
     const hidden = html`<input type="hidden" name="${exact(`w:${column.name}`)}" value="${wasOf(was)}" />`;
     seen.push(hidden);
     return [
-      fieldHtml(column, {
-        index,
+      fieldHtml(column, hidden, {
+        id: `field-${index}`,
         text: typed?.get(column.name) ?? was,
-        hidden,
         mistake: mistakes?.get(column.name) ?? null,
         choices: choices.get(column.name) ?? [],
       }),
@@ -130,43 +129,30 @@ function reasonNot(column: BrowsedColumn, { value, bytes }: CutCell, room: numbe
   return null;
 }
 
-function fieldHtml(
-  column: BrowsedColumn,
-  given: {
-    readonly index: number;
-    readonly text: string;
-    readonly hidden: Html;
-    readonly mistake: string | null;
-    readonly choices: readonly string[];
-  },
-): Html {
-  const { index, text, hidden, mistake, choices } = given;
-  const id = `field-${index}`;
-  const name = exact(`v:${column.name}`);
+interface EditField {
+  readonly id: string;
+  readonly text: string;
+  /** What is wrong with what was typed. */
+  readonly mistake: string | null;
+  readonly choices: readonly string[];
+}
+
+function fieldHtml(column: BrowsedColumn, hidden: Html, field: EditField): Html {
+  const { id, text, mistake } = field;
   const about = [
     columnType(column.type) === 'Timestamp' && html` <small>in UTC, or with an offset such as +02:00</small>`,
     column.isRequired && text === '' && html` <small>must have a value</small>`,
   ];
-  const why = mistake === null ? '' : `${id}-why`;
-  const inner = inputHtml(column, { id, name, text, why, choices });
   return html`<p class="field">
     <label for="${id}"><bdi>${column.name}</bdi>${about}</label>
-    ${inner}${hidden} ${mistake !== null && html`<small class="problem" id="${why}">${mistake}</small>`}
+    ${inputHtml(column, field)}${hidden}
+    ${mistake !== null && html`<small class="problem" id="${id}-why">${mistake}</small>`}
   </p>`;
 }
 
-function inputHtml(
-  column: BrowsedColumn,
-  given: {
-    readonly id: string;
-    readonly name: Html;
-    readonly text: string;
-    readonly why: string;
-    readonly choices: readonly string[];
-  },
-): Html {
-  const { id, name, text, why, choices } = given;
-  const isWrong = why === '' ? 'false' : 'true';
+function inputHtml(column: BrowsedColumn, { id, text, mistake, choices }: EditField): Html {
+  const name = exact(`v:${column.name}`);
+  const [isWrong, why] = mistake === null ? ['false', ''] : ['true', `${id}-why`];
   const type = columnType(column.type);
   if (type === 'Checkbox') {
     const option = (value: string, words: string): Html =>

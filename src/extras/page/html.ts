@@ -45,7 +45,7 @@ function textOf(part: HtmlPart): string {
   if (part === null || part === false) return '';
   if (part instanceof Html) return part.toString();
   if (typeof part === 'object') return part.map(textOf).join('');
-  return escapeText(String(part));
+  return escaped(printableLines(String(part)));
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -57,16 +57,13 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '`': '&#96;',
 };
 
-function escapeText(text: string): string {
-  return printableLines(text).replaceAll(/[&<>"'`]/g, (character) => ENTITIES[character] ?? '');
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"'`]/g, (character) => ENTITIES[character] ?? '');
 }
 
 /** A text to the letter, for names and values of form fields, which come back. Other text shows what is invisible. */
 export function exact(text: string): Html {
-  return new Html(
-    MAKER,
-    text.replaceAll(/[&<>"'`]/g, (character) => ENTITIES[character] ?? ''),
-  );
+  return new Html(MAKER, escaped(text));
 }
 
 /** Attributes that a browser follows; a value may only continue an address of this server. */

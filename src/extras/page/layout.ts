@@ -30,8 +30,7 @@ export function framedHtml(layout: PageLayout, body: Html): string {
     html`<a class="skip" href="#main">Skip to the content</a> ${topHtml(layout)}
       <main id="main" class="${isWide ? 'whole' : 'narrow'}" data-live="${liveSeconds}">${body}</main>`,
     html`${
-        refreshSeconds !== null &&
-        html`<noscript><meta http-equiv="refresh" content="${refreshSeconds === 5 ? '5' : '60'}" /></noscript>`
+        refreshSeconds !== null && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}" /></noscript>`
       }
       <script src="/page.js" defer></script>`,
   );

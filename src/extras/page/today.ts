@@ -13,6 +13,7 @@ import { html, type Html } from './html.ts';
 import { shortName, timeHtml, waitingText } from './values.ts';
 import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
+import { sumOf } from '../../base/sum.ts';
 import { troubledTables } from '../../reconcile/account/account.ts';
 import { readBrowsedTables, type BrowsedColumn, type BrowsedTable } from '../shared/rows-page.ts';
 import { readIdAtOrigin, readNewestEntries, type HistoryEntry } from '../history/entries.ts';
@@ -51,7 +52,7 @@ const HOURS = 24;
 const PEOPLE_MAX = 6;
 
 function dayHtml(day: DayView): Html {
-  const total = sumOf(day.tables.map(sizeOf));
+  const total = sumOf(day.tables, sizeOf);
   const max = Math.max(1, ...day.tables.flatMap(({ byHour }) => byHour));
   return html`<section aria-labelledby="day">
     <h2 id="day">${total === 0 ? 'Nothing changed in the last 24 hours' : 'Changed in the last 24 hours'}</h2>
@@ -85,8 +86,8 @@ function dayColumns({ source }: DayView, max: number): readonly PageColumn<Table
     {
       title: source === 'stamps' ? 'Rows' : 'Changes',
       isNumber: true,
-      cell: ({ byHour, deletedCount }) =>
-        html`${countText(sumOf(byHour))}${deletedCount !== 0 && html` <small class="gone">${countText(deletedCount)} deleted</small>`}`,
+      cell: (day) =>
+        html`${countText(changesIn(day))}${day.deletedCount !== 0 && html` <small class="gone">${countText(day.deletedCount)} deleted</small>`}`,
     },
     { title: 'By hour', cell: ({ byHour }) => sparkHtml(byHour, max) },
     { title: 'By whom', cell: ({ people }) => peopleHtml(people) },
@@ -94,7 +95,7 @@ function dayColumns({ source }: DayView, max: number): readonly PageColumn<Table
 }
 
 function peopleHtml(people: TableDay['people']): readonly Html[] {
-  const rest = sumOf(people.slice(PEOPLE_MAX).map(({ count }) => count));
+  const rest = sumOf(people.slice(PEOPLE_MAX), ({ count }) => count);
   const shown = people
     .slice(0, PEOPLE_MAX)
     .map(({ name, count }) => ({ who: name === null ? 'not known' : shortName(name), count }));
@@ -109,7 +110,7 @@ const TALL = 24;
 
 /** A bar for each hour, on one scale for all tables; every hour with a change has a visible bar. */
 function sparkHtml(byHour: readonly number[], max: number): Html {
-  const sum = sumOf(byHour);
+  const sum = changesIn({ byHour });
   const busiest = byHour.indexOf(Math.max(...byHour));
   const words =
     sum === 0 ? 'none in 24 hours' : `${countText(sum)} in 24 hours, most ${plural(HOURS - busiest, 'hour')} ago`;
@@ -134,12 +135,12 @@ function sparkHtml(byHour: readonly number[], max: number): Html {
   </svg>`;
 }
 
-function sumOf(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0);
+function changesIn({ byHour }: Pick<TableDay, 'byHour'>): number {
+  return sumOf(byHour, (count) => count);
 }
 
-function sizeOf({ byHour, deletedCount }: TableDay): number {
-  return sumOf(byHour) + deletedCount;
+function sizeOf(day: TableDay): number {
+  return changesIn(day) + day.deletedCount;
 }
 
 const FARES: Readonly<Record<Fare, string>> = {
@@ -319,7 +320,7 @@ function historyDay(history: readonly HistoryHour[], table: string, firstHourMs:
   const ofTable = history.filter((line) => line.table === table);
   if (ofTable.length === 0) return [];
   const changed = ofTable.filter(({ kind }) => kind !== 'delete');
-  const deletedCount = sumOf(ofTable.flatMap(({ kind, count }) => (kind === 'delete' ? [count] : [])));
+  const deletedCount = sumOf(ofTable, ({ kind, count }) => (kind === 'delete' ? count : 0));
   return [{ table, deletedCount, ...byHourAndPerson(changed, firstHourMs) }];
 }
 

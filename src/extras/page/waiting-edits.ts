@@ -37,7 +37,7 @@ export function answerEdits(page: PageInput, table: BrowsedTable): AnswerChunks 
     <h1>${counted.join(', ')} in <bdi>${table.name}</bdi></h1>
     ${count === 0 ? html`<p class="about">The origin has all that was edited here.</p>` : allHtml(page, table, count)}
     <ol class="notes changes">
-      ${[...cells].map(([id, lines]) => rowHtml({ table, id, name: nameOf(table.name, id), lines, page }))}
+      ${[...cells].map(([id, lines]) => rowHtml(page, table, { id, name: nameOf(table.name, id), lines }))}
     </ol>
     ${
       last !== undefined &&
@@ -106,19 +106,11 @@ const STATES: Readonly<Record<string, string>> = {
   inDoubt: 'in doubt',
 };
 
-function rowHtml({
-  table,
-  id,
-  name,
-  lines,
-  page: { reader, request },
-}: {
-  readonly table: BrowsedTable;
-  readonly id: number;
-  readonly name: string;
-  readonly lines: readonly WaitingCell[];
-  readonly page: PageInput;
-}): Html {
+function rowHtml(
+  { reader, request }: PageInput,
+  table: BrowsedTable,
+  { id, name, lines }: { readonly id: number; readonly name: string; readonly lines: readonly WaitingCell[] },
+): Html {
   const [{ kind, state } = { kind: 'update', state: 'edited' }] = lines;
   const path = pathPart(table.name);
   const row = { table: table.name, rowId: id };

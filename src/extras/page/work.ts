@@ -69,7 +69,7 @@ function scheduleHtml({ jobs, lastByWork }: DaemonState, nowMs: number): Html {
 }
 
 function lastText(lastByWork: DaemonState['lastByWork'], id: string, nowMs: number): string {
-  const last = [...lastByWork].find(([kind]) => kind === id)?.[1];
+  const last = lastByWork.get(id);
   if (last === undefined) return '–';
   return `${last.outcome} ${ageText(stampFromMs(last.finishedAtMs), nowMs)}, took ${durationText(last.durationMs)}`;
 }
@@ -226,13 +226,14 @@ function pieceOfRun(run: RunRecord, results: readonly TableResult[], nextId: num
   // Only sums are kept of old runs.
   const error = results.length === 0 ? errorMessage : null;
   const isQuiet = tables.length === 0 && ofAll === undefined && error === null;
+  const continued = nextId === null ? 'the next run continues it' : `run ${nextId} continued it`;
   return {
     name: kind,
     number: id,
     at: finishedAt ?? startedAt,
     outcome,
     took: finishedAt === null ? '' : `took ${timeText(startedAt, finishedAt)}`,
-    summary: isQuiet ? summaryOf(outcome, { counts, tableCount, nextId }) : null,
+    summary: isQuiet ? (outcome === 'interrupted' ? continued : counts || nothingText(tableCount)) : null,
     words: ofAll?.problem ?? error,
     hint: ofAll?.hint ?? null,
     tables,
@@ -259,19 +260,6 @@ function pieceOfNote({ work, finishedAtMs, durationMs, outcome, tables, tableCou
     skippedCount: 0,
     isQuiet: false,
   };
-}
-
-function summaryOf(
-  outcome: string,
-  {
-    counts,
-    tableCount,
-    nextId,
-  }: { readonly counts: string; readonly tableCount: number; readonly nextId: number | null },
-): string {
-  // This kind of work counts no rows.
-  if (outcome === 'interrupted') return nextId === null ? 'the next run continues it' : `run ${nextId} continued it`;
-  return counts === '' ? nothingText(tableCount) : counts;
 }
 
 function nothingText(tableCount: number): string {
