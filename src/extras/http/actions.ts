@@ -32,8 +32,8 @@ export interface DocumentRequest extends Partial<Pick<PageRequest, 'query' | 'fo
   /** Whether the reader sets the pace. */
   readonly isStream?: boolean;
   readonly msMax: number;
-  /** Aborted when the reader is gone. */
-  readonly signal: AbortSignal;
+  /** Aborted when the reader is gone; none for an edit, and its answer. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Actions {
@@ -198,8 +198,7 @@ async function once(text: string, carryOut: () => Promise<Reply>): Promise<Reply
 }
 
 function edit({ text, fields }: SentForm, actions: Actions): Promise<Reply> {
-  const { signal } = new AbortController();
-  return once(text, () => actions.document({ path: '/edit', form: [...fields], msMax: EDIT_MS_MAX, signal }));
+  return once(text, () => actions.document({ path: '/edit', form: [...fields], msMax: EDIT_MS_MAX }));
 }
 
 function decideByForm({ text, fields }: SentForm, actions: Actions): Promise<Reply> {
@@ -219,9 +218,8 @@ async function decideOnce(form: URLSearchParams, actions: Actions): Promise<Repl
   if (answer.kind !== 'problem') return sentence(barOf(actions), status, answer.words);
   const words = `Nothing was changed: ${answer.words}`;
   const { id: conflictId, value } = decision.kind === 'resolve' ? decision : { id: null, value: null };
-  const { signal } = new AbortController();
   return actions
-    .document({ path: next, refused: { words, conflictId, value }, msMax: EDIT_MS_MAX, signal })
+    .document({ path: next, refused: { words, conflictId, value }, msMax: EDIT_MS_MAX })
     .then((reply) => ({ ...reply, status }))
     .catch(() => sentence(barOf(actions), status, words));
 }
@@ -268,18 +266,21 @@ function parsed<Schema extends z.ZodType>(schema: Schema, text: string, chosen: 
   }
 }
 
+/** To a program whose request is carried out. */
+const TAKEN: Reply = { status: 200, type: TYPES.json, body: '{}\n' };
+
 async function readTables(text: string, actions: Actions): Promise<Reply> {
   const given = parsed(READ, text);
   if (given === null) return plain(400, 'no names of tables\n');
   await actions.refresh(given.tables);
-  return { status: 200, type: TYPES.json, body: '{}\n' };
+  return TAKEN;
 }
 
 function startWork(text: string, actions: Actions): Reply {
   const given = parsed(WORK, text);
   if (given === null || !actions.isScheduled(given.work)) return plain(400, 'no kind of work\n');
   actions.cycle(given.work);
-  return { status: 200, type: TYPES.json, body: '{}\n' };
+  return TAKEN;
 }
 
 async function answerProgram(text: string, actions: Actions): Promise<Reply> {
@@ -296,7 +297,7 @@ export function barOf(actions: Pick<Actions, 'auth' | 'database'>): Bar {
   return { identity: actions.database(), formToken: actions.auth().formToken() };
 }
 
-export function plain(status: number, body: string): Reply {
+export function plain(status: number, body: string): Reply & { readonly body: string } {
   return { status, type: TYPES.text, body };
 }
 

@@ -24,15 +24,13 @@ export interface FeedView extends Pick<Actions, 'auth' | 'document'> {
 
 export class Feeds {
   readonly #view: FeedView;
-  readonly #headers: Readonly<Record<string, string>>;
   readonly #heartbeatMs: number;
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<void>>();
   #readerCount = 0;
 
-  constructor(view: FeedView, headers: Readonly<Record<string, string>>, { heartbeatMs = HEARTBEAT_MS } = {}) {
+  constructor(view: FeedView, { heartbeatMs = HEARTBEAT_MS } = {}) {
     this.#view = view;
-    this.#headers = headers;
     this.#heartbeatMs = heartbeatMs;
   }
 
@@ -49,13 +47,15 @@ export class Feeds {
     if (after === null) return plain(400, 'Missing ?after=NUMBER; use 0 to get everything\n');
     if (this.#readerCount >= READERS_MAX) return plain(503, `${READERS_MAX} readers are connected already\n`);
     const gone = new AbortController();
-    response.once('close', () => gone.abort());
     this.#readerCount += 1;
-    response.once('close', () => (this.#readerCount -= 1));
+    response.once('close', () => {
+      this.#readerCount -= 1;
+      gone.abort();
+    });
     const block = await this.#block(after, gone.signal);
     if (typeof block !== 'string') return block;
     if (request.method === 'HEAD') return { status: 200, type: EVENTS, body: '' };
-    response.writeHead(200, { ...this.#headers, 'Content-Type': EVENTS });
+    response.writeHead(200, { 'Content-Type': EVENTS });
     response.flushHeaders();
     const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
     // Any failure ends the answer; the reader reconnects with its last number.

@@ -51,7 +51,7 @@ const SOCKET_MODE = 0o660;
 
 /** Starts the server. @throws RowsyncError `daemon.listen` if the address cannot be used. */
 export async function startServer(address: ListenAddress, view: ServerView): Promise<DaemonServer> {
-  const feeds = new Feeds(view, HEADERS);
+  const feeds = new Feeds(view);
   const server = createServer({ requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX });
   handBounded(server, (request, response) =>
     answer(request, response, { view, feeds, address, names: namesOf(server, address) }),
@@ -121,23 +121,26 @@ function namesOf(server: Server, address: ListenAddress): readonly string[] | nu
   return [...new Set([host, ...OWN_NAMES])].map((name) => `${name}:${port}`);
 }
 
-/** The page runs and loads only what this server serves, and no other site may show it in a frame. */
-const HEADERS = {
-  'Cache-Control': 'no-store',
-  'Content-Security-Policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
-    "base-uri 'none'; require-trusted-types-for 'script'",
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  // With "no-referrer" browsers would send no Origin with forms.
-  'Referrer-Policy': 'same-origin',
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-} as const;
+/** Of every answer: the page runs and loads only what this server serves, and no other site may show it in a frame. */
+const HEADERS = new Map(
+  Object.entries({
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy':
+      "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; " +
+      "base-uri 'none'; require-trusted-types-for 'script'",
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    // With "no-referrer" browsers would send no Origin with forms.
+    'Referrer-Policy': 'same-origin',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Frame-Options': 'DENY',
+  }),
+);
 
 function answer(request: IncomingMessage, response: ServerResponse, served: Served): void {
+  response.setHeaders(HEADERS);
   const send = async ({ status, type, body, headers }: Reply): Promise<void> => {
-    const all = { ...HEADERS, 'Content-Type': type, ...headers };
+    const all = { 'Content-Type': type, ...headers };
     if (typeof body === 'string') {
       response.writeHead(status, { ...all, 'Content-Length': Buffer.byteLength(body) });
       response.end(request.method === 'HEAD' ? undefined : body);
@@ -197,7 +200,7 @@ async function reply(
     return plain(403, 'this came from another site\n');
   if (path === '/changes') return feeds.answer(request, response, query);
   if (path === '/events' && isSignedIn(request, view.auth())) {
-    streamWork(response, view, HEADERS);
+    streamWork(response, view);
     return null;
   }
   return answerMonitor(request, path, view);
@@ -216,17 +219,12 @@ const ASSETS: ReadonlyMap<string, Reply> = new Map([
 ]);
 
 /** Whether the daemon can work, and every problem; sentences, which may quote the origin, for readers alone. */
-export function readyReply(
-  problems: readonly Problem[],
-  mayRead: boolean,
-): { readonly status: number; readonly body: string } {
+export function readyReply(problems: readonly Problem[], mayRead: boolean): ReturnType<typeof plain> {
   const stop = stopOf(problems);
   // While the origin is down, the daemon still does what it can.
   const isReady = stop === null || stop.severity === 'late';
-  return {
-    status: isReady ? 200 : 503,
-    body: (isReady ? 'ok\n' : '') + problems.map((problem) => problemLine(problem, mayRead)).join(''),
-  };
+  const body = (isReady ? 'ok\n' : '') + problems.map((problem) => problemLine(problem, mayRead)).join('');
+  return plain(isReady ? 200 : 503, body);
 }
 
 function problemLine({ code, severity, table, sentence }: Problem, mayRead: boolean): string {
@@ -240,10 +238,7 @@ async function answerMonitor(request: IncomingMessage, path: string, view: Serve
     const isAlive = view.isAlive();
     return plain(isAlive ? 200 : 503, isAlive ? 'ok\n' : 'work makes no progress\n');
   }
-  if (path === '/readyz') {
-    const { status, body } = readyReply(view.problems(), mayRead);
-    return plain(status, body);
-  }
+  if (path === '/readyz') return readyReply(view.problems(), mayRead);
   if (path === '/status') {
     // Without a key, everyone may ask; a wrong one is an error of the program.
     if (!mayRead && request.headers.authorization !== undefined) return plain(403, 'wrong key\n');

@@ -88,9 +88,8 @@ const watchers: ServerResponse[] = [];
 export function streamWork(
   response: ServerResponse,
   view: { progress(): WorkProgress | null; onWork(listener: () => void): () => void },
-  headers: Readonly<Record<string, string>>,
 ): void {
-  response.writeHead(200, { ...headers, 'Content-Type': 'text/event-stream; charset=utf-8' });
+  response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' });
   response.setTimeout(0); // nothing is sent while nothing happens
   const tell = (): void => {
     // A browser that does not read gets the next state instead.

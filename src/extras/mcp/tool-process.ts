@@ -21,11 +21,14 @@ export function serveTools(): void {
   serveQuestions(answerRequest);
 }
 
-export function answerRequest({ replicaPath, question, nowMs, problems }: ToolRequest): AnswerChunks {
+/** Answers a question, in at most `ANSWER_CHARS_MAX` characters. */
+export function answerRequest({ replicaPath, question, ...present }: ToolRequest): AnswerChunks {
   try {
     using reader = openReader(replicaPath);
     boundMemory(reader, SQLITE_BYTES_MAX);
-    return jsonAnswer(200, answerQuestion(reader, question, { nowMs, problems }));
+    const answer = completeAnswer(reader, question, present);
+    // What a person is to review is bounded by how many edits a proposal may have.
+    return jsonAnswer(200, question.tool === 'look_at_edits' ? answer : bounded(answer));
   } catch (thrown) {
     const { message, hint, code } = asRowsyncError(thrown);
     return jsonAnswer(400, { error: message, hint, code });
@@ -39,13 +42,6 @@ const VALUE_CHARS_MAX = 2_000;
 const ANSWER_CHARS_MAX = 100_000;
 /** Characters of a name, and of the origin's words. */
 const NAME_CHARS_MAX = 300;
-
-/** Answers a question, in at most `ANSWER_CHARS_MAX` characters. @throws RowsyncError of the replica and of SQL. */
-function answerQuestion(reader: ReplicaReader, question: ToolQuestion, present: AnswerFacts): unknown {
-  const answer = completeAnswer(reader, question, present);
-  // What a person is to review is bounded by how many edits a proposal may have.
-  return question.tool === 'look_at_edits' ? answer : bounded(answer);
-}
 
 const CUT_LISTS = ['how_old', 'rows', 'tables', 'columns'] as const;
 
@@ -78,10 +74,7 @@ function lengthOf(answer: unknown): number {
   return JSON.stringify(answer).length;
 }
 
-interface AnswerFacts {
-  readonly nowMs: number;
-  readonly problems: readonly Problem[];
-}
+type AnswerFacts = Pick<ToolRequest, 'nowMs' | 'problems'>;
 
 function completeAnswer(
   reader: ReplicaReader,

@@ -161,7 +161,7 @@ test('a reader is told that it is still connected while nothing happens', async 
   const auth = openPageAuth('key', testClock());
   const document = () => Promise.resolve({ status: 200, type: '', body: (async function* () {})() });
   const view = { auth: () => auth, document, lastChange: () => 7, onWork: () => () => undefined };
-  const feeds = new Feeds(view, {}, { heartbeatMs: 1 });
+  const feeds = new Feeds(view, { heartbeatMs: 1 });
   const server = createServer((request, response) => void feeds.answer(request, response, 'after=7'));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   try {

@@ -141,7 +141,7 @@ describe('where no page comes', () => {
     const { asked } = await ask('/ask', 'sql=SELECT+1', () => new ChildFailure('unwanted'), true);
 
     expect(asked).toHaveLength(1);
-    expect(asked[0]?.signal.aborted).toBe(true);
+    expect(asked[0]?.signal?.aborted).toBe(true);
   });
 
   test('for a reason that no one foresaw, the server hears of it', async () => {
@@ -164,7 +164,7 @@ test('browsers that watch get the progress at once and with each step, and the n
   const closed: Promise<unknown>[] = [];
   const server = createServer((_request, response) => {
     closed.push(once(response, 'close'));
-    streamWork(response, view, { 'X-Header': 'y' });
+    streamWork(response, view);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -176,7 +176,6 @@ test('browsers that watch get the progress at once and with each step, and the n
 
   const first = await watch();
   expect(first.answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
-  expect(first.answer.headers.get('x-header')).toBe('y');
   expect(await first.next()).toBe('data: null\n\n');
   progress = { work: 'pull', startedAtMs: 1, ...PULL_BEGINNING };
   for (const listener of listeners) listener();

@@ -479,7 +479,7 @@ test('events tell how far the work under way is, and only to who has signed in',
       { host: '127.0.0.1', port: person.port, path: '/events', headers: { Cookie: person.cookie } },
       (answer) => {
         answer.once('data', (chunk: Buffer) => {
-          resolve(chunk.toString());
+          resolve([answer.headers['x-frame-options'], chunk.toString()].join(' '));
           asked.destroy();
         });
       },
@@ -488,7 +488,7 @@ test('events tell how far the work under way is, and only to who has signed in',
   });
 
   expect(stranger.status).toBe(404);
-  expect(first).toBe('data: null\n\n');
+  expect(first).toBe('DENY data: null\n\n');
 });
 
 test('with a journal the first page tells who changed what, and a row tells its life', async () => {
