@@ -39,9 +39,10 @@ const HINT_CHARS_MAX = 400;
 /** The end of an old name is announced so long before. */
 const ANNOUNCED_MS = 7 * 86_400_000;
 
-/** All registered queries: files of the folder by name, then views. @throws what the file system says of the folder. */
+/** All registered queries: files by name, but no hidden ones, then views. @throws what the file system says of them. */
 export function readContracts(from: Connection, { folder }: ContractSettings): readonly Contract[] {
-  const files = folder === null ? [] : readdirSync(folder).filter((name) => name.endsWith('.sql'));
+  const files =
+    folder === null ? [] : readdirSync(folder).filter((name) => name.endsWith('.sql') && !name.startsWith('.'));
   return [
     ...files.toSorted().map((name): Contract => ({
       name,

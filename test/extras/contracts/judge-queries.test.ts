@@ -1,7 +1,7 @@
 /**
  * What is wrong with each registered query, from the schema of today and what was seen before.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { storeContractComplaints, type ContractComplaint } from '../../../src/extras/contracts/complaints.ts';
@@ -51,6 +51,8 @@ test('files come in the order of their names, then views; other files are none',
   for (const name of ['b.check.sql', 'a.sql', 'notes.md', 'c.SQL']) writeFileSync(join(home.path, name), `-- ${name}`);
   fixture.execute(`CREATE VIEW "a ""view""" AS SELECT 1`);
 
+  // As an editor locks a file that is being edited.
+  symlinkSync('person@machine.1234', join(home.path, '.#a.sql'));
   const all = readContracts(fixture.replica, { folder: home.path, keepDays: 0 });
   const views = readContracts(fixture.replica, { folder: null, keepDays: 0 });
 
