@@ -15,6 +15,7 @@ import { SESSION_MS_MAX, type PageAuth } from './page-key.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import { publicStateOf, type PublicState } from './public-state.ts';
 import { durationText } from '../../base/text.ts';
+import { ChildFailure } from '../shared/child-pool.ts';
 import { documentHtml, sentenceHtml, topHtml, type Bar } from '../page/layout.ts';
 import { html } from '../page/html.ts';
 import type { PageRequest } from '../page/request.ts';
@@ -176,7 +177,7 @@ function startByForm({ fields }: SentForm, actions: Actions): Reply {
   return redirect(work === null ? '/?said=cycle' : '/work?_said=work');
 }
 
-/** Replies to forms that changed something, by their text. It has a number of its page: another page counts again. */
+/** Replies to forms that changed something, or may have, by their text. It has a number of its page. */
 const counted = new Map<string, Promise<Reply>>();
 /** A second click comes soon after the first. */
 const COUNTED_MAX = 1_000;
@@ -188,6 +189,7 @@ async function once(text: string, carryOut: () => Promise<Reply>): Promise<Reply
   for (let before = counted.get(key); before !== undefined; before = counted.get(key)) {
     const reply = await before.catch(() => null);
     if (reply?.status === DONE) return { ...reply, body: '' };
+    if (reply?.status === IN_DOUBT) return reply;
     if (counted.get(key) === before) counted.delete(key);
   }
   const reply = carryOut();
@@ -198,7 +200,13 @@ async function once(text: string, carryOut: () => Promise<Reply>): Promise<Reply
 }
 
 function edit({ text, fields }: SentForm, actions: Actions): Promise<Reply> {
-  return once(text, () => actions.document({ path: '/edit', form: [...fields], msMax: EDIT_MS_MAX }));
+  const hint = 'The page gave no answer in time. Look at what is there, and load the form again to repeat it.';
+  return once(text, () =>
+    actions.document({ path: '/edit', form: [...fields], msMax: EDIT_MS_MAX }).catch((thrown: unknown) => {
+      if (!(thrown instanceof ChildFailure)) throw thrown;
+      return sentence(barOf(actions), IN_DOUBT, 'It is not known whether the edit was saved', hint);
+    }),
+  );
 }
 
 function decideByForm({ text, fields }: SentForm, actions: Actions): Promise<Reply> {
@@ -226,6 +234,8 @@ async function decideOnce(form: URLSearchParams, actions: Actions): Promise<Repl
 
 /** After a form that changed something, redirects the browser to another page. */
 const DONE = 303;
+/** After a form whose process ended before it answered. */
+const IN_DOUBT = 504;
 
 const STATUS = { done: 200, problem: 409, busy: 503, failed: 503 } as const;
 
@@ -301,8 +311,8 @@ export function plain(status: number, body: string): Reply & { readonly body: st
   return { status, type: TYPES.text, body };
 }
 
-function sentence(bar: Bar, status: number, words: string): Reply {
-  return { status, type: TYPES.html, body: sentenceHtml(bar, words) };
+function sentence(bar: Bar, status: number, words: string, hint: string | null = null): Reply {
+  return { status, type: TYPES.html, body: sentenceHtml(bar, words, hint) };
 }
 
 function redirect(location: string, setCookie?: string): Reply {
