@@ -10,12 +10,9 @@ import type { Contract } from './judge-queries.ts';
 import { readNames, type SchemaNames } from './old-names.ts';
 import { SchemaModel } from './schema-model.ts';
 
-export interface Before {
-  readonly names: SchemaNames;
-  readonly answers: ReadonlyMap<string, readonly string[] | null>;
-}
+type Before = ReturnType<typeof lookBefore>;
 
-export function lookBefore(from: Connection, contracts: readonly Contract[]): Before {
+export function lookBefore(from: Connection, contracts: readonly Contract[]) {
   using model = new SchemaModel(from);
   return {
     names: readNames(from),

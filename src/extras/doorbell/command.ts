@@ -153,7 +153,7 @@ function callOnce(
   });
 }
 
-/** @throws RowsyncError `usage.invalid` for a configuration without a doorbell, and for an address that none can have. */
+/** @throws RowsyncError `usage.invalid` for a configuration without a doorbell, and for an unusable address. */
 async function loadDoorbell(
   invocation: Invocation,
   at: string | undefined,

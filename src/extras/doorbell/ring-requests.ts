@@ -40,8 +40,8 @@ const RUNG_TABLES_MAX = 5;
 const RUNG: PlainAnswer = { status: 200, body: 'rung\n' };
 const REFUSED: PlainAnswer = { status: 404, body: 'not found\n' };
 
-/** Why a ring does not count. */
-const REASONS = ['secret', 'table', 'many'] as const;
+/** Rings that counted, and others by what was wrong: the secret, the table, or too many. */
+type RingCounts = Readonly<Record<'rung' | 'secret' | 'table' | 'many', number>>;
 
 export function takeRings(view: DaemonView): LinkedPart {
   const { clock, stop } = view;
@@ -199,8 +199,8 @@ function rungLines({ sinceBroughtMs }: Pick<Doorbell, 'sinceBroughtMs'>): readon
   return [`rung      ${someOf(tables, RUNG_TABLES_MAX)}`];
 }
 
-function ringsText(counts: Readonly<Record<'rung' | (typeof REASONS)[number], number>>, doorbell: Doorbell): string {
-  const refusedCount = REASONS.reduce((sum, reason) => sum + counts[reason], 0);
+function ringsText(counts: RingCounts, doorbell: Doorbell): string {
+  const refusedCount = counts.secret + counts.table + counts.many;
   const [p50, p99] = [doorbell.percentileMs(0.5), doorbell.percentileMs(0.99)];
   const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
   const times = p50 === null || p99 === null ? '' : `; stamp to here ${seconds(p50)} s (p50), ${seconds(p99)} s (p99)`;

@@ -56,7 +56,7 @@ export async function openServer(address: ListenAddress, view: ServedDaemon): Pr
     nowMs: () => clock.nowMs(),
     status: async () => ({ progress: work.snapshot().progress, ...(await statusJson(view)) }),
     metrics: seldom(() => metricsOf(view, delay), clock),
-    document: ({ msMax, signal, isStream = false, ...given }) => {
+    document: ({ msMax, signal = new AbortController().signal, isStream = false, ...given }) => {
       const { config } = view.resources();
       const { replica, tables } = config;
       const nowMs = clock.nowMs();
@@ -148,43 +148,29 @@ async function statusJson(view: DaemonView): Promise<object> {
 }
 
 function stateJson(state: DaemonState): Readonly<Record<string, unknown>> {
-  const { failure } = state;
   return {
     startedAt: stampFromMs(state.startedAtMs),
     status: statusLine(state),
     working: state.working,
     notes: state.notes,
-    failure:
-      failure === null
-        ? null
-        : {
-            kind: failure.kind,
-            code: failure.code,
-            message: failure.message,
-            hint: failure.hint,
-            cause: failure.cause,
-            count: failure.failureCount,
-            number: failure.number,
-            retryInMs: Math.round(state.circuitWaitMs),
-          },
+    failure: failureJson(state),
     jobs: state.jobs.map(({ id, nextAtMs, isDue }) => ({ job: id, nextAt: stampFromMs(nextAtMs), isDue })),
     last: lastJson(state.lastByWork),
     lastAsked: lastJson(state.lastAskedByWork),
   };
 }
 
+function failureJson({ failure, circuitWaitMs }: DaemonState): object | null {
+  if (failure === null) return null;
+  const { kind, code, message, hint, cause, failureCount: count, number } = failure;
+  return { kind, code, message, hint, cause, count, number, retryInMs: Math.round(circuitWaitMs) };
+}
+
 function lastJson(lastByWork: DaemonState['lastByWork']): object {
   return Object.fromEntries(
-    [...lastByWork].map(([work, { finishedAtMs, outcome, exitCode, durationMs, account, endedCount }]) => [
+    [...lastByWork].map(([work, { finishedAtMs, durationMs, ...last }]) => [
       work,
-      {
-        finishedAt: stampFromMs(finishedAtMs),
-        outcome,
-        exitCode,
-        durationMs: Math.round(durationMs),
-        account,
-        endedCount,
-      },
+      { finishedAt: stampFromMs(finishedAtMs), durationMs: Math.round(durationMs), ...last },
     ]),
   );
 }

@@ -1,6 +1,5 @@
 /**
- * How late the event loop of the daemon was, for its metrics. `monitorEventLoopDelay` of Node is not used: after a reset it
- * forgets when its last sample was, so a delay right behind a scrape is lost.
+ * How late the event loop of the daemon was, for its metrics.
  */
 import { createHistogram } from 'node:perf_hooks';
 import type { Clock } from '../../base/clock.ts';
@@ -8,6 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 /** Between two samples; shorter delays are not seen. */
 const SAMPLE_EVERY_MS = 20;
 
+/** As Node's `monitorEventLoopDelay`, which forgets its last sample at a reset, and so loses a delay right behind it. */
 export class LoopDelay {
   readonly #histogram = createHistogram();
   readonly #sampling: NodeJS.Timeout;

@@ -18,7 +18,7 @@ export interface Measures {
   /** The problems that extras bring. */
   readonly added: readonly AddedProblem[];
   readonly tables: readonly TableStatus[];
-  readonly replica: ReplicaMeasures;
+  readonly replica: ReturnType<typeof readReplicaMeasures>;
   readonly origin: Counters;
   /** The total time that writes waited for other clients' transactions. */
   readonly busyMs: number;
@@ -32,18 +32,6 @@ export interface Measures {
   readonly nowMs: number;
 }
 
-/** What monitoring wants to know of the replica beyond `sync_status`. */
-interface ReplicaMeasures {
-  /** Sweeps that were begun of each table, over the life of the replica. */
-  readonly sweeps: readonly TableCount[];
-  /** All conflicts that were kept, by who won when they came up. */
-  readonly conflicts: readonly (TableCount & { readonly winner: string })[];
-  /** Tables and columns that the origin no longer describes. */
-  readonly driftCount: number;
-  /** Pages in the write-ahead log that are not in the file yet. */
-  readonly pendingFrameCount: number;
-}
-
 interface TableCount {
   readonly table: string;
   readonly count: number;
@@ -53,18 +41,22 @@ type Sample = Metric['samples'][number];
 
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** Counts for monitoring; tables by name. */
-export function readReplicaMeasures(reader: ReplicaReader): ReplicaMeasures {
+/** What monitoring wants to know of the replica beyond `sync_status`; tables by name. */
+export function readReplicaMeasures(reader: ReplicaReader) {
   // Looks without moving anything.
   const [log] = reader.all(sql`PRAGMA wal_checkpoint(NOOP)`) as { log: number; checkpointed: number }[]; // its two columns
   return {
+    /** Sweeps that were begun of each table, over the life of the replica. */
     sweeps: reader.all(
       sql`SELECT local_name AS "table", sweep AS count FROM _rowsync_tables ORDER BY local_name`,
     ) as TableCount[], // columns and types are ours
+    /** All conflicts that were kept, by who won when they came up. */
     conflicts: reader.all(
       sql`SELECT "table", winner, count(*) AS count FROM sync_conflicts GROUP BY "table", winner`,
     ) as (TableCount & { winner: string })[], // as above
+    /** Tables and columns that the origin no longer describes. */
     driftCount: readPrunable(reader).length,
+    /** Pages in the write-ahead log that are not in the file yet. */
     pendingFrameCount: Math.max(0, (log?.log ?? 0) - (log?.checkpointed ?? 0)),
   };
 }

@@ -94,7 +94,7 @@ export function dropProposal(folder: string, { name, state }: FoundProposal): vo
 export interface ForgottenProposals {
   /** Applied ones that lost values. */
   readonly changed: readonly string[];
-  /** For a person: they wait with values of the row, inserted rows of its table, perhaps this one, or are unreadable. */
+  /** For a person to look at: they wait with values of the row, inserted rows of its table, or are unreadable. */
   readonly others: readonly string[];
 }
 

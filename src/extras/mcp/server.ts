@@ -178,16 +178,7 @@ const ROWS_DEFAULT = 100;
 const ROWS_MAX = 1_000;
 const SQL_CHARS_MAX = 20_000;
 
-interface Tool {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly takes: z.ZodType;
-  /** Only propose_edits keeps something. */
-  readonly isReadOnly: boolean;
-  /** @throws z.ZodError for other arguments than it takes. */
-  readonly answer: (given: unknown, surroundings: AgentServerContext) => Promise<ToolAnswer>;
-}
+type Tool = (typeof TOOLS)[number];
 
 const NOTHING = z.strictObject({});
 const DESCRIBE = z.strictObject({
@@ -217,22 +208,26 @@ const PROPOSE = z.strictObject({
   edits: proposedEdits.describe(`At most ${EDITS_MAX} edits; one for a row.`),
 });
 
-/** A tool whose arguments `takes` checks before `answer` sees them. */
-function tool<Takes extends z.ZodType>(
-  given: Omit<Tool, 'answer' | 'takes' | 'isReadOnly'> & {
-    readonly takes: Takes;
-    readonly isReadOnly?: boolean;
-    readonly answer: (given: z.output<Takes>, surroundings: AgentServerContext) => Promise<ToolAnswer>;
-  },
-): Tool {
+/** A tool; `takes` checks the arguments before `answer` sees them. */
+function tool<Takes extends z.ZodType>(given: {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly takes: Takes;
+  /** Only propose_edits keeps something. */
+  readonly isReadOnly?: boolean;
+  readonly answer: (given: z.output<Takes>, surroundings: AgentServerContext) => Promise<ToolAnswer>;
+}) {
   return {
     isReadOnly: true,
     ...given,
-    answer: async (raw, surroundings) => given.answer(given.takes.parse(raw), surroundings),
+    /** @throws z.ZodError for other arguments than it takes. */
+    answer: async (raw: unknown, surroundings: AgentServerContext) =>
+      given.answer(given.takes.parse(raw), surroundings),
   };
 }
 
-const TOOLS: readonly Tool[] = [
+const TOOLS = [
   tool({
     name: 'list_tables',
     title: 'List tables',

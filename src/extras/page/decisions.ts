@@ -27,36 +27,25 @@ export interface ShownFailure extends FailureLine {
   readonly columns: readonly BrowsedColumn[];
 }
 
-/** A conflict, the name of its row, and who changed it at the origin, and when; null where that is not known. */
-export interface ShownConflict extends ConflictLine {
-  readonly name: string;
-  readonly changedBy: string | null;
-  readonly changedAt: string | null;
-  /** Of its table; none if that is not here any more. */
-  readonly columns: readonly BrowsedColumn[];
-  /** What a person typed for another value, if it was refused. */
-  readonly typed: string | null;
-}
+export type ShownConflict = ReturnType<typeof showConflicts>[number];
 
-export function showConflicts(
-  from: Connection,
-  lines: readonly ConflictLine[],
-  refused?: RefusedDecision,
-): readonly ShownConflict[] {
+/** Conflicts with the names of their rows, and who changed these at the origin, and when; null if unknown. */
+export function showConflicts(from: Connection, lines: readonly ConflictLine[], refused?: RefusedDecision) {
   if (lines.length === 0) return [];
   const nameOf = rowNamer(from);
   const tables = new Map(readBrowsedTables(from).map((table) => [table.name, table]));
   return lines.map((line) => {
     const { table, rowId } = line;
     const change = readLastChange(from, tables.get(table), rowId);
-    const typed = refused?.conflictId === line.id ? refused.value : null;
     return {
       ...line,
       name: nameOf(table, rowId),
       changedBy: change.by,
       changedAt: change.at,
+      /** Of its table; none if that is not here any more. */
       columns: tables.get(table)?.columns ?? [],
-      typed,
+      /** What a person typed for another value, if it was refused. */
+      typed: refused?.conflictId === line.id ? refused.value : null,
     };
   });
 }
@@ -242,6 +231,8 @@ export function failureHtml(
   const isInDoubt = kind === 'inDoubt';
   const isUnsent = !isInDoubt && kind !== 'read' && status === null;
   const name = `failure-${index}`;
+  const seenRow = { table, rowId, version: seen };
+  const again = isInDoubt ? 'It is not there: send again' : 'Send again';
   const numbers = [status, code].filter((number) => number !== null).join(', ');
   return html`<article class="card" aria-labelledby="${name}">
     <h3 id="${name}">${rowHeading(line)}</h3>
@@ -258,23 +249,12 @@ export function failureHtml(
     ${id === null && html`<p class="meta">It is tried again with every pull.</p>`}
     ${isInDoubt && html`<p class="problem">Look at the origin first: sending it again makes another row.</p>`}
     ${retryAt !== null && html`<p class="meta">It is tried again by itself at ${momentHtml(retryAt)}.</p>`}
-    ${id !== null && failureButtons({ id, table, rowId, isInDoubt, seen, formToken })}
+    ${
+      id !== null &&
+      html`<div class="buttons">
+        ${decideForm(formToken, { kind: 'retry', ids: [id], seen: seenRow }, [again, 'main'])}
+        ${decideForm(formToken, { kind: 'discard', table, rowId, seen: seenRow }, ['Discard the edit'])}
+      </div>`
+    }
   </article>`;
-}
-
-function failureButtons(row: {
-  readonly id: number;
-  readonly table: string;
-  readonly rowId: number;
-  readonly isInDoubt: boolean;
-  readonly seen: string;
-  readonly formToken: string;
-}): Html {
-  const { id, table, rowId, isInDoubt, seen: version, formToken } = row;
-  const seen = { table, rowId, version };
-  const again = isInDoubt ? 'It is not there: send again' : 'Send again';
-  return html`<div class="buttons">
-    ${decideForm(formToken, { kind: 'retry', ids: [id], seen }, [again, 'main'])}
-    ${decideForm(formToken, { kind: 'discard', table, rowId, seen }, ['Discard the edit'])}
-  </div>`;
 }
