@@ -6,12 +6,13 @@ import { accessSync, chmodSync, constants, existsSync, readdirSync, rmSync, stat
 import { basename, join } from 'node:path';
 import { must } from '../../base/assert.ts';
 import { RowsyncError } from '../../base/errors.ts';
+import type { LogEvent } from '../../base/log-events.ts';
 import type { LogFacts } from '../../base/log.ts';
 import { literal, sql } from '../../base/sql.ts';
 import { plural } from '../../base/text.ts';
 import { fail, ok, type CheckResult } from '../shared/linked-extra.ts';
 import type { Config } from '../../config/load.ts';
-import type { DaemonPart } from '../../daemon/context.ts';
+import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import type { ExtraWork } from '../../daemon/work-kinds.ts';
 import {
   carryFromBackup,
@@ -94,7 +95,7 @@ export function readLack({ path, files }: Pick<CopyReport, 'path' | 'files'>): {
   return { awaited, failure: lostFilesError(files, awaited.failedCount) };
 }
 
-/** An error if a backup lacks content that the replica names, or `failedCount` files that it should have; null if it lacks none. */
+/** An error if a backup lacks content that the replica names, or `failedCount` files that it should have; else null. */
 function lostFilesError(files: CarryReport | null, failedCount: number): RowsyncError | null {
   const count = (files?.lost.length ?? 0) + failedCount;
   if (count === 0) return null;
@@ -104,7 +105,7 @@ function lostFilesError(files: CarryReport | null, failedCount: number): Rowsync
   });
 }
 
-/** Makes a dated backup in the configured folder, and removes all but the newest ones; one without rows replaces none. */
+/** Makes a dated backup in the folder, and removes all but the newest ones; one without rows replaces none. */
 export async function backUpDated(
   config: Config,
   folder: string,
@@ -158,19 +159,19 @@ export const backUpOnSchedule: ExtraWork = async ({ config, nowMs, onAdvance }) 
   return { own: failure, facts: { path, rowCount, tableCount, fileCount, waitingCount: awaited.waitingCount } };
 };
 
-/** Tells how many files the last scheduled backup lacks because they were not fetched yet. */
-export function watchBackups(): DaemonPart {
+/** Counts the files that the last scheduled backup lacks because they were not fetched yet. */
+export function watchBackups() {
   let last: LogFacts = {};
   return {
-    takeEvent: (event, facts) => {
+    takeEvent: (event: LogEvent, facts: LogFacts): void => {
       if (event === 'work.finished' && facts.work === 'backup' && facts.path !== undefined) last = facts;
     },
-    word: () => {
+    complaints: (): readonly FoundComplaint[] => {
       const count = Number(last.waitingCount ?? 0);
       const code = 'backup.lacksFiles';
       const message = `The last backup (${String(last.path)}) lacks ${plural(count, 'file')} that ${count === 1 ? 'was' : 'were'} not here yet`;
       const hint = 'rowsync files pull fetches them, as the daemon does on schedule; the next backup has them then.';
-      return { complaints: count === 0 ? [] : [{ about: code, subject: null, code, message, hint, since: null }] };
+      return count === 0 ? [] : [{ about: code, subject: null, code, message, hint, since: null }];
     },
   };
 }

@@ -1,12 +1,11 @@
 /**
- * Proves that a backup can be used, without touching it. SQLite reads it whole, its rows are counted against its own record and against the history
- * since, and some of its files are hashed.
+ * Proves that a backup can be used, without touching it. SQLite reads it whole, its rows are counted against its own
+ * record and against the history since, and some of its files are hashed.
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { ident, sql } from '../../base/sql.ts';
 import { plural } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
-import type { DaemonPart } from '../../daemon/context.ts';
 import { gauge, type Metric } from '../shared/linked-extra.ts';
 import type { ExtraWork } from '../../daemon/work-kinds.ts';
 import { filesBeside, inspectContent, readFilesAwaited } from '../shared/stored-content.ts';
@@ -90,7 +89,7 @@ function lastCommonEntry(backup: Connection, main: Connection): bigint | null {
   return entry !== undefined && queryNumber(main, same, entry) === 1 ? BigInt(entry[0] ?? 0) : null;
 }
 
-/** How many rows a mirror had at an entry, by its rows now and the entries since; null without a whole history since then. */
+/** How many rows a mirror had at an entry, by its rows now and the entries since; null without a history since then. */
 function countSince(main: Connection, { id, localName }: TableRecord, since: bigint): number | null {
   const known = sql`SELECT count(*) FROM _rowsync_tables t JOIN _rowsync_history_tables h ON h.table_id = t.id
       WHERE t.id = @id AND t.push = 'off' AND t.local_name = @name AND h.begun_seq <= @since AND NOT EXISTS (
@@ -128,7 +127,7 @@ async function readFiles(
   return { fileCount: contents.length, readFileCount, notHereCount: readFilesAwaited(backup).length, problem };
 }
 
-/** The scheduled work `drill`: the newest backup in the folder. What is wrong is told from its result, also after a restart. */
+/** The scheduled work `drill`, of the newest backup. A stored result says what is wrong, also after a restart. */
 export const drillOnSchedule: ExtraWork = async ({ config, nowMs, onAdvance, pull: { replica } }) => {
   const [path] = earlierBackups(config, nowMs) ?? [];
   if (path === undefined) return { own: null, facts: {} }; // the age of the last backup has a metric
@@ -137,20 +136,13 @@ export const drillOnSchedule: ExtraWork = async ({ config, nowMs, onAdvance, pul
   return { own: null, facts: { path, rowCount: drill.rowCount, fileCount: drill.fileCount, reason: drill.problem } };
 };
 
-/** Tells of a backup that failed its last drill. */
-export function watchDrill(configNow: () => Config): DaemonPart {
-  const complaint = ({ at, path, problem }: Drill): readonly FoundComplaint[] => {
-    if (problem === null) return [];
-    const message = `The last drill failed: ${path} cannot be trusted: ${problem}`;
-    const hint = 'Make another backup (rowsync backup), check the disk, then run rowsync backup --drill.';
-    return [{ about: 'work.failed', subject: null, code: 'backup.damaged', message, hint, since: at }];
-  };
-  return {
-    word: () => {
-      const drill = lastDrill(configNow());
-      return { complaints: drill === null ? [] : complaint(drill) };
-    },
-  };
+/** Says that the newest backup failed its last drill. */
+export function drillComplaints(config: Config): readonly FoundComplaint[] {
+  const { at, path, problem } = lastDrill(config) ?? { problem: null };
+  if (problem === null) return [];
+  const message = `The last drill failed: ${path} cannot be trusted: ${problem}`;
+  const hint = 'Make another backup (rowsync backup), check the disk, then run rowsync backup --drill.';
+  return [{ about: 'work.failed', subject: null, code: 'backup.damaged', message, hint, since: at }];
 }
 
 export function drillMetrics({ at, problem }: Pick<Drill, 'at' | 'problem'>): readonly Metric[] {

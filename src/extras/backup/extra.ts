@@ -44,15 +44,15 @@ export const BACKUP: LinkedExtra = {
     return { lines: drill === null ? [] : [`drill     ${drillText(drill)}`], json: { lastDrill: drill } };
   },
   join: async (view) => {
-    const [{ lastBackupMs, watchBackups }, { drillMetrics, watchDrill }, { lastDrill }] = await Promise.all([
+    const [{ lastBackupMs, watchBackups }, { drillComplaints, drillMetrics }, { lastDrill }] = await Promise.all([
       import('./backup.ts'),
       import('./drill.ts'),
       import('./drill-result.ts'),
     ]);
-    const [drills, backups] = [watchDrill(() => view.resources().config), watchBackups()];
+    const { takeEvent, complaints } = watchBackups();
     return {
-      ...backups,
-      word: () => ({ complaints: [drills, backups].flatMap((part) => part.word?.().complaints ?? []) }),
+      takeEvent,
+      word: () => ({ complaints: [...drillComplaints(view.resources().config), ...complaints()] }),
       metrics: ({ nowMs }) => {
         const { config } = view.resources();
         const lastMs = lastBackupMs(config, nowMs);

@@ -1,10 +1,13 @@
 /**
- * `rowsync demo`: pull, edit, push and verify on this machine alone. Starts the sandbox and runs the real commands with a real configuration file, while
- * simulated colleagues work. The replica stays in a temporary folder for the reader to open.
+ * `rowsync demo`: pull, edit, push and verify on this machine alone. Starts the sandbox and runs the real commands with
+ * a real configuration file, while simulated colleagues work. The daemon and `rowsync doorbell` run in this process
+ * with their output caught. The replica stays in a temporary folder for the reader to open.
  */
 import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { exitCodeOf, RowsyncError } from '../../base/errors.ts';
@@ -14,9 +17,9 @@ import { openReader } from '../../replica/reader.ts';
 import { ROWSYNC } from '../../cli/runtime/installation.ts';
 import { loadNamedConfig, printJson } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
-import type { Output } from '../../cli/terminal/session.ts';
+import { run } from '../../cli/program.ts';
+import { outputTo, type Output, type Session } from '../../cli/terminal/session.ts';
 import { answerAsTable } from '../../cli/terminal/table.ts';
-import { freePort, letItRing } from './doorbell.ts';
 import { startSandbox, type RunningSandbox } from '../shared/sandbox.ts';
 import { failuresOf } from '../../cli/report/pull-report.ts';
 import { pushJson, planText, pushText } from '../../cli/report/push-report.ts';
@@ -40,7 +43,7 @@ const QUERY = `SELECT c."Segment", round(sum(l."Quantity" * l."Unit Price")) AS 
 FROM "Order Line" l JOIN "Order" o ON o."Order No." = l."Order"
 JOIN "Customer" c ON c."Id" = o."Customer" GROUP BY 1 ORDER BY 2 DESC LIMIT 3`;
 
-/** What a line of the story looks like: typed commands and headings stand out, frames of tables step back. The picture of it has the same. */
+/** What a line of the story looks like, also in the picture of it: typed commands and headings stand out. */
 export const LINE_STYLES = [
   { name: 'command', pattern: /^ {3}\$ /, colours: ['bold', 'green'] },
   { name: 'heading', pattern: /^\d+\. /, colours: ['bold'] },
@@ -172,7 +175,7 @@ function widthOf(stdout: Output): number {
   return stdout.width() ?? Infinity;
 }
 
-/** The answer to a question, without the number of its rows: a table, or plain lines where its only column is a text to be read whole. */
+/** The answer to a question without its number of rows: a table, or plain lines where its only column is a text. */
 function answerText(path: string, query: string, width: number): string {
   using reader = openReader(path);
   const answer = reader.query(query);
@@ -261,4 +264,84 @@ function indented(text: string): string {
     .split('\n')
     .map((line) => `   ${line}\n`)
     .join('');
+}
+
+/** What the colleague edits: a row of a table that is large enough to be followed. */
+const [TABLE, ROW, COLUMN, VALUE] = ['Order', 7, 'Comment', 'rings'] as const;
+
+/** How long the row may take, and how often it is looked for. */
+const ARRIVAL_MS_MAX = 20_000;
+const LOOK_MS = 20;
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' ? (address?.port ?? 0) : 0;
+}
+
+/** Lets the row come; returns what happened, in a line. @throws RowsyncError where it does not come. */
+export async function letItRing(
+  { session, extras, configPath = '' }: Invocation,
+  sandbox: RunningSandbox,
+  path: string,
+): Promise<string> {
+  const { clock } = session;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([session.stopSignal(), stop.signal]);
+  const quiet: Session = { ...session, stopSignal: () => signal, onSignal: () => undefined };
+  let shown = '';
+  const forAddress = outputTo(catcher((text) => (shown += text)));
+  await run(['doorbell', 'show', TABLE, '--config', configPath], { ...quiet, stdout: forAddress }, extras);
+  const [url = ''] = /http:\S+\/ring\/\S+/.exec(shown) ?? [];
+  const listening = Promise.withResolvers<void>();
+  const forLog = outputTo(catcher((line) => line.includes('"http.listening"') && listening.resolve()));
+  const ended = run(['daemon', '--config', configPath], { ...quiet, stdout: forLog }, extras);
+  try {
+    const exitCode = await Promise.race([listening.promise, ended]);
+    if (typeof exitCode === 'number') throw endedError(exitCode);
+    sandbox.ringAt(url);
+    const startedMs = clock.monotonicMs();
+    sandbox.store.update(TABLE, ROW, { [COLUMN]: VALUE });
+    while (!isHere(path)) {
+      if (clock.monotonicMs() - startedMs > ARRIVAL_MS_MAX) throw lateError();
+      await clock.sleep(LOOK_MS);
+    }
+    const seconds = ((clock.monotonicMs() - startedMs) / 1_000).toFixed(1);
+    return `${TABLE} ${ROW} was here ${seconds} s after the edit\n`;
+  } finally {
+    stop.abort();
+    await ended;
+  }
+}
+
+function isHere(path: string): boolean {
+  using reader = openReader(path);
+  const { rows } = reader.query(`SELECT 1 FROM "${TABLE}" WHERE _id = ${ROW} AND "${COLUMN}" = '${VALUE}'`);
+  return [...rows].length > 0;
+}
+
+function endedError(exitCode: number): RowsyncError {
+  return new RowsyncError('originDown', 'origin.timeout', {
+    message: `The daemon of the demo ended with the exit code ${exitCode}`,
+    hint: 'What it said above tells why.',
+  });
+}
+
+function lateError(): RowsyncError {
+  return new RowsyncError('originDown', 'origin.timeout', {
+    message: `The daemon of the demo did not bring ${TABLE} ${ROW} within ${ARRIVAL_MS_MAX / 1_000} seconds`,
+    hint: 'The machine may be very busy: try again.',
+  });
+}
+
+/** A stream that hands over what is written. */
+function catcher(onText: (text: string) => void): Writable {
+  return new Writable({
+    write: (chunk, _encoding, done) => {
+      onText(String(chunk));
+      done();
+    },
+  });
 }

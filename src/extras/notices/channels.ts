@@ -3,16 +3,20 @@
  * that fails is tried again, at growing intervals; reasons never name the address, which may be a secret.
  */
 import { spawn } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { stampFromMs, type Clock } from '../../base/clock.ts';
 import type { LogEvent } from '../../base/log-events.ts';
 import type { LogFacts, Logger } from '../../base/log.ts';
 import { BACKOFFS, spreadBackoffMs } from '../../base/retries.ts';
 import { plural, printable } from '../../base/text.ts';
+import { processEnvironment } from '../../config/secrets.ts';
 import type { DaemonPart } from '../../daemon/context.ts';
 import type { Problem } from '../../reconcile/account/account.ts';
 import type { FoundComplaint } from '../../reconcile/account/facts.ts';
 import { basicHeader } from '../../wire/headers.ts';
+import { fail, ok, type CheckResult } from '../shared/linked-extra.ts';
 import { judgeNotices, noticeOfEvent, NO_NOTICES_SENT, type Notice, type SentNotices } from './notices.ts';
 import type { NotifySettings } from './options.ts';
 
@@ -243,4 +247,30 @@ function reasonOf(thrown: unknown): string {
   const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : null;
   if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
   return cause instanceof Error ? cause.name : 'no reason';
+}
+
+/** Checks whether `notify.command` can be run, without running it, since that would send a message. */
+export function checkNotices({ command }: NotifySettings): readonly CheckResult[] {
+  const [program] = command ?? [];
+  if (program === undefined) return [];
+  const places = program.includes('/')
+    ? [program]
+    : (processEnvironment()['PATH'] ?? '').split(delimiter).map((folder) => join(folder, program));
+  if (places.some(isProgram)) return [ok('notices', `${program} can be run`)];
+  return [
+    fail(
+      'notices',
+      `notify.command: ${program} cannot be run, so nobody would be told`,
+      'Write the whole path of a program that the user of the daemon may run.',
+    ),
+  ];
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }

@@ -23,7 +23,7 @@ export const NOTICES: LinkedExtra = {
   loadOptions: async () => (await import('./options.ts')).NOTIFY_OPTIONS,
   secrets: ({ extras: { notify } }) => (notify?.webhook === undefined ? [] : [notify.webhook]),
   check: async ({ extras: { notify } }) =>
-    notify === undefined ? [] : (await import('./notify-command.ts')).checkNotices(notify),
+    notify === undefined ? [] : (await import('./channels.ts')).checkNotices(notify),
   join: async (view) => {
     const { NoticeSender } = await import('./channels.ts');
     return new NoticeSender({

@@ -1,8 +1,9 @@
 /**
- * Notices: which problems of the account are reported to people, and when. A problem for a person is reported at once, and one that may pass once it
- * has lasted some minutes. The end of either is reported if the problem was. An event, such as a lost edit, is reported once, and again when there
- * are more. Where a person has more to do than before, that is reported after half an hour; the same again only after `repeatMs`. The number of
- * notices in an hour is bounded: nobody reads a storm of messages. Times are monotonic, so that setting the clock suppresses nothing. Pure.
+ * Notices: which problems of the account are reported to people, and when. A problem for a person is reported at once,
+ * and one that may pass once it has lasted some minutes. The end of either is reported if the problem was. An event,
+ * such as a lost edit, is reported once, and again when there are more. Where a person has more to do than before, that
+ * is reported after half an hour; the same again only after `repeatMs`. The number of notices in an hour is bounded:
+ * nobody reads a storm of messages. Times are monotonic, so that setting the clock suppresses nothing. Pure.
  */
 import type { LogEvent } from '../../base/log-events.ts';
 import type { LogFacts } from '../../base/log.ts';

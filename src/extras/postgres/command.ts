@@ -167,7 +167,7 @@ async function load(invocation: Invocation, input: SinkCommandInput, names: read
   }
 }
 
-/** The daemon works by the configuration that it read. @throws RowsyncError `usage.invalid` for a sink that is newer. */
+/** The daemon works by the configuration that it has read. @throws RowsyncError `usage.invalid` for a newer sink. */
 function requireKnown({ config, settings: { name } }: SinkCommandInput): void {
   using reader = openReader(config.replica.path);
   if (readPlace(reader, name) !== null) return;

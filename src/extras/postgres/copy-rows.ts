@@ -99,11 +99,8 @@ export async function applyRows(
     await session.query(mergeSql(sending, { into: table.name, from, key: sql`_id`, columns: names }));
   }
   if (gone.length > 0) await session.query(removalSql(sending, table, sql`_id = ANY ($1::bigint[])`), [gone]);
-  if (replaced.length > 0 || made.has(LISTED)) await listReplaced(sending, table, [...ids, ...gone], replaced);
+  await listReplaced(sending, table, [...ids, ...gone], replaced);
 }
-
-/** Among the temporary tables of a round: some cells are listed as replaced, so rows may have to leave that list. */
-export const LISTED = 'sync_replaced';
 
 /** An empty temporary table for rows of a table. */
 export function freshTable({ session, target }: CopyTarget, { id, name }: SentTable, made: Set<string>): Promise<Sql> {

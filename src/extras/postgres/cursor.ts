@@ -11,9 +11,8 @@ import type { SinkPlace } from '../shared/sinks.ts';
 export type TargetPlace = { readonly epoch: string; readonly seq: number } | null;
 
 /**
- * begin: it is empty, or a beginning was cut off · go: it continues, from there · again: compare everything, and
- * continue in a new series · taken: it has rows of another replica, or of a forgotten time of this one, and a person
- * decides.
+ * begin: it is empty, or a beginning was cut off · go: continue from there · again: compare everything, and continue in
+ * a new series · taken: a person decides, since its rows are of another replica, or of a forgotten time of this one.
  */
 export type CursorVerdict = 'begin' | 'go' | 'again' | 'taken';
 

@@ -22,7 +22,6 @@ import { ALL_ROWS } from '../../replica/bookkeeping/changed-rows.ts';
 import { readHeldMoment } from '../shared/fresh-tables.ts';
 import {
   applyRows,
-  LISTED,
   makeEqual,
   type CopyTarget,
   copyRowsText,
@@ -82,7 +81,6 @@ export async function makeRound(
     readonly load: RoundTable | null;
     readonly epoch: string;
     readonly from: number;
-    readonly hasReplaced: boolean;
     /** Called after each part of a load. */
     readonly onPart: () => void;
   },
@@ -95,7 +93,7 @@ export async function makeRound(
 }> {
   const { session, target } = sending;
   const { load } = round;
-  const made = new Set<string>(round.hasReplaced || load !== null ? [LISTED] : []);
+  const made = new Set<string>();
   const seq = readHead(from);
   const others = round.tables.filter(({ table }) => table.id !== load?.table.id);
   const tables = load === null ? others : [...others, { ...load, place: { seq, loadedSeq: seq } }];

@@ -84,7 +84,6 @@ export class SinkWriter {
   #epoch = '';
   #seq = 0;
   #sentRows = 0;
-  #hasReplaced = false;
   #publicAtMs = -Infinity;
   /** The last history entry of the target. */
   #lastEntry = 0;
@@ -217,8 +216,6 @@ export class SinkWriter {
       this.#seq = seq;
     });
     await this.#storeSent(this.#seq);
-    const [row] = await session.query(sql`SELECT EXISTS (SELECT 1 FROM ${this.#target.replaced}) AS found`);
-    this.#hasReplaced = row?.['found'] === true;
     this.#shaped = null;
     this.#lastEntry = await readLastEntry(session, this.#target);
     this.#public = new PublicTables();
@@ -372,7 +369,6 @@ export class SinkWriter {
         load,
         epoch: this.#epoch,
         from: this.#seq,
-        hasReplaced: this.#hasReplaced,
         onPart: () => this.#context.onStep?.('part'),
       });
       this.#context.onStep?.('rows');
@@ -395,7 +391,6 @@ export class SinkWriter {
     this.#seq = made.to;
     this.#sentRows += made.sentRows;
     if (hasHistory) this.#lastEntry = made.lastEntry;
-    this.#hasReplaced ||= load !== null; // possibly; checking it costs little
     this.#momentAt = made.moment?.at ?? null;
     this.#public.settle(changed);
     this.#publicAtMs = clock.monotonicMs();

@@ -1,6 +1,6 @@
 /**
- * `rowsync verify` and the work of `schedule.verify`: pulls, then compares every cell with the origin without trusting any ETag. Like every pull, it
- * first finishes what an interrupted push left behind.
+ * `rowsync verify` and the work of `schedule.verify`: pulls, then compares every cell with the origin without trusting
+ * any ETag. Like every pull, it first finishes what an interrupted push left behind.
  */
 import type { Command } from 'commander';
 import { exitCodeOf, type RowsyncError } from '../../base/errors.ts';
@@ -75,7 +75,7 @@ export async function runVerify(
   });
 }
 
-/** On schedule. A table that differs waits for a person: waiting does not help, and the next pull includes the table. */
+/** On schedule. A table that differs waits for a person, since waiting does not help; the next pull includes it. */
 export const verifyOnSchedule: ExtraWork = async ({ pull: context, push }) => {
   await finishPushes(push);
   const { error, requestCount, tables: reports } = await verify(context, { tables: [] });

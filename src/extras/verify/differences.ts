@@ -1,6 +1,6 @@
 /**
- * Tables that differed when they were last compared with the origin, in the replica file, so that every process can tell. The table is made with the
- * first difference.
+ * Tables that differed when they were last compared with the origin, in the replica file, so that every process can
+ * tell. The table is made with the first difference.
  */
 import type { ErrorCode } from '../../base/errors.ts';
 import { sql } from '../../base/sql.ts';
@@ -9,7 +9,7 @@ import type { Replica } from '../../replica/database.ts';
 import { hasTable } from '../../replica/schema-objects.ts';
 import type { LinkedPart, Metric } from '../shared/linked-extra.ts';
 
-/** `answers`: how many answers with rows the table had taken; null where a row is on no page, so that only the next comparison can tell. */
+/** `answers`: the number of answers with rows so far; null for a row on no page, which only a comparison can judge. */
 const DIFFERENCES = sql`
   CREATE TABLE _rowsync_differences (
     table_id INTEGER PRIMARY KEY, code TEXT NOT NULL, message TEXT NOT NULL, hint TEXT NOT NULL, since TEXT NOT NULL, answers INTEGER

@@ -10,7 +10,7 @@ declare module '../../reconcile/account/facts.ts' {
   }
 }
 
-/** The tables in differences.ts of which not every page was read since. Reading every page, as after a resync, ends the difference. */
+/** Tables in differences.ts of which not every page was read since; reading all, as after a resync, ends it. */
 const STILL_DIFFERENT = sql`
   SELECT d.code, d.message, d.hint, d.since, t.local_name AS subject FROM _rowsync_differences d JOIN _rowsync_tables t ON t.id = d.table_id
   WHERE t.state <> 'gone' AND (d.answers IS NULL OR t.sweep_open OR t.applied = d.answers

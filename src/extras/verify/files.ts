@@ -1,7 +1,7 @@
 /**
- * Checks attached files: reads each content and compares its hash, and asks the origin for each file by guid, without its content. What is lost, damaged
- * or not here yet is fetched; what the origin no longer has is marked. Nothing is removed. Requests: one HEAD for each file, the list of a cell
- * whose HEAD is refused, and the downloads that mend.
+ * Checks attached files: reads each content and compares its hash, and asks the origin for each file by guid, without
+ * its content. What is lost, damaged or not here yet is fetched; what the origin no longer has is marked. Nothing is
+ * removed. Requests: one HEAD for each file, the list of a cell whose HEAD is refused, and the downloads that mend.
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
@@ -149,7 +149,7 @@ function stopped(): RowsyncError {
   });
 }
 
-/** Asks for every file that is here; returns why it could not ask for one of them. @throws RowsyncError where it could ask for none of the others. */
+/** Asks for every file that is here; returns a failure. @throws RowsyncError if none of the others can be asked for. */
 async function askAll(
   context: FilesContext,
   tableIds: readonly number[] | null,
@@ -208,14 +208,14 @@ async function askFor(
   }
 }
 
-/** Whether the origin itself refused this request. A page of a proxy, a redirect, wrong credentials and an outage say nothing about the file. */
+/** Whether the origin itself refused this request: a proxy, redirect, login or outage says nothing of the file. */
 function isOfRequest({ kind, code }: RowsyncError): boolean {
   return kind === 'originRefused' && (code === 'origin.refused' || code === 'origin.forbidden');
 }
 
 /**
- * What a refused HEAD means. It has no body, so a wrong token looks like a file that may not be seen; the list of the cell has one. A file is gone
- * if it is not found although its cell can be listed, and the list does not show it.
+ * What a refused HEAD means. It has no body, so a wrong token looks like a file that may not be seen; the list of the
+ * cell has one. A file is gone if it is not found although its cell can be listed, and the list does not show it.
  */
 async function explainRefusal(
   { origin, signal }: FilesContext,

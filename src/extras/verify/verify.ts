@@ -1,8 +1,9 @@
 /**
- * Compares the replica with the origin, cell by cell, without trusting any ETag. People work meanwhile, so rows that differ are checked again: the
- * table is pulled, and the rows are requested by id. A row that still differs although the origin reports no change is a mismatch. For a two-way
- * table the base is compared, so a pending edit does not count as a mismatch. Nor does a row whose delete a guard holds; such rows are reported as
- * held. Nothing is repaired here; `resync` does that. Rows that cannot be read are listed apart: they cannot be equal.
+ * Compares the replica with the origin, cell by cell, without trusting any ETag. People work meanwhile, so rows that
+ * differ are checked again: the table is pulled, and the rows are requested by id. A row that still differs although
+ * the origin reports no change is a mismatch. For a two-way table the base is compared, so a pending edit does not
+ * count as a mismatch. Nor does a row whose delete a guard holds; such rows are reported as held. Nothing is repaired
+ * here; `resync` does that. Rows that cannot be read are listed apart: they cannot be equal.
  */
 import { must } from '../../base/assert.ts';
 import { stampFromMs } from '../../base/clock.ts';
@@ -59,7 +60,7 @@ export interface TableVerifyReport {
   /** Rows that differed at first and were only newer. */
   readonly changedMeanwhileCount: number;
   readonly mismatchCount: number;
-  /** Rows of a mirror without its guards that the pull wrote before the comparison: most likely another program had changed them. */
+  /** Rows that the pull put back in a mirror without guards: another program had most likely changed them. */
   readonly putBackCount: number;
   /** Rows with edits that the origin does not have, which are not compared. */
   readonly editedCount: number;
@@ -137,7 +138,7 @@ export function verifyFailures(report: VerifyReport): readonly RowsyncError[] {
   return [report.error, ...report.tables.flatMap(ofTable)].filter((error) => error !== null);
 }
 
-/** The rows of a table that differ or, if there are none, those that differed before or cannot be read, as an error; null without any. */
+/** Rows that differ, else those that differed before, else those that cannot be read, as an error; null for none. */
 export function differenceOf(table: TableVerifyReport): RowsyncError | null {
   return mismatchOf(table) ?? putBackOf(table) ?? unreadableOf(table);
 }
@@ -221,11 +222,11 @@ async function confirmsUnknownEtag({ origin, signal }: PullContext, { address }:
 
 /** The error about contradictions in the history of a table; null without any, or without a history. */
 function brokenError({ replica }: PullContext, { id, localName }: RowTarget): RowsyncError | null {
-  const { count, links } = findBrokenLinks(replica, id);
+  const links = findBrokenLinks(replica, id);
   const [first] = links;
   if (first === undefined) return null;
   return new RowsyncError('replica', 'verify.history', {
-    message: `${localName}: sync_history contradicts itself in ${plural(count, 'place')}: an entry does not begin where the one before ended; the first is ${first.id}, of row ${first.rowId}`,
+    message: `${localName}: sync_history contradicts itself in ${plural(links.length, 'place')}: an entry does not begin where the one before ended; the first is ${first.id}, of row ${first.rowId}`,
     hint: `Another program may have written to the history, or changed rows past the guards; the rows of the table are not in doubt. To begin the history anew, stop the daemon if one runs, then run rowsync history restart ${shellWord(localName)} && rowsync pull ${shellWord(localName)}. Earlier entries stay readable, but are no longer checked.`,
   });
 }
@@ -260,7 +261,7 @@ interface Compared {
   readonly differing: readonly number[];
 }
 
-/** Reads every page without an ETag; returns the ids of rows that differ, are missing here, were not returned, or cannot be read. */
+/** Reads every page without an ETag; returns ids of rows that differ, are missing on one side, or cannot be read. */
 async function compareAll(context: PullContext, table: PreparedTable): Promise<Compared> {
   const { concurrency } = context.settings;
   const { pageRows } = table;
@@ -377,9 +378,6 @@ function unreadableAmong({ target, shapes }: PreparedTable, rows: readonly Unrea
   });
 }
 
-/** Broken places listed; all are counted. */
-const LINKS_LISTED_MAX = 20;
-
 /** A place where an entry does not begin with the values that the entry before it ended with. */
 interface BrokenLink {
   readonly rowId: number;
@@ -387,7 +385,7 @@ interface BrokenLink {
   readonly id: number;
 }
 
-/** Entries with a cell that does not begin with the value before. A cell that an entry of a whole row leaves out is empty. */
+/** Entries with a cell that does not begin with the value before; a cell that an entry leaves out is empty. */
 const BROKEN_CELLS = sql`
   SELECT row_id, seq FROM (
     SELECT h.row_id, h.seq, c.value -> '$[1]' AS before,
@@ -403,20 +401,13 @@ const BROKEN_LIVES = sql`
   WHERE former IS NOT NULL AND (kind = 'insert') <> (former = 'delete')`;
 
 /** The broken places in the history of a table; none where it has no history. */
-export function findBrokenLinks(
-  from: Connection,
-  tableId: number,
-): { readonly count: number; readonly links: readonly BrokenLink[] } {
+export function findBrokenLinks(from: Connection, tableId: number): readonly BrokenLink[] {
   const begunSeq = findHistory(from, tableId)?.begunSeq ?? null;
-  if (begunSeq === null) return { count: 0, links: [] };
+  if (begunSeq === null) return [];
   const text = sql`WITH entries AS (SELECT seq, row_id, kind, cells FROM _rowsync_history
         WHERE table_id = ? AND seq > ? AND kind IN ('insert', 'update', 'delete'))
       SELECT DISTINCT row_id, seq FROM (${BROKEN_CELLS} UNION ALL ${BROKEN_LIVES}) ORDER BY seq`;
-  const found = queryRows(from, text, [tableId, begunSeq]).map(([rowId, id]) => ({
-    rowId: Number(rowId),
-    id: Number(id),
-  }));
-  return { count: found.length, links: found.slice(0, LINKS_LISTED_MAX) };
+  return queryRows(from, text, [tableId, begunSeq]).map(([rowId, id]) => ({ rowId: Number(rowId), id: Number(id) }));
 }
 
 /** Indexes of the values that differ; both rows have the same columns in the same order. */

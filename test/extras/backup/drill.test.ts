@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
-import { watchDrill } from '../../../src/extras/backup/drill.ts';
+import { drillComplaints } from '../../../src/extras/backup/drill.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { makeWorkspace } from '../../support/child.ts';
 import { startDaemon } from '../../support/daemon.ts';
@@ -129,10 +129,10 @@ test('the daemon drills weekly where it makes backups, and tells of a bad one, a
 
   const status = await runCli(['status'], { folder: daemon.folder });
   const { config } = loadConfig(join(daemon.folder, 'rowsync.yaml'), { needsCredentials: false, sections: SECTIONS });
-  const word = watchDrill(() => config).word?.();
+  const complaints = drillComplaints(config);
 
   expect(drills).toMatchObject([{ outcome: 'done', reason: 'Note has 0 rows, by its own record 2' }]);
   expect(told).toMatchObject({ code: 'work.failed' });
   expect(status.stdout).toContain(`failed: ${name}: Note has 0 rows, by its own record 2`);
-  expect(word?.complaints).toMatchObject([{ about: 'work.failed', subject: null, code: 'backup.damaged' }]);
+  expect(complaints).toMatchObject([{ about: 'work.failed', subject: null, code: 'backup.damaged' }]);
 });

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { checkNotices } from '../../../src/extras/notices/notify-command.ts';
+import { checkNotices } from '../../../src/extras/notices/channels.ts';
 import { temporaryFolder } from '../../support/replica.ts';
 
 function outcomeOf(...command: readonly string[]): string | undefined {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { EXTRAS } from '../../../src/extras.ts';
-import { freePort, letItRing } from '../../../src/extras/demo/doorbell.ts';
+import { freePort, letItRing } from '../../../src/extras/demo/command.ts';
 import { startSandbox } from '../../../src/extras/shared/sandbox.ts';
 import { openReplica } from '../../../src/replica/database.ts';
 import { makeWorkspace } from '../../support/child.ts';
