@@ -1,6 +1,6 @@
 /**
- * The last result of a drill: a small file beside the backups, so a restart of the daemon does not forget a bad one. The drill itself is in another
- * file, which `rowsync status` need not load.
+ * The last result of a drill: a small file beside the backups, so a restart of the daemon does not forget a bad one.
+ * The drill itself is in another file, which `rowsync status` need not load.
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -18,7 +18,7 @@ export interface Drill {
   readonly newRowCount: number;
   /** Rows deleted here that the origin still had, so that they are not among them. */
   readonly deletedRowCount: number;
-  /** Tables whose rows checked against the history since; the others have no whole history since the backup, or edits under way. */
+  /** Tables checked against the history since; others have no complete history since the backup, or edits under way. */
   readonly tracedCount: number;
   readonly fileCount: number;
   readonly readFileCount: number;

@@ -1,6 +1,6 @@
 /**
- * Backups in folders of root, where rowsync's user cannot go. A child becomes rowsync's user and does all that happens beside the replica, and root
- * only reads or writes the backup. So people who share the replica cannot replace anything that is root's.
+ * Backups in folders of root, where rowsync's user cannot go. A child becomes rowsync's user and does all that happens
+ * beside the replica; root only reads or writes the backup. So people who share the replica replace nothing of root's.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -67,7 +67,7 @@ async function inFolderBeside<T>({ replica }: Config, work: (folder: string) => 
   }
 }
 
-/** Writes a backup that a child makes, or returns the exit code of the child. Root becomes the owner of the folder that it goes to. */
+/** Writes a backup that a child makes, as the owner of its folder; returns the exit code of a child that fails. */
 export async function backUpByChild(
   { session, isJson }: Invocation,
   config: Config,
@@ -112,7 +112,7 @@ function requireClosed(folder: string): void {
   });
 }
 
-/** Hands a backup to a child that restores it, and returns its exit code. Root becomes the owner of the backup before it reads. */
+/** Hands a backup, read as its owner, to a child that restores it; returns the exit code of the child. */
 export async function restoreByChild({ session, isJson }: Invocation, config: Config, backup: string): Promise<number> {
   if (!existsSync(backup)) {
     throw usageError(`There is no file ${backup}`, 'Name the file that rowsync backup made.');
@@ -200,7 +200,7 @@ function head({ name, bytes }: Head): Uint8Array {
   return Buffer.from(`${name} ${bytes}`.padEnd(HEAD_BYTES));
 }
 
-/** Writes a streamed backup under a free name, and returns its report. @throws RowsyncError `backup.damaged`; then nothing is left. */
+/** Writes a streamed backup under a free name, or none; returns its report. @throws RowsyncError `backup.damaged`. */
 export async function receiveBackup(input: Readable, path: string): Promise<unknown> {
   const [partial, folder] = [path + PARTIAL, filesBeside(path)];
   const partialFolder = `${folder}${PARTIAL}`;

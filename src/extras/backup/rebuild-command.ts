@@ -1,7 +1,7 @@
 /**
- * `rowsync rebuild`: moves a damaged replica aside, so that the next pull makes a new one. Edits that are not at the origin go into a SQL script
- * first, whose statements change a cell only if it still has its old value. Rows that may have reached the origin become comments. History and decided
- * conflicts stay in the old file.
+ * `rowsync rebuild`: moves a damaged replica aside, so that the next pull makes a new one. Edits that are not at the
+ * origin go into a SQL script first, whose statements change a cell only if it still has its old value. Rows that may
+ * have reached the origin become comments. History and decided conflicts stay in the old file.
  */
 import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -167,7 +167,7 @@ interface Aside {
   readonly scriptPath: string | null;
 }
 
-/** Moves a replica aside once `writeScript` has written its lines. @throws RowsyncError `replica.inUse`, `replica.path`, and its errors; nothing is moved then. */
+/** Moves a replica aside after `writeScript`, or nothing. @throws RowsyncError `replica.inUse`, `replica.path`. */
 export function moveAsideWithScript(
   target: string,
   stamp: string,
@@ -208,7 +208,7 @@ export function moveAsideWithScript(
   }
 }
 
-/** The edits of one table, a line each. `isCopy`: the file was put back and not opened for writing since. @throws errors of SQLite. */
+/** The edits of one table, a line each. `isCopy`: put back, and not opened for writing since. @throws SqliteError */
 export function* scriptOfTable(
   from: Connection,
   tableId: number,
@@ -221,8 +221,8 @@ export function* scriptOfTable(
 }
 
 /**
- * Replaces dropped tables of marks and batches by empty ones, for this connection alone; returns which were missing. Edits are found without them,
- * but not which new rows are on their way or in doubt.
+ * Replaces dropped tables of marks and batches by empty ones, for this connection alone; returns which were missing.
+ * Edits are found without them, but not which new rows are on their way or in doubt.
  */
 function standInForBookkeeping(from: Connection): readonly string[] {
   const lost = STAND_INS.filter(({ name }) => !hasTable(from, name));

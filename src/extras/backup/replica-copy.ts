@@ -2,8 +2,7 @@
  * Copies the replica while others use it, and puts such a copy back in its place. SQLite checks the copy and its
  * tables are counted before it gets its name, and its files get theirs before (I15).
  *
- * The caller copies the files, since this knows no file store. Opening a restored copy treats it as the older copy
- * that it is (replica/older-copy.ts).
+ * The caller copies the files, since this knows no file store. A restored copy is an older one (replica/older-copy.ts).
  */
 import { createHash } from 'node:crypto';
 import { existsSync, renameSync, statSync } from 'node:fs';
@@ -55,7 +54,8 @@ export interface CopyReport {
 export type Carry = (contents: readonly StoredContent[]) => Promise<CarryReport>;
 
 /**
- * Copies the replica at `source` into the new file `target`; needs no lock, so a daemon may be at work. `onAdvance` is called as it continues.
+ * Copies the replica at `source` into the new file `target`; needs no lock, so a daemon may be at work. `onAdvance` is
+ * called as it continues.
  * @throws RowsyncError `backup.exists`, `backup.damaged` (the copy did not pass, and is gone), or of the replica.
  */
 export async function backUp(
@@ -118,8 +118,8 @@ export function requireFree(path: string): void {
 const DATED = /^\d{8}T\d{6}Z\.db$/;
 
 /**
- * The path of a new dated backup, and earlier backups of the same replica, newest first. Replicas may share a name and a folder; a tag from the
- * replica's path keeps them apart. A date in the future sorts last: the clock was set back since.
+ * The path of a new dated backup, and earlier backups of the same replica, newest first. Replicas may share a name and
+ * a folder; a tag from the replica's path keeps them apart. A date in the future sorts last: the clock was set back.
  */
 export function datedBackups(
   source: string,
@@ -169,7 +169,7 @@ export interface RestoreReport extends CopyReport {
   readonly pendingEditCount: number;
 }
 
-/** Puts a backup in the place of the replica, which is moved aside. @throws RowsyncError `replica.inUse`, `backup.damaged`, `replica.foreign`, …. */
+/** Puts a backup in the place of the replica, which is moved aside. @throws RowsyncError of `replica` or `backup`. */
 export async function restore(
   backup: string,
   place: {
@@ -225,7 +225,7 @@ function noteFiles(path: string, { folder, lost }: CarryReport): void {
   });
 }
 
-/** Lets the copy know what the file in whose place it comes sent to sinks. Of a file that cannot be read nothing is known; people are asked then. */
+/** Lets the copy know what the replaced file sent to sinks. If that file cannot be read, a person is asked later. */
 function noteSeries(partial: string, path: string): void {
   if (!existsSync(path)) return;
   withFile(partial, {}, (db) => {
@@ -256,7 +256,7 @@ async function copyBackup(backup: string, partial: string): Promise<Pick<CopyRep
   }
 }
 
-/** What a person does about a file that cannot be restored, where the error speaks of the file as if it were the replica. */
+/** What a person does about a file that cannot be restored: the error speaks of it as if it were the replica. */
 function ofBackup(backup: string, error: RowsyncError): RowsyncError {
   const { kind, code } = error;
   if (!['backup.damaged', 'replica.damaged', 'replica.foreign'].includes(code)) return error;
@@ -282,8 +282,8 @@ function countEdits(path: string): number {
 }
 
 /**
- * Moves the replica and SQLite's files beside it, because the log may hold changes that the file does not have yet; null without a replica. A log is
- * moved too if its replica is gone, because SQLite would write it into the next file.
+ * Moves the replica and SQLite's files beside it, because the log may hold changes that the file does not have yet;
+ * null without a replica. A log is moved too if its replica is gone, because SQLite would write it into the next file.
  */
 export function moveAside(path: string, stamp: string): string | null {
   const isThere = existsSync(path);
@@ -294,9 +294,9 @@ export function moveAside(path: string, stamp: string): string | null {
 }
 
 /**
- * Brings what only the log has into its file. Two files cannot be renamed at once. A crash in between would leave a replica
- * without the last edits, and the next process would take it for complete. Where that cannot be done (another client reads, the
- * file is damaged, the log is another file's), both are moved as they are.
+ * Brings what only the log has into its file. Two files cannot be renamed at once. A crash in between would leave a
+ * replica without the last edits, and the next process would take it for complete. Where that cannot be done (another
+ * client reads, the file is damaged, the log is another file's), both are moved as they are.
  */
 function emptyLog(path: string): void {
   // SQLite deletes the log of a file that is empty.
@@ -309,7 +309,7 @@ function emptyLog(path: string): void {
   }
 }
 
-/** A dated name that is free with every given ending: two may be made within a second, or after the clock was set back. */
+/** A dated name that is free with every ending: two may be made within a second, or after the clock was set back. */
 export function freeName(nameOf: (number: string) => string, endings: readonly string[] = ['']): string {
   let name = nameOf('');
   for (let number = 2; endings.some((ending) => existsSync(name + ending)); number += 1) name = nameOf(`-${number}`);

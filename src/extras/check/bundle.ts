@@ -1,6 +1,6 @@
 /**
- * What a stranger needs to see to help, and nothing that is private: no value of a row, no secret, no path, no address. It is one file of JSON, so that
- * whoever sends it can read it first. Texts are left out unless they come from a list that rowsync knows.
+ * What a stranger needs to see to help, and nothing that is private: no value of a row, no secret, no path, no address.
+ * It is one file of JSON, which its sender can read first. Texts are left out unless they come from a list of rowsync.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { arch, platform, release, totalmem } from 'node:os';
@@ -87,7 +87,7 @@ function wordsOf(schema: unknown): ReadonlySet<string> {
 /** Spans of time and schedules, in which nothing private can be. */
 const HARMLESS = /^(?:\d{1,6}(?:ms|[smhdw])|[\d*/,-]{1,9}(?: [\d*/,-]{1,9}){4,5})$/;
 
-/** The configuration with each text replaced by its length, unless it is a choice, a span of time or a schedule. Names of tables and columns stay. */
+/** The configuration with each text replaced by its length, but for choices, spans of time, schedules and names. */
 function withoutTexts(value: unknown, words: ReadonlySet<string>): unknown {
   if (typeof value === 'string')
     return words.has(value) || HARMLESS.test(value) ? value : `(${value.length} characters)`;

@@ -1,6 +1,6 @@
 /**
- * What `rowsync check` looks at, in the order in which things can go wrong. These are the connection to the origin, the credentials, the database and
- * its tables, clocks and zones, the folder and the file of the replica. Reads only; nothing is stored.
+ * What `rowsync check` looks at, in the order in which things can go wrong: connection, credentials, database and
+ * tables, clocks and zones, the folder and the file of the replica. Reads only; nothing is stored.
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
@@ -373,7 +373,7 @@ function checkMode({ replica: { path, shared } }: Config): readonly CheckResult[
   return [warn('mode', `${text}: its group may use it`, `chmod g= ${path}, or say so with replica.shared: true.`)];
 }
 
-/** Whether those who share a replica may also change the configuration, which says what rowsync runs, and where its token is. */
+/** Whether those who share a replica may also change the configuration, which says what rowsync runs. */
 function checkConfiguration({ file, replica }: Config): readonly CheckResult[] {
   const sharing = statSync(dirname(replica.path), { throwIfNoEntry: false });
   if (!replica.shared || sharing === undefined) return [];

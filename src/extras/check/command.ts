@@ -115,7 +115,7 @@ async function bundleAndPrint(invocation: Invocation, file: string): Promise<num
   return EXIT.done;
 }
 
-/** Someone waits for the diagnosis, and a fault that comes and goes is worth seeing; so is an origin that asks to wait. */
+/** A person waits, and a fault that comes and goes is worth seeing, as is an origin that asks to wait. */
 const NO_RETRY = { ...ORIGIN_LIMITS.retry, attemptsMax: 1, totalMs: 0 };
 
 const WORD_WIDTH = 4;

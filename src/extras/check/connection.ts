@@ -1,6 +1,7 @@
 /**
- * Checks the connection to the origin, without its credentials: name, proxy, connection, certificate, clock. One HEAD request for the root of the
- * host, over connections as every request has them. Any answer proves that a server is there, and its Date header has the server's time.
+ * Checks the connection to the origin, without its credentials: name, proxy, connection, certificate, clock. One HEAD
+ * request for the root of the host, over connections as every request has them. Any answer proves that a server is
+ * there, and its Date header has the server's time.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * Checks the options of tables: columns that are left out or masked, filters (`rows`), attached files, and history. Makes no key of masks: the check may
- * run as another user than the pull.
+ * Checks the options of tables: columns that are left out or masked, filters (`rows`), attached files, and history.
+ * Makes no key of masks: the check may run as another user than the pull.
  */
 import { foldIdent } from '../../base/sql.ts';
 import { asRowsyncError } from '../../base/errors.ts';

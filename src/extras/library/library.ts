@@ -1,7 +1,7 @@
 /**
- * The client as a library: what `import … from 'rowsync/client'` gives. The one file that exports what others define, because a package needs an
- * entry point. Nothing in src imports it. All names here are public: changing one is a change for users. Clock and log have defaults, so that a
- * caller needs to know of neither.
+ * The client as a library: what `import … from 'rowsync/client'` gives. The one file that exports what others define,
+ * because a package needs an entry point. Nothing in src imports it. All names here are public: changing one is a
+ * change for users. Clock and log have defaults, so that a caller needs to know of neither.
  */
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { silentLogger, type Logger } from '../../base/log.ts';
@@ -20,8 +20,8 @@ export interface LibraryOptions {
 }
 
 /**
- * Opens a database, and asks for its description and the calling user. `close` it when you are done: open connections keep a process
- * alive.
+ * Opens a database, and asks for its description and the calling user. `close` it when you are done: open connections
+ * keep a process alive.
  * @throws RowsyncError `config.invalid`, `config.secret`, or an `origin.…` code where it cannot be asked.
  */
 export async function openDatabase(settings: OriginSettings, options: LibraryOptions = {}): Promise<NamedDatabase> {

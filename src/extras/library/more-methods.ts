@@ -1,7 +1,6 @@
 /**
- * Methods of the Records API that rowsync itself does not use, for callers of the library. They are Select on a view, Updated, and rows by key (origin facts
- * 1.1 and 1.3).
- * Also what Deleted says beside ids.
+ * Methods of the Records API that rowsync itself does not use, for callers of the library. They are Select on a view,
+ * Updated, and rows by key (origin facts 1.1 and 1.3). Also what Deleted says beside ids.
  */
 import { methodPath, recordBatches, segment, selectPath, type Address } from '../../origin/address.ts';
 import type { Origin } from '../../origin/client.ts';
@@ -12,7 +11,7 @@ import { unexpected } from '../../wire/json.ts';
 import { TOP_MAX, type SelectParameters } from '../../wire/request-paths.ts';
 import type { ColumnShape, RowPage, Value } from '../../wire/schema.ts';
 
-/** What `selectView` takes; the view has columns and an order of its own, and its filter holds besides the one given. */
+/** What `selectView` takes. The view has its own columns and order; its filter holds besides the given one. */
 export interface SelectViewRequest {
   readonly table: Address;
   readonly view: Address;
@@ -53,7 +52,7 @@ export interface MoreMethods {
   readonly selectView: ReadMethod<[request: SelectViewRequest], RowPage>;
   /** Rows that were created or changed in a range of time, the last one first, however many there are. */
   readonly updated: ReadMethod<[request: UpdatedRequest], readonly UpdatedRow[]>;
-  /** Rows in the recycle bin that were deleted in a range of time, the last one first; see `deletedIds` for which are there. */
+  /** Rows in the recycle bin that were deleted in a range of time, the last one first; see `deletedIds` for which. */
   readonly deleted: ReadMethod<[request: DeletedRequest], readonly DeletedRow[]>;
   /** Cuts keys, as `idBatches` ids. */
   keyBatches(keys: readonly string[], names?: readonly string[]): readonly (readonly string[])[];

@@ -1,6 +1,6 @@
 /**
- * A database and its tables by name, for programs: rows are objects of values by column, pages are iterated, and what is written follows from the
- * table's description. It asks for that description, and for the calling user's time zone, once.
+ * A database and its tables by name, for programs: rows are objects of values by column, pages are iterated, and what
+ * is written follows from the table's description, which is asked for once, as is the calling user's time zone.
  */
 import { RowsyncError, usageError } from '../../base/errors.ts';
 import { KEYS_MAX, TOP_MAX, type SortKey } from '../../wire/request-paths.ts';
@@ -71,12 +71,12 @@ export type RemoveOptions = Pick<WriteOptions, 'workflow' | 'signal'> & {
 };
 
 /**
- * One table. Each method that changes rows sends one request, of at most 500 rows, and gives one status for each row in their
- * order. Look at every one, because a refused row is a status and no error.
+ * One table. Each method that changes rows sends one request, of at most 500 rows, and gives one status for each row in
+ * their order. Look at every one, because a refused row is a status and no error.
  */
 export interface NamedTable {
   readonly description: TableDescriptor;
-  /** Pages of rows, read as they are asked for. Rows that are created or deleted meanwhile may move others between pages. */
+  /** Pages of rows, read as they are asked for. Rows created or deleted meanwhile may move others between pages. */
   pages(query?: RowQuery): AsyncGenerator<NamedPage, void>;
   /** The same, row by row. @throws RowsyncError `origin.unexpected` at the first row that cannot be read. */
   rows(query?: RowQuery): AsyncGenerator<NamedRow, void>;

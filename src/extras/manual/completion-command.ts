@@ -1,5 +1,5 @@
 /**
- * `rowsync completion`: prints a script with which bash, zsh or fish completes the commands and options that the program has.
+ * `rowsync completion`: prints a script with which bash, zsh or fish completes the commands and options of rowsync.
  */
 import { Argument, type Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';

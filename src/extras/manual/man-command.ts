@@ -1,5 +1,6 @@
 /**
- * `rowsync man`: prints the manual page in roff (man(7)), made from the commands and options of the program, so that nothing is missing from it.
+ * `rowsync man`: prints the manual page in roff (man(7)), made from the commands and options of the program, so that
+ * nothing is missing from it.
  */
 import { EventEmitter } from 'node:events';
 import type { Command } from 'commander';

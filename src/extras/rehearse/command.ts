@@ -1,6 +1,6 @@
 /**
- * `rowsync rehearse`: pushes what waits to a sandbox that is made from the replica, and says what became of it. It works on a copy in a temporary folder,
- * so that neither the replica nor the origin notices.
+ * `rowsync rehearse`: pushes what waits to a sandbox that is made from the replica, and says what became of it. It
+ * works on a copy in a temporary folder, so that neither the replica nor the origin notices.
  */
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -77,7 +77,7 @@ async function rehearse(
   }
 }
 
-/** Copies the replica, and before it the count of its batches: without that, or with a later one, the copy would be taken for an older file. */
+/** Copies the replica, after the count of its batches: with a later count the copy would look like an older file. */
 async function copyInto(folder: string, replica: string): Promise<string> {
   const path = join(folder, 'replica.db');
   if (existsSync(`${replica}.sent`)) copyFileSync(`${replica}.sent`, `${path}.sent`);
@@ -119,7 +119,7 @@ function failuresOf(path: string): readonly FailureLine[] {
   return reader.failures().filter(({ kind }) => kind !== 'read');
 }
 
-/** What new rows got that nobody gave them: their numbers, owners and stamps. Nothing else changes by itself in a sandbox of a replica. */
+/** What new rows got by themselves: numbers, owners, stamps. A sandbox of a replica sets nothing else. */
 function sideEffectsOf({ tables }: PushReport, replica: Connection): RehearsalReport['sideEffects'] {
   const tablesHere = readTables(replica);
   return tables.flatMap(({ table, insertedCount: rowCount }) => {

@@ -1,6 +1,6 @@
 /**
- * `rowsync schema` lists tables and columns that the origin removed or changed and that the replica still keeps. `rowsync schema prune` drops them with
- * their last values. A schema change alone never drops anything (I17): a person decides.
+ * `rowsync schema` lists tables and columns that the origin removed or changed and that the replica still keeps.
+ * `rowsync schema prune` drops them with their last values. A schema change alone never drops anything (I17).
  */
 import type { Command } from 'commander';
 import { stampFromMs } from '../../base/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * Drops what the origin no longer describes, with its last values: tables that are gone, and columns that were removed or set aside. Edits of them are
- * kept in `sync_conflicts`.
+ * Drops what the origin no longer describes, with its last values: tables that are gone, and columns that were removed
+ * or set aside. Edits of them are kept in `sync_conflicts`.
  */
 import { anyOf, ident, isOther, sql } from '../../base/sql.ts';
 import { ensureChangesView } from '../../capture/changes-view.ts';

@@ -61,7 +61,7 @@ export function addServiceCommand(program: Command, runner: Runner): void {
     .description('set rowsync up as a systemd service')
     .addHelpText('after', EXAMPLES);
   const define = (name: string, description: string): Command =>
-    service.command(`${name} [name]`).description(description);
+    service.command(name).argument('[name]', '', 'main').description(description);
   const writing = (command: Command): Command =>
     command
       .option('--dry-run', 'print what would be done, and change nothing')
@@ -72,25 +72,23 @@ export function addServiceCommand(program: Command, runner: Runner): void {
     .option('--token-file <file>', 'a file with the API token, to be stored for root alone')
     .option('--timer', 'run a cycle every five minutes by a timer of systemd, in place of the daemon')
     .action(
-      runner(async (invocation, name: string | undefined, options: ServiceOptions) => {
-        const isDry = options.dryRun === true;
-        const exitCode = await carryOut(invocation, installSteps(name ?? 'main', options), options);
+      runner(async (invocation, name: string, options: ServiceOptions) => {
+        await carryOut(invocation, installSteps(name, options), options);
         // A dry run shows the steps first.
-        if (isDry) requireMachine(name ?? 'main', options);
-        const isReal = !isDry && options.root === undefined;
-        if (isReal) await invocation.session.stdout.write(nextText(servicePaths(name ?? 'main').config));
-        return exitCode;
+        if (options.dryRun === true) requireMachine(name, options);
+        else if (options.root === undefined) await invocation.session.stdout.write(nextText(servicePaths(name).config));
+        return EXIT.done;
       }),
     );
   writing(define('uninstall', 'stop, disable and remove the service')).action(
-    runner(async (invocation, name: string | undefined, options: ServiceOptions) => {
-      const exitCode = await carryOut(invocation, uninstallSteps(name ?? 'main', options), options);
-      await invocation.session.stdout.write(keptText(name ?? 'main', options.root ?? '/'));
-      return exitCode;
+    runner(async (invocation, name: string, options: ServiceOptions) => {
+      await carryOut(invocation, uninstallSteps(name, options), options);
+      await invocation.session.stdout.write(keptText(name, options.root ?? '/'));
+      return EXIT.done;
     }),
   );
   define('status', 'show what systemd says of the service').action(
-    runner((invocation, name: string | undefined) => showStatus(invocation, checkedName(name ?? 'main'))),
+    runner((invocation, name: string) => showStatus(invocation, checkedName(name))),
   );
 }
 
@@ -205,14 +203,13 @@ async function carryOut(
   { session: { stdout } }: Invocation,
   steps: readonly ServiceStep[],
   { dryRun = false, root }: ServiceOptions,
-): Promise<number> {
+): Promise<void> {
   for (const step of steps) {
     if (step.kind === 'run' && step.isLive && root !== undefined) continue;
     const isDone = isNeedless(step, root ?? '/');
     if (!isDone && !dryRun) take(step, root);
     await stdout.write(`${isDone ? 'unchanged' : dryRun ? 'would' : 'done'}: ${printable(stepText(step))}\n`);
   }
-  return EXIT.done;
 }
 
 function stepText(step: ServiceStep): string {
@@ -274,7 +271,7 @@ async function showStatus({ extras, session: { stdout, clock } }: Invocation, na
   return report.isUp ? EXIT.done : EXIT.failed;
 }
 
-/** The account of the replica of a service; of a configuration that cannot be loaded, that the next start would fail. */
+/** The account of the replica of a service; if its configuration cannot be loaded, that the next start would fail. */
 export async function accountOfService(
   name: string,
   { extras, nowMs }: { readonly extras: readonly Extra[]; readonly nowMs: number },

@@ -1,6 +1,6 @@
 /**
- * Describes the state of the systemd units of an instance, from what `systemctl show` prints: whether the daemon or the timer runs, and why it does
- * not.
+ * Describes the state of the systemd units of an instance, from what `systemctl show` prints: whether the daemon or the
+ * timer runs, and why it does not.
  */
 import { spawnSync } from 'node:child_process';
 import { EXIT } from '../../base/errors.ts';

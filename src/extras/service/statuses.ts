@@ -41,7 +41,7 @@ export async function showStatuses(
   return exitCodeOfAll(databases, wantsCode);
 }
 
-/** Of several exit codes, the one that counts: what a person has to see to comes before what a machine can try again. */
+/** Which of several exit codes counts: what a person must do comes before what a machine can try again. */
 const EXIT_ORDER = [EXIT.unusable, EXIT.needsPerson, EXIT.usage, EXIT.failed, EXIT.tryLater, EXIT.done];
 
 /** The exit code for several databases: of errors and of problems, by `EXIT_ORDER`. */

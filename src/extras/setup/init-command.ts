@@ -1,6 +1,6 @@
 /**
- * `rowsync init`: writes a first configuration from answers at a terminal or from options, then runs `check`. It writes nothing before it has all answers, and
- * never replaces an existing file.
+ * `rowsync init`: writes a first configuration from answers at a terminal or from options, then runs `check`. It writes
+ * nothing before it has all answers, and never replaces an existing file.
  */
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
@@ -117,7 +117,7 @@ function requireFileName(tokenFile: string | undefined, folder: string): void {
   );
 }
 
-/** Without a terminal no person can be asked, so what the options say has to be right. @throws RowsyncError as `checkAnswers`. */
+/** Without a terminal, the options must say everything, and rightly. @throws RowsyncError as `checkAnswers`. */
 async function fromOptions(invocation: Invocation, options: InitOptions, file: string): Promise<FirstFiles> {
   const { folder } = invocation.session;
   const address = options.url === undefined ? null : readAddress(options.url);

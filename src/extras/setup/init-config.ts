@@ -43,7 +43,7 @@ export function answerComplaints(answers: Answers, sections: readonly OptionSect
   return parsed.success ? [] : parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
 }
 
-/** The file; every text in it is quoted, so that no name can mean anything else in YAML. Only values have variables, which `$${` keeps out. */
+/** The file. Every text is quoted, so that no name means anything else in YAML, and `$${` keeps variables out. */
 export function firstConfigText(answers: Answers): string {
   const quote = (text: string): string => JSON.stringify(text.replaceAll('${', () => '$${'));
   const { pushed, tables } = answers;

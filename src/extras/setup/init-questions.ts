@@ -1,5 +1,5 @@
 /**
- * The questions of `rowsync init`: asks for what no option gave, with suggestions from the origin's description. Writes nothing.
+ * The questions of `rowsync init`, for what no option gave, with suggestions from the origin. Writes nothing.
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -38,7 +38,7 @@ type KnownAnswers = Omit<InitOptions, 'push'> & {
   readonly pushed: readonly PushedTable[] | undefined;
 };
 
-/** Checks answers of options at the origin, before anything is written. @throws RowsyncError of the origin, and as `requirePushed`. */
+/** Checks answers of options at the origin before anything is written. @throws RowsyncError also as `requirePushed`. */
 export async function checkAnswers(
   { session }: Invocation,
   options: InitOptions,
@@ -89,7 +89,7 @@ interface Reached {
   readonly described: DatabaseDescriptor;
 }
 
-/** The way to the origin as the options of the command say it. @throws RowsyncError `usage.invalid`, which shows no login. */
+/** The way to the origin by the options of the command. @throws RowsyncError `usage.invalid`, which shows no login. */
 export function routeOptions(options: InitOptions): Pick<Answers, 'proxy' | 'caFile'> {
   const { proxy: url, proxyUser: user, proxyPasswordFile: passwordFile, caFile } = options;
   const isAlone = (user ?? passwordFile) === undefined;
@@ -235,7 +235,7 @@ function tableNamed(tables: readonly TableSummary[], name: string): TableSummary
   return tables.find(({ recordName }) => recordName.toLowerCase() === name.toLowerCase());
 }
 
-/** The tables of --push under their names at the origin, each once. @throws RowsyncError `usage.invalid` for a missing one, or two match columns, and as `matchError`. */
+/** The tables of --push, by their names at the origin. @throws RowsyncError `usage.invalid`, or as `matchError`. */
 async function requirePushed(
   origin: Origin,
   tables: readonly TableSummary[],
