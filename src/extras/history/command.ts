@@ -311,12 +311,15 @@ function forgetDeleted(tx: Tx, { tableId, column }: ForgettableRow, rowId: numbe
     const all = sql`UPDATE _rowsync_deleted SET row_values = '{}' WHERE ${isOwn} AND row_values <> '{}'`;
     return tx.prepare(all).run(values).changes;
   }
-  // An earlier version did not rename columns here, so for a row that left before that it may be another column.
-  const place = sql`SELECT v.fullkey FROM json_each(row_values) v WHERE v.key COLLATE NOCASE IN (@name, @plain)`;
+  // An earlier version pruned a column without renaming it here. A later column of that name is another one.
+  const isLater = sql`EXISTS (SELECT 1 FROM _rowsync_columns
+      WHERE table_id = @tableId AND local_name = @plain COLLATE NOCASE AND seq <> @seq)`;
+  const place = sql`SELECT v.fullkey FROM json_each(row_values) v
+      WHERE v.key COLLATE NOCASE IN (@name, iif(${isLater}, @name, @plain))`;
   const text = sql`UPDATE _rowsync_deleted SET row_values = json_remove(row_values, (${place} LIMIT 1))
       WHERE ${isOwn} AND EXISTS (${place})`;
   const plain = column.name.replace(/ \(pruned\)$/, '');
-  return tx.prepare(text).run({ ...values, name: column.name, plain }).changes;
+  return tx.prepare(text).run({ ...values, name: column.name, plain, seq: column.seq }).changes;
 }
 
 /** Decided conflicts, and refusals of rows that no longer wait. */

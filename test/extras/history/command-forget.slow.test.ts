@@ -130,6 +130,27 @@ test('the values of a column go by the name that it has now, also if it was rena
   expect(Object.keys(left).filter((name) => /^(?:Text|Title|Count)/.test(name))).toEqual([]);
 });
 
+test('of a pruned column only its own values go, not those of a later column of that name', async () => {
+  await using world = await startWorld();
+  world.sandbox.store.dropColumn('Note', 'Body');
+  await world.run(['pull']);
+  await world.run(['schema', 'prune', '--confirm']);
+  world.sandbox.store.addColumn('Note', { name: 'Body', type: 'Text' });
+  world.sandbox.store.update('Note', 2, { Body: 'of the new column' });
+  await world.run(['pull']);
+  world.sandbox.store.delete('Note', 2);
+  await world.run(['pull', '--confirm']);
+
+  const [first, second] = [
+    await world.json(['history', 'forget', 'Note', '1', '--column', 'Body (pruned)']),
+    await world.json(['history', 'forget', 'Note', '2', '--column', 'Body (pruned)']),
+  ];
+
+  const lines = world.rows(`SELECT last_values ->> 'Body' AS body FROM sync_deleted ORDER BY row_id`);
+  expect(lines).toEqual([{ body: null }, { body: 'of the new column' }]);
+  expect([first, second]).toMatchObject([{ deletedCount: 1 }, { deletedCount: 0 }]);
+});
+
 test('of one column only its values go, also of a row that stands', async () => {
   await using world = await startWorld();
 
