@@ -311,26 +311,17 @@ function fileAt(path: string): string | null {
 }
 
 /** Whether a file is empty. Read-only: closing a writable one writes its log. @throws RowsyncError as `checkOwner`. */
-function isNewFile(path: string, connect: Connect): boolean {
-  try {
-    return lookAtFile(path, { readonly: true, connect });
-  } catch (thrown) {
-    // A writer crashed, and its change must be undone before anybody can read: SQLite does that when it may write.
-    if (sqliteCode(thrown) === 'SQLITE_READONLY_ROLLBACK') return lookAtFile(path, { readonly: false, connect });
-    throw thrown;
-  }
-}
-
-function lookAtFile(
-  path: string,
-  { readonly, connect }: { readonly readonly: boolean; readonly connect: Connect },
-): boolean {
+function isNewFile(path: string, connect: Connect, readonly = true): boolean {
   const db = connect(path, { readonly, timeout: BUSY_TIMEOUT_MS });
   try {
     const marks = ['schema_version', 'application_id', 'user_version'].map((name) => db.pragma(name, { simple: true }));
     if (marks.every((mark) => mark === 0)) return true;
     checkOwner(db, path);
     return false;
+  } catch (thrown) {
+    // A writer crashed, and its change must be undone before anybody can read: SQLite does that when it may write.
+    if (readonly && sqliteCode(thrown) === 'SQLITE_READONLY_ROLLBACK') return isNewFile(path, connect, false);
+    throw thrown;
   } finally {
     db.close();
   }
