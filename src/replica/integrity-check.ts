@@ -14,6 +14,7 @@ import { realPathOf } from './older-copy.ts';
 import { replicaError, withReplicaErrors } from './sqlite-errors.ts';
 import { ident, sql } from '../base/sql.ts';
 import { baseName } from './user-tables.ts';
+import { queryTexts } from './query.ts';
 
 const DAMAGED_HINT =
   'Stop the daemon. rowsync rebuild puts what was edited here into a file and makes room for a new replica; or restore a backup.';
@@ -31,11 +32,10 @@ export async function checkIntegrity(path: string): Promise<void> {
 
 /** The same, a table for each step. */
 function* checkTables(path: string): Generator<string, void> {
-  const db = openToRead(path);
+  const options = { readonly: true, fileMustExist: true, timeout: 1_000 };
+  const db = withReplicaErrors(`Checking ${path}`, () => new Database(path, options));
   try {
-    const names = readNames(db, path);
-    requireEditRecords(db, new Set(names), path);
-    for (const name of names) {
+    for (const name of withReplicaErrors(`Checking ${path}`, () => readNames(db, path))) {
       requireSound(db, name, path);
       yield name;
     }
@@ -92,6 +92,15 @@ export function checkEditsComplete(
   for (const name of isLeft ? [] : names) requireSound(db, name, path);
 }
 
+/** Names of the tables that have, or tell, edits. */
+function editedNames(db: Database.Database, path: string): readonly string[] {
+  const names = new Set(readNames(db, path));
+  const text = sql`SELECT id, local_name AS name FROM _rowsync_tables WHERE push = 'on'`;
+  const pushed = db.prepare<[], { id: number; name: string }>(text).all();
+  if (pushed.length === 0) return [];
+  return [...EDIT_TABLES, ...pushed.flatMap(({ id, name }) => [name, baseName(id)])].filter((name) => names.has(name));
+}
+
 /** An error that says that the file is damaged, in words of SQLite's, which name tables and pages and no value. */
 export function damaged(path: string, words: string): RowsyncError {
   return new RowsyncError('replica', 'replica.damaged', {
@@ -100,32 +109,13 @@ export function damaged(path: string, words: string): RowsyncError {
   });
 }
 
-function openToRead(path: string): Database.Database {
-  return withReplicaErrors(
-    `Checking ${path}`,
-    () => new Database(path, { readonly: true, fileMustExist: true, timeout: 1_000 }),
-  );
-}
-
+/** The tables of a file, which must have all records of edits, unless it is of an earlier version. */
 function readNames(db: Database.Database, path: string): readonly string[] {
-  const text = sql`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`;
-  return withReplicaErrors(`Checking ${path}`, () => db.prepare<[], string>(text).pluck().all());
-}
-
-/** Makes sure that the file has all records of edits, unless it is of an earlier version. */
-function requireEditRecords(db: Database.Database, names: ReadonlySet<string>, path: string): void {
-  if (db.pragma('user_version', { simple: true }) !== SCHEMA_VERSION) return;
-  const lost = EDIT_RECORDS.find((name) => !names.has(name));
-  if (lost !== undefined) throw damaged(path, `${lost} is missing, which another program must have dropped`);
-}
-
-function editedNames(db: Database.Database, path: string): readonly string[] {
-  const names = new Set(readNames(db, path));
-  requireEditRecords(db, names, path);
-  const text = sql`SELECT id, local_name AS name FROM _rowsync_tables WHERE push = 'on'`;
-  const pushed = withReplicaErrors(`Checking ${path}`, () => db.prepare<[], { id: number; name: string }>(text).all());
-  if (pushed.length === 0) return [];
-  return [...EDIT_TABLES, ...pushed.flatMap(({ id, name }) => [name, baseName(id)])].filter((name) => names.has(name));
+  const names = queryTexts(db, sql`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`);
+  const lost = EDIT_RECORDS.find((name) => !names.includes(name));
+  if (lost !== undefined && db.pragma('user_version', { simple: true }) === SCHEMA_VERSION)
+    throw damaged(path, `${lost} is missing, which another program must have dropped`);
+  return names;
 }
 
 function requireSound(db: Database.Database, name: string, path: string): void {
