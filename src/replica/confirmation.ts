@@ -38,8 +38,7 @@ export function confirmHeld(
 
 /** Changes what is kept for the process at work, in one transaction. @throws RowsyncError of the replica. */
 export function changeBeside<T>(path: string, what: string, change: (to: Connection) => T): T {
-  const transact = (db: Database.Database): T =>
-    db.transaction(() => change({ prepare: (text) => db.prepare(text) })).immediate();
+  const transact = (db: Database.Database): T => db.transaction(() => change(db)).immediate();
   return withReplicaErrors(what, () => withFile(path, { fileMustExist: true, timeout: WAIT_MS_MAX }, transact));
 }
 

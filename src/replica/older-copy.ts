@@ -74,7 +74,7 @@ function sentLast(inside: Count, beside: Count | null): boolean {
 }
 
 /** Whether a file has no table yet, nor a count beside it: it was cut off between its own count and that one. */
-function isUnfilled(from: { prepare(text: string): Database.Statement } | Connection, beside: Count | null): boolean {
+function isUnfilled(from: Connection, beside: Count | null): boolean {
   return beside === null && from.prepare(sql`SELECT 1 FROM _rowsync_tables LIMIT 1`).get() === undefined;
 }
 
@@ -183,7 +183,7 @@ function makeId(clock: Clock): string {
   return Array.from({ length: 16 }, () => Math.floor(clock.random() * 16).toString(16)).join('');
 }
 
-function readInside(from: { prepare(text: string): Database.Statement } | Connection): Count | null {
+function readInside(from: Connection): Count | null {
   return queryFirst(from, sql`SELECT file_id AS fileId, batch_count AS batchCount FROM _rowsync_sent`) as Count | null;
 }
 
