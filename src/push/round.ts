@@ -102,9 +102,10 @@ async function pushBatch(run: TablePush, block: IdBlock, round: Round, turn: Pus
   const recorded = await turn.enter('record', async () => (turn.isStopped() ? null : recordBatch(run, found, round)));
   if (recorded === null) return null;
   const sent = await turn.enter('send', async () => {
-    const { batch, stop } = turn.isStopped()
-      ? { batch: withEnds(recorded.batch, new Map()), stop: null }
-      : await sendBatch(run, recorded);
+    const { unpublished } = recorded;
+    const isLeft = turn.isStopped() || unpublished !== null;
+    const unsent = { batch: withEnds(recorded.batch, new Map()), stop: unpublished };
+    const { batch, stop } = isLeft ? unsent : await sendBatch(run, recorded.batch);
     if (stop !== null) turn.stop();
     const settling = settle(run, batch, turn);
     // A row that was refused or lost may concern the rows of the next batch.

@@ -27,7 +27,6 @@ import type { OutgoingRow, StatusDescriptor } from '../wire/writes.ts';
 import { must } from '../base/assert.ts';
 import { step, type TablePush } from './context.ts';
 import type { Batch } from '../replica/bookkeeping/batches.ts';
-import type { Recorded } from './record-batch.ts';
 import { contentOf } from './attached-files.ts';
 
 /** A batch with the end of each row, and what stopped the table or the whole push. */
@@ -44,9 +43,8 @@ export function withEnds(batch: Batch, endById: ReadonlyMap<number, RowEnd>): Ba
 }
 
 /** Sends a recorded batch with its files. Never throws for an answer of the origin. */
-export async function sendBatch(run: TablePush, { batch, unpublished }: Recorded): Promise<Sent> {
+export async function sendBatch(run: TablePush, batch: Batch): Promise<Sent> {
   await step(run, 'send');
-  if (unpublished !== null) return { batch: withEnds(batch, new Map()), stop: unpublished };
   const sending = new Sending(run, batch.method);
   await sending.send(batch.rows);
   const { endById, stop } = sending.end(batch.rows);

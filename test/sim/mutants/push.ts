@@ -96,8 +96,8 @@ export const PUSH_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'push/round.ts',
-        find: 'turn.isStopped()\n      ? {',
-        replace: 'turn.isStopped() && block === null\n      ? {',
+        find: 'turn.isStopped() || unpublished',
+        replace: '(turn.isStopped() && block === null) || unpublished',
       },
     ],
   },
