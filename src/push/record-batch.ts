@@ -278,15 +278,11 @@ interface PlanContext extends Pick<PushContext, 'clock' | 'files'> {
 
 /** Generates match values: random UUIDs (RFC 9562, version 4), or random digits and small letters if too long. */
 function matchMaker(clock: Clock): MakeMatch {
-  const digit = (base: number): string => Math.floor(clock.random() * base).toString(base);
-  return (charsMax) => {
-    if (charsMax < UUID_CHARS) return Array.from({ length: Math.min(charsMax, 25) }, () => digit(36)).join('');
-    const digits = Array.from({ length: 32 }, () => digit(16));
-    digits[12] = '4';
-    digits[16] = (8 + Math.floor(clock.random() * 4)).toString(16);
-    const text = digits.join('');
-    return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join('-');
-  };
+  const below = (count: number): number => Math.floor(clock.random() * count);
+  return (charsMax) =>
+    charsMax < UUID.length
+      ? Array.from({ length: Math.min(charsMax, 25) }, () => below(36).toString(36)).join('')
+      : UUID.replaceAll(/[xy]/g, (digit) => (digit === 'x' ? below(16) : 8 + below(4)).toString(16));
 }
 
-const UUID_CHARS = 36;
+const UUID = 'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx';
