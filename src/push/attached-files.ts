@@ -50,10 +50,7 @@ export type Uploads = ReadonlyMap<string, ReadFile | UnsendableFile>;
 
 /** Measures the files that values name; relative names are looked up in `uploadDir`. */
 export function fileMeasurer(uploadDir: string | null, files = systemFiles): MeasureFile {
-  return (value) => {
-    const place = findFile(files, value, uploadDir);
-    return 'problem' in place ? place : { bytes: place.bytes };
-  };
+  return (value) => findFile(files, value, uploadDir);
 }
 
 type Place = { readonly path: string; readonly bytes: number } | UnsendableFile;
