@@ -62,21 +62,17 @@ export function daemonFactsOf(
   { failure, logFailure, complaints }: DaemonState,
   extras: readonly ProblemSource[],
 ): DaemonFacts {
-  const all = [...complaintsOfAll(failure), ...complaints, ...complaintsOfLog(logFailure)];
+  const all: FoundComplaint[] = [...complaints];
+  if (failure !== null) {
+    const { code, message, hint, since } = failure;
+    all.unshift({ about: 'daemon', subject: null, code, message, hint, since });
+  }
+  if (logFailure !== null) {
+    const message = `The log of the daemon cannot be written: ${logFailure}`;
+    const hint = 'Free some space on the disk of the log. Lines since then are lost.';
+    all.push({ about: 'log.failed', subject: null, code: 'log.failed', message, hint, since: null });
+  }
   return { keeper: 'daemon', complaints: all, added: problemsOf(extras) };
-}
-
-function complaintsOfAll(failure: DaemonState['failure']): readonly FoundComplaint[] {
-  if (failure === null) return [];
-  const { code, message, hint, since } = failure;
-  return [{ about: 'daemon', subject: null, code, message, hint, since }];
-}
-
-function complaintsOfLog(failure: string | null): readonly FoundComplaint[] {
-  if (failure === null) return [];
-  const message = `The log of the daemon cannot be written: ${failure}`;
-  const hint = 'Free some space on the disk of the log. Lines since then are lost.';
-  return [{ about: 'log.failed', subject: null, code: 'log.failed', message, hint, since: null }];
 }
 
 /** The problems of an open replica. @throws RowsyncError of the replica. */
