@@ -78,14 +78,16 @@ async function drillAndPrint(invocation: Invocation, file: string | undefined): 
   const { session } = invocation;
   const config = await loadNamedConfig(invocation, { needsCredentials: false, keepsRoot: true });
   const nowMs = session.clock.nowMs();
-  const owner = ownerOf(config.replica.path);
-  if (owner !== null) become(owner);
   const path = file === undefined ? earlierBackups(config, nowMs)?.[0] : resolve(session.folder, file);
   if (path === undefined || !existsSync(path))
     throw usageError(
       path === undefined ? 'There is no backup of this replica in backup.folder' : `There is no file ${path}`,
       'Name the file that rowsync backup made.',
     );
+  const owner = ownerOf(config.replica.path);
+  if (owner !== null && !mayReadBackup(owner, path))
+    throw usageError(`The user that owns the replica may not read ${path}`, 'Copy it to where that user may read it.');
+  if (owner !== null) become(owner);
   using main = existsSync(config.replica.path) ? openReader(config.replica.path) : null;
   const drill = await drillBackup(path, { main, nowMs });
   if (file === undefined) storeDrill(config, drill);

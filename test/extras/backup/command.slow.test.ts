@@ -1,15 +1,17 @@
 /**
  * `rowsync backup`, `restore` and `rebuild` as their users see them.
  */
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
-import { makeWorkspace } from '../../support/child.ts';
+import { makeWorkspace, runRowsync } from '../../support/child.ts';
 import { fileOf } from '../../support/files.ts';
+import { temporaryFolder } from '../../support/replica.ts';
 import { startTestSandbox } from '../../support/sandbox.ts';
 import { runCli } from '../../support/session.ts';
+import { NOTE } from '../../support/two-way.ts';
 
 const ALBUM: TableSpec = {
   name: 'Album',
@@ -309,3 +311,24 @@ test('a rebuild where nothing was edited writes no script, and the next pull mak
   expect(none.stderr).toContain('replica.path');
   expect(pulled).toMatchObject({ exitCode: 0 });
 });
+
+test.skipIf(process.geteuid?.() !== 0)(
+  'a drill says that a backup is for root alone, not that it is missing',
+  async () => {
+    await using sandbox = await startTestSandbox({ tables: [NOTE] });
+    using workspace = makeWorkspace(sandbox);
+    using roots = temporaryFolder();
+    const { folder } = workspace;
+    const backup = join(roots.path, 'copy.db');
+    await runCli(['pull'], { folder });
+    await runCli(['backup', backup], { folder });
+    for (const name of ['.', ...readdirSync(folder)]) chownSync(join(folder, name), 65_533, 65_533);
+
+    const { exitCode, stderr } = await runRowsync(['backup', '--drill', backup], { folder });
+    const missing = await runRowsync(['backup', '--drill', join(roots.path, 'none.db')], { folder });
+
+    expect(stderr).toContain(`The user that owns the replica may not read ${backup}`);
+    expect(missing.stderr).toContain(`There is no file ${join(roots.path, 'none.db')}`);
+    expect([exitCode, missing.exitCode]).toEqual([2, 2]);
+  },
+);
