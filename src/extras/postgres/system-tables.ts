@@ -7,7 +7,7 @@ import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
 import type { PgType } from '../shared/pg-columns.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { queryNumbers } from '../../replica/query.ts';
-import { readForgotten, readHistory, readView, type ForgottenRow } from '../shared/confirmed-rows.ts';
+import { readForgotten, readHistory, readView, type ForgottenEntry } from '../shared/confirmed-rows.ts';
 import { freshTemporary, mergeSql, type CopyTarget } from './copy-rows.ts';
 import type { PgConnection } from './connection.ts';
 import { isThere, TYPE_SQL, type PgSchema } from './bookkeeping.ts';
@@ -221,7 +221,7 @@ async function deleteEntries(
   session: PgConnection,
   target: PgSchema,
   from: Connection,
-  { table, rowId }: ForgottenRow,
+  { table, rowId }: ForgottenEntry,
 ): Promise<readonly number[]> {
   const there = target.of('sync_history');
   const own = queryNumbers(from, sql`SELECT id FROM sync_history WHERE "table" = ?`, [table]);

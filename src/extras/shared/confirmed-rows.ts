@@ -119,7 +119,7 @@ export function readLastSeq(from: Connection): number {
 }
 
 /** A row of which values were forgotten, by the name of its table here. */
-export interface ForgottenRow {
+export interface ForgottenEntry {
   readonly table: string;
   readonly rowId: number;
 }
@@ -128,9 +128,9 @@ export interface ForgottenRow {
 export function readForgotten(
   from: Connection,
   { after, upTo }: { readonly after: number; readonly upTo: number },
-): readonly ForgottenRow[] {
+): readonly ForgottenEntry[] {
   const text = sql`SELECT DISTINCT "table", row_id AS rowId FROM sync_history WHERE id > ? AND id <= ? AND kind = 'forgotten'`;
-  return queryAll(from, text, [after, upTo]) as ForgottenRow[]; // as selected
+  return queryAll(from, text, [after, upTo]) as ForgottenEntry[]; // as selected
 }
 
 /** Entries of the history behind one, in order, all or those of some numbers, without those of tables that are kept out. */
