@@ -54,7 +54,6 @@ const BOUNDED: readonly (readonly [file: string, expression: string, reason: str
 const MADE: readonly string[] = [
   'base/log.ts',
   'base/name-pattern.ts',
-  'config/origin-options.ts',
   'extras/contracts/old-names.ts',
   'extras/import/cell-value.ts',
   'replica/lock.ts',
