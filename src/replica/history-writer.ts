@@ -27,7 +27,7 @@ import {
   ADD_ENTRY,
   FORGET_EDITS,
 } from './bookkeeping/history.ts';
-import { blocksAbove, queryAll, queryNumber, queryNumbers, queryText, readRawText } from './query.ts';
+import { blocksAbove, queryAll, queryNumber, queryNumbers, queryRows, queryText, readRawText } from './query.ts';
 import { movesUnstamped } from '../reconcile/follow.ts';
 import { baseName, hasBase, readStanding } from './user-tables.ts';
 import { readSchemaVersion } from './schema-objects.ts';
@@ -201,14 +201,9 @@ function readVersions(
   ids: readonly number[],
 ): ReadonlyMap<number, Version> {
   if (ids.length === 0 || columns.length === 0) return new Map();
-  const rows = from
-    .prepare(
-      sql`SELECT _id, ${joinSql(columns.map(({ name }) => ident(name)))} FROM ${ident(tableName)}
-          WHERE _id IN (SELECT value FROM json_each(?))`,
-    )
-    .safeIntegers()
-    .raw()
-    .all(JSON.stringify(ids)) as Exact[][]; // the columns just listed
+  const text = sql`SELECT _id, ${joinSql(columns.map(({ name }) => ident(name)))} FROM ${ident(tableName)}
+      WHERE _id IN (SELECT value FROM json_each(?))`;
+  const rows = queryRows(from, text, [JSON.stringify(ids)]) as readonly (readonly Exact[])[]; // another client may store BLOBs
   const versions = new Map<number, Version>();
   for (const row of rows) {
     const id = Number(row[0]);
@@ -235,12 +230,8 @@ function readKnown(
           WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
   const edits = queryAll(from, text, [tableId, JSON.stringify(ids)]) as { rowId: number; isDeleted: 0 | 1 }[];
   if (edits.length === 0) return known;
-  const cellsOf = from
-    .prepare(
-      sql`SELECT c.value ->> 0, c.value -> 1 FROM _rowsync_history_edits e, json_each(e.cells) c
-          WHERE e.table_id = ? AND e.row_id = ?`,
-    )
-    .raw();
+  const cells = sql`SELECT c.value ->> 0, c.value -> 1 FROM _rowsync_history_edits e, json_each(e.cells) c
+      WHERE e.table_id = ? AND e.row_id = ?`;
   const indexBySeq = new Map(columns.map(({ seq }, index) => [seq, index]));
   for (const { rowId, isDeleted } of edits) {
     if (isDeleted === 1) {
@@ -248,9 +239,9 @@ function readKnown(
       continue;
     }
     const values: Exact[] = [...(known.get(rowId) ?? columns.map(() => null))];
-    for (const [seq, json] of cellsOf.all(tableId, rowId) as [number, string][]) {
-      const index = indexBySeq.get(seq);
-      if (index !== undefined) values[index] = exactFromText(json);
+    for (const [seq, json] of queryRows(from, cells, [tableId, rowId])) {
+      const index = indexBySeq.get(Number(seq));
+      if (index !== undefined) values[index] = exactFromText(String(json));
     }
     known.set(rowId, values);
   }
@@ -407,15 +398,9 @@ function inColumns(version: Version, own: Columns, wanted: Columns): Version {
 
 /** When rows were proven last that the last finished sweep did not prove. */
 function readDoubts(from: Connection, tableId: number, ids: readonly number[]): ReadonlyMap<number, number | null> {
-  const has = from.prepare(sql`SELECT 1 FROM _rowsync_history_doubts WHERE table_id = ? LIMIT 1`).get(tableId);
-  if (has === undefined) return new Map();
-  const rows = from
-    .prepare(
-      sql`SELECT row_id, proven_at FROM _rowsync_history_doubts
-          WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`,
-    )
-    .raw()
-    .all(tableId, JSON.stringify(ids));
+  const text = sql`SELECT row_id, proven_at FROM _rowsync_history_doubts
+      WHERE table_id = ? AND row_id IN (SELECT value FROM json_each(?))`;
+  const rows = from.prepare(text).raw().all(tableId, JSON.stringify(ids));
   return new Map(rows as [number, number | null][]); // the columns just listed
 }
 

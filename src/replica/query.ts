@@ -37,18 +37,13 @@ export function queryNumber(from: Connection, text: Sql, values: BoundValues = [
   );
 }
 
-/** Whether a value may be a text that is no UTF-8, see `readRawText`. */
-function mayBeRaw(value: unknown): boolean {
-  return typeof value === 'string' && value.includes('\uFFFD');
-}
-
 /** The bytes of a text that is no UTF-8, in hexadecimal; else null. Such a text is read with U+FFFD in it. */
 export function readRawText(
   from: Connection,
   value: unknown,
   { tableName, name, id }: { readonly tableName: string; readonly name: string; readonly id: number },
 ): string | null {
-  if (!mayBeRaw(value)) return null;
+  if (typeof value !== 'string' || !value.includes('\uFFFD')) return null;
   const text = sql`SELECT hex(${ident(name)}) FROM ${ident(tableName)} WHERE _id = ?`;
   const hex = queryText(from, text, [id]);
   return hex !== null && !isUtf8(Buffer.from(hex, 'hex')) ? hex.toLowerCase() : null;

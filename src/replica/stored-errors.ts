@@ -18,16 +18,11 @@ export function readComplaints(from: Connection, added: readonly AddedProblem[])
 export function readFirstUnreadable(
   from: Connection,
 ): ReadonlyMap<string, { readonly words: string; readonly since: string }> {
-  const rows = from
-    .prepare(
-      sql`SELECT t.local_name, u.row_id, u.column_name, u.reason, min(u.since) FROM _rowsync_unreadable u JOIN _rowsync_tables t ON t.id = u.table_id
-          GROUP BY t.id`,
-    )
-    .raw()
-    .all() as [string, number, string, string, string][]; // the columns just listed
-  return new Map(
-    rows.map(([table, id, column, reason, since]) => [table, { words: `_id ${id}, "${column}": ${reason}`, since }]),
-  );
+  const text = sql`SELECT t.local_name AS "table", min(u.since) AS since,
+        '_id ' || u.row_id || ', "' || u.column_name || '": ' || u.reason AS words
+      FROM _rowsync_unreadable u JOIN _rowsync_tables t ON t.id = u.table_id GROUP BY t.id`;
+  const rows = queryAll(from, text) as { table: string; words: string; since: string }[];
+  return new Map(rows.map(({ table, ...first }) => [table, first]));
 }
 
 function ofTables(from: Connection): readonly FoundComplaint[] {

@@ -136,15 +136,11 @@ export function countUnseen(
   from: Connection,
   since: string,
 ): ReadonlyMap<string, { readonly count: number; readonly since: string }> {
-  const rows = from
-    .prepare(
-      sql`SELECT local_name, count, first FROM _rowsync_tables JOIN (
-            SELECT table_id, count(*) AS count, min(at) AS first FROM _rowsync_conflicts
-            WHERE ${LOST} AND seen = 0 AND at >= ? GROUP BY table_id) ON table_id = id`,
-    )
-    .raw()
-    .all(since) as [string, number, string][]; // the columns just listed
-  return new Map(rows.map(([table, count, first]) => [table, { count, since: first }]));
+  const text = sql`SELECT local_name AS "table", count, first AS since FROM _rowsync_tables JOIN (
+      SELECT table_id, count(*) AS count, min(at) AS first FROM _rowsync_conflicts
+      WHERE ${LOST} AND seen = 0 AND at >= ? GROUP BY table_id) ON table_id = id`;
+  const rows = queryAll(from, text, [since]) as { table: string; count: number; since: string }[];
+  return new Map(rows.map(({ table, ...unseen }) => [table, unseen]));
 }
 
 /** Notes that a person saw the edits that lost up to a conflict. Returns how many. */
