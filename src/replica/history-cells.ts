@@ -66,7 +66,6 @@ export function exactFromText(text: string): Exact {
 }
 
 function realText(value: number): string {
-  if (Number.isNaN(value)) return 'null'; // SQLite stores none
   if (!Number.isFinite(value)) return value > 0 ? '9e999' : '-9e999';
   const text = Object.is(value, -0) ? '-0' : String(value);
   return /[.e]/.test(text) ? text : `${text}.0`;
