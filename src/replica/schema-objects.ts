@@ -105,7 +105,7 @@ const readKnownTriggers = oncePerSchema(
   { lasts: true },
 );
 
-/** Notes the triggers that a table was just given, or was just found to have. */
+/** Notes the triggers that a table was just given. */
 export function noteTriggers(from: Connection, tableId: number, triggers: readonly FoundTrigger[]): void {
   readKnownTriggers(from).set(tableId, triggers);
 }

@@ -35,9 +35,7 @@ export function guardsOf(table: WrittenTable, sentence: string): readonly Trigge
 }
 
 export function hasTriggers(from: Connection, tableId: number, wanted: readonly Trigger[]): boolean {
-  const isSame = areSame(readTriggers(from, tableId), wanted);
-  if (isSame) noteTriggers(from, tableId, wanted);
-  return isSame;
+  return areSame(readTriggers(from, tableId), wanted);
 }
 
 /** Makes sure that exactly the wanted triggers are on a table; returns whether one had to be made or dropped. */
