@@ -41,10 +41,8 @@ export interface TxHistory {
   renumbered(tableId: number, fromId: number, toId: number): void;
   /** Finds edits of other clients among the rows that may have some: those marked, and those edited before. */
   captureEdits(table: WrittenTable, cause: ChangeCause): void;
-  /** Writes the entries of what changed so far. */
+  /** Writes the entries of what changed so far; before a table gets another shape or name, or another history. */
   flush(): void;
-  /** Reads anew whether changes of a table are kept. */
-  forget(tableId: number): void;
 }
 
 /** An open write transaction, which functions that write ask for. It refuses to be used once it has ended. */

@@ -30,7 +30,6 @@ import {
 import { blocksAbove, queryAll, queryNumber, queryNumbers, queryRows, queryText, readRawText } from './query.ts';
 import { movesUnstamped } from '../reconcile/follow.ts';
 import { baseName, hasBase, readStanding } from './user-tables.ts';
-import { readSchemaVersion } from './schema-objects.ts';
 
 /** Rows that a transaction holds before it writes their entries: twice as many versions are in memory. */
 const ROWS_MAX = 2_000;
@@ -53,7 +52,6 @@ interface NotedRow {
   /** As the history knows it, and as it was when it was first told of. */
   readonly known: Version;
   readonly found: Version;
-  readonly columns: Columns;
   cause: ChangeCause;
 }
 
@@ -69,8 +67,8 @@ interface NotedTable {
 export class HistoryWriter implements TxHistory {
   readonly #db: Connection;
   readonly #clock: Clock;
+  /** As they are until the next flush; null for tables whose changes are not kept. */
   #tables = new Map<number, NotedTable | null>();
-  #schemaVersion: unknown = null;
   /** Rows that continue under other ids, by the new one. */
   #renumbered = new Map<string, number>();
   #noted = 0;
@@ -102,35 +100,19 @@ export class HistoryWriter implements TxHistory {
   }
 
   flush(): void {
-    if (this.#noted === 0) return;
     const at = secondsOf(stampFromMs(this.#clock.nowMs()));
-    for (const [id, noted] of this.#tables) {
-      // As it is called and shaped by now.
-      const table = noted === null || noted.rows.size === 0 ? null : this.#open(id);
-      if (table !== null) new Flush(this.#db, table, { at, wasIds: this.#renumbered }).write();
-    }
-    // Read anew: a table may have another base by now, and its rows are known as they are.
+    for (const table of this.#tables.values())
+      if (table !== null && table.rows.size > 0) new Flush(this.#db, table, { at, wasIds: this.#renumbered }).write();
     this.#tables.clear();
     this.#renumbered.clear();
     this.#noted = 0;
   }
 
-  forget(tableId: number): void {
-    this.#tables.delete(tableId);
-  }
-
-  /** The table as it is now; null where its changes are not kept. */
   #open(tableId: number): NotedTable | null {
     const known = this.#tables.get(tableId);
-    if (known === null) return null;
-    const version = readSchemaVersion(this.#db);
-    if (known !== undefined && version === this.#schemaVersion) return known;
-    this.#schemaVersion = version;
+    if (known !== undefined) return known;
     const history = findHistory(this.#db, tableId);
-    const table =
-      history === null || history.begunSeq === null
-        ? null
-        : readNotedTable(this.#db, history, known?.rows ?? new Map<number, NotedRow>());
+    const table = history === null || history.begunSeq === null ? null : readNotedTable(this.#db, history);
     this.#tables.set(tableId, table);
     return table;
   }
@@ -156,13 +138,13 @@ export class HistoryWriter implements TxHistory {
     for (const id of news) {
       const row = { known: known.get(id) ?? null, found: found.get(id) ?? null };
       if (editedOnly && isSameVersion(row.known, row.found)) continue;
-      table.rows.set(id, { ...row, columns: table.columns, cause });
+      table.rows.set(id, { ...row, cause });
       this.#noted += 1;
     }
   }
 }
 
-function readNotedTable(from: Connection, history: TableHistory, rows: Map<number, NotedRow>): NotedTable | null {
+function readNotedTable(from: Connection, history: TableHistory): NotedTable | null {
   const { tableId: id } = history;
   const localName = queryText(from, sql`SELECT local_name FROM _rowsync_tables WHERE id = ?`, [id]);
   if (localName === null) return null;
@@ -172,7 +154,7 @@ function readNotedTable(from: Connection, history: TableHistory, rows: Map<numbe
   const names = named.map(({ name }) => name);
   const standing = new Set(readStanding(from, localName, names));
   const columns = named.filter(({ name }) => standing.has(name));
-  return { id, localName, hasBase: hasBase(from, id), history, columns, rows };
+  return { id, localName, hasBase: hasBase(from, id), history, columns, rows: new Map<number, NotedRow>() };
 }
 
 /** What the history knows of a table now: its columns, `_allow` first, and rows by their ids. */
@@ -186,7 +168,7 @@ export interface KnownRows {
 
 /** Rows of a table as its last entries led to them, without edits that no entry has yet. Null without a table. */
 export function openKnownRows(from: Connection, history: TableHistory): KnownRows | null {
-  const table = readNotedTable(from, history, new Map());
+  const table = readNotedTable(from, history);
   if (table === null) return null;
   const { localName, columns } = table;
   const standing = (ids: readonly number[]): ReadonlyMap<number, Version> =>
@@ -284,14 +266,9 @@ class Flush {
     const ids = [...rows.keys()];
     const now = readVersions(this.#db, localName, columns, ids);
     const lastSeq = queryNumber(this.#db, sql`SELECT coalesce(max(seq), 0) FROM _rowsync_history`);
-    for (const [rowId, row] of rows) {
-      const found = inColumns(row.found, row.columns, columns);
-      this.#entry(
-        rowId,
-        { before: inColumns(row.known, row.columns, columns), after: found },
-        { ...row.cause, cause: 'edit' },
-      );
-      this.#entry(rowId, { before: found, after: now.get(rowId) ?? null }, row.cause);
+    for (const [rowId, { known, found, cause }] of rows) {
+      this.#entry(rowId, { before: known, after: found }, { ...cause, cause: 'edit' });
+      this.#entry(rowId, { before: found, after: now.get(rowId) ?? null }, cause);
     }
     if (this.#table.hasBase) this.#keepEdits(ids, now);
     this.#db.prepare(ADD_BYTES).run(lastSeq, { id });
@@ -387,13 +364,6 @@ class Flush {
       keep.run(id, rowId, here === null ? null : `[${cells.join(',')}]`);
     }
   }
-}
-
-/** A version in the order of other columns; what it does not have is empty. */
-function inColumns(version: Version, own: Columns, wanted: Columns): Version {
-  if (version === null || own === wanted) return version;
-  const bySeq = new Map(own.map(({ seq }, index) => [seq, version[index] ?? null]));
-  return wanted.map(({ seq }) => bySeq.get(seq) ?? null);
 }
 
 /** When rows were proven last that the last finished sweep did not prove. */

@@ -69,6 +69,7 @@ export function changeTable(
   tx: Tx,
   change: { readonly text: Sql; readonly name: string; readonly isMade: boolean },
 ): void {
+  tx.history.flush();
   changeSchema(tx, change.text);
   const [relations, folded] = [readRelations(tx), foldIdent(change.name)];
   if (change.isMade) relations.set(folded, { isTable: 1, isStrict: 1 });

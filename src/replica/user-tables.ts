@@ -57,6 +57,7 @@ export function replaceChangesView(tx: Tx, wanted: Sql): void {
 
 /** Drops our triggers and view that name columns of a table; who changes its shape makes them again at once. */
 function dropDependents(tx: Tx, tableId: number): void {
+  tx.history.flush();
   dropTriggers(tx, tableId);
   emptyChangesView(tx);
 }
@@ -214,11 +215,12 @@ export function addColorColumn(tx: Tx, table: WrittenTable): boolean {
 
 /** Drops the base table: the table is a mirror again. */
 export function dropBase(tx: Tx, tableId: number): void {
+  if (hasBase(tx, tableId)) {
+    touchTable(tx, tableId); // from here on the user table counts
+    const name = baseName(tableId);
+    changeTable(tx, { text: sql`DROP TABLE ${ident(name)}`, name, isMade: false });
+  }
   forgetKnownEdits(tx, tableId);
-  if (!hasBase(tx, tableId)) return;
-  touchTable(tx, tableId); // from here on the user table counts
-  const name = baseName(tableId);
-  changeTable(tx, { text: sql`DROP TABLE ${ident(name)}`, name, isMade: false });
 }
 
 /** Renames tables at once, also in exchange; the caller makes triggers again. `makesRoom`: views do not follow. */
@@ -228,6 +230,7 @@ export function renameTables(
   { makesRoom }: { readonly makesRoom: boolean },
 ): void {
   if (renames.length === 0) return;
+  tx.history.flush();
   for (const { id } of renames) dropTriggers(tx, id);
   emptyChangesView(tx);
   if (makesRoom) tx.prepare(sql`PRAGMA legacy_alter_table = ON`).run();

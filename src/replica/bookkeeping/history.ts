@@ -234,7 +234,7 @@ function beginHistory(tx: Tx, tableId: number, at: string): void {
   ).run({ tableId, seq, at: secondsOf(at) });
   const doubt = sql`INSERT OR IGNORE INTO _rowsync_history_doubts (table_id, row_id) SELECT @tableId, row_id FROM ${UNPROVEN}`;
   tx.prepare(doubt).run({ tableId });
-  tx.history.forget(tableId);
+  tx.history.flush();
 }
 
 /** Ends a history: later changes are not recorded. `isAgain`: it starts again with the next finished sweep. */
@@ -255,7 +255,6 @@ export function endHistory(
       : sql`DELETE FROM _rowsync_history_tables WHERE table_id = ?`,
   ];
   for (const text of clear) tx.prepare(text).run(tableId);
-  tx.history.forget(tableId);
 }
 
 /** Stores that a finished sweep proved every row but `UNPROVEN`. A history that waits for the first sweep begins. */
