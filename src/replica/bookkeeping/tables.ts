@@ -5,7 +5,7 @@ import { must } from '../../base/assert.ts';
 import { usageError } from '../../base/errors.ts';
 import { ident, sql, joinSql } from '../../base/sql.ts';
 import type { Connection, Tx, WrittenTable } from '../connection.ts';
-import { queryAll, queryFirst } from '../query.ts';
+import { queryAll, queryFirst, withFlags } from '../query.ts';
 import { guessText } from '../../reconcile/option-bindings.ts';
 import { endMoment } from './changed-rows.ts';
 
@@ -187,8 +187,7 @@ const LISTS = ['ignoredMeasures', 'leftOut', 'missingColumns'] as const;
 
 /** Changes the row in place: hundreds of tables are read at once, and nothing else refers to a row just read. */
 function recordOf(row: unknown): TableRecord {
-  const record = row as Record<string, unknown>; // a row of better-sqlite3
-  for (const flag of FLAGS) record[flag] = record[flag] === 1;
+  const record = withFlags(row, ...FLAGS) as Record<string, unknown>; // columns by name
   for (const list of LISTS) record[list] = JSON.parse((record[list] ?? '[]') as string);
   return record as unknown as TableRecord; // as selected
 }
