@@ -278,22 +278,19 @@ function plainInteger(value: unknown): unknown {
 const OF_THE_FILE = /^SQLITE_(CORRUPT|NOTADB|IOERR|CANTOPEN|BUSY|FULL)/;
 
 /** What to do about an error of SQLite, by a part of its words. */
-const HINTS: readonly (readonly [part: string, hint: string])[] = [
-  ['contains more than one statement', 'One statement is allowed: run each on its own.'],
-  ['contains no statements', 'Write a question, such as SELECT * FROM sync_columns.'],
-  ['should this be a string literal', 'Put texts in single quotes, and names in double quotes.'],
-  ['no such function', 'SELECT DISTINCT name FROM pragma_function_list lists the functions.'],
+const HINTS: readonly (readonly [part: RegExp, hint: string])[] = [
+  [/contains more than one statement/, 'One statement is allowed: run each on its own.'],
+  [/contains no statements/, 'Write a question, such as SELECT * FROM sync_columns.'],
+  [/should this be a string literal/, 'Put texts in single quotes, and names in double quotes.'],
+  [/no such function/, 'SELECT DISTINCT name FROM pragma_function_list lists the functions.'],
   [
-    'syntax error',
+    /syntax error/,
     'Look at the word right before it, too. Put names that have spaces or are words of SQL, such as "Order", in double quotes.',
   ],
-  ...['no such table', 'no such column'].map(
-    (part) =>
-      [
-        part,
-        'Put names that have spaces or are words of SQL, such as "Order", in double quotes. SELECT * FROM sync_columns lists tables and columns.',
-      ] as const,
-  ),
+  [
+    /no such (table|column)/,
+    'Put names that have spaces or are words of SQL, such as "Order", in double quotes. SELECT * FROM sync_columns lists tables and columns.',
+  ],
 ];
 
 function queryError(
@@ -309,7 +306,7 @@ function queryError(
   const guess = kind === 'table' || kind === 'column' ? guessOf(kind, name) : '';
   return new RowsyncError('usage', 'replica.query', {
     message: `SQLite does not accept the query: ${reason}${guess}`,
-    hint: HINTS.find(([part]) => reason.includes(part))?.[1] ?? 'SELECT * FROM sync_columns lists tables and columns.',
+    hint: HINTS.find(([part]) => part.test(reason))?.[1] ?? 'SELECT * FROM sync_columns lists tables and columns.',
     cause: thrown,
   });
 }
