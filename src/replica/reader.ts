@@ -21,7 +21,7 @@ import { queryAny, queryTexts, withFlags } from './query.ts';
 /** No limit, as SQLite has it. */
 const ALL = -1;
 
-/** A row of `sync_status`. For `steady`, `state` is `dropped` if the file lacks the table, or `restored` if no pull has read it since an older copy came. */
+/** A row of `sync_status`. `state` is also `restored` in a file that was put back and not opened for writing since. */
 export interface TableStatus extends StatusFacts {
   readonly rowCount: number;
   readonly pageCount: number;
@@ -119,19 +119,17 @@ export class ReplicaReader implements Connection {
         count(*) FILTER (WHERE kind <> 'inDoubt' AND status IS NULL) AS unsendable
       FROM sync_failures WHERE kind <> 'read' GROUP BY "table"`;
     const tables = this.all(
-      sql`SELECT "table", iif(state = 'steady' AND made IS NULL, 'dropped', state) AS state, iif(made IS NULL, 0, rows) AS rowCount,
-            pages AS pageCount, last_sweep AS lastSweepAt, fresh_since AS freshSince, followed_at AS followedAt, one_window AS oneWindow,
+      sql`SELECT "table", state, rows AS rowCount, pages AS pageCount, last_sweep AS lastSweepAt, fresh_since AS freshSince,
+            followed_at AS followedAt, one_window AS oneWindow,
             rows_filter IS NOT NULL AS isFiltered, page_rows AS pageRows, unreadable AS unreadableCount, mode, masked AS maskedCount,
             pending AS pendingCount, parked AS parkedCount, refused AS refusedCount, coalesce(inDoubt, 0) AS inDoubtCount,
             coalesce(unsendable, 0) AS unsendableCount, conflicts AS conflictCount, oldest_change AS oldestChangeAt, problem, hint
-          FROM sync_status LEFT JOIN (${waits}) USING ("table")
-          LEFT JOIN (SELECT name AS made FROM sqlite_schema WHERE type = 'table') ON made = "table" COLLATE NOCASE ORDER BY "table" COLLATE NOCASE`,
+          FROM sync_status LEFT JOIN (${waits}) USING ("table") ORDER BY "table" COLLATE NOCASE`,
     );
-    const { since = '', isUnopened = false } = readPutBack(this, '1970-01-01T00:00:00Z') ?? {};
+    const isUnopened = readPutBack(this, '1970-01-01T00:00:00Z')?.isUnopened === true;
     return tables.map((row) => {
       const table = withFlags(row, 'isFiltered') as TableStatus; // columns and types are ours
-      const isRestored = table.state === 'steady' && (isUnopened || (table.lastSweepAt ?? '') < since);
-      return isRestored ? { ...table, state: 'restored' } : table;
+      return isUnopened && table.state === 'steady' ? { ...table, state: 'restored' } : table;
     });
   }
 

@@ -120,7 +120,12 @@ test('a table that was dropped is not counted as steady, also where the configur
   const { tables } = JSON.parse((await runCli(['status', '--json'], workspace)).stdout) as {
     tables: readonly unknown[];
   };
+  const view = await runCli(['sql', '--json', 'SELECT state, rows FROM sync_status'], workspace);
 
+  expect(JSON.parse(view.stdout)).toEqual([
+    { state: 'steady', rows: 6 },
+    { state: 'dropped', rows: 0 },
+  ]);
   expect(stdout).toContain('2 tables, 6 rows; 1 steady, 1 dropped\n');
   expect(tables).toMatchObject([
     { table: 'Note', state: 'steady', rowCount: 6 },

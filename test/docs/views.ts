@@ -17,7 +17,7 @@ export const VIEWS: Readonly<Record<string, ViewText>> = {
     columns: {
       table: TABLE,
       state:
-        '`loading`, `steady`, `held` (a guard waits for a person), `failed`, or `gone` (the origin no longer shows it).',
+        '`loading`, `steady`, `held` (a guard waits for a person), `failed`, `gone` (the origin no longer shows it), `dropped` (another program dropped it here), or `restored` (from an older copy, and not read since).',
       rows: 'Rows in the replica.',
       pages: 'Pages of the last sweep.',
       windows: 'Windows of the creation time into which the pages are divided.',

@@ -174,6 +174,16 @@ describe('edits of a copy that is put back', () => {
     ]);
   });
 
+  test('leave the table restored in sync_status until it is read again', async () => {
+    await using fixture = await startHeld();
+    const before = fixture.rows('SELECT state FROM sync_status');
+    await fixture.pull();
+    fixture.execute(`UPDATE _rowsync_tables SET push_code = NULL`);
+
+    expect(before).toEqual([{ state: 'restored' }]);
+    expect(fixture.rows('SELECT state FROM sync_status')).toEqual([{ state: 'steady' }]);
+  });
+
   test('are held from the first pull on, before any push', async () => {
     await using fixture = await startHeld();
 

@@ -76,8 +76,14 @@ export const STATUS_VIEW = sql`
   CREATE VIEW sync_status AS
   SELECT t.local_name AS "table",
          CASE WHEN t.problem_code GLOB 'guard.*' THEN 'held' WHEN t.problem_code IS NOT NULL THEN 'failed'
-              WHEN t.held_code IS NOT NULL THEN 'held' WHEN t.push_code GLOB 'guard.*' THEN 'held' WHEN t.push_code IS NOT NULL THEN 'failed' ELSE t.state END AS state,
-         t.row_count AS rows,
+              WHEN t.held_code IS NOT NULL THEN 'held' WHEN t.push_code GLOB 'guard.*' THEN 'held'
+              WHEN t.push_code IS NOT NULL THEN 'failed' WHEN t.state <> 'steady' THEN t.state
+              WHEN here.name IS NULL THEN 'dropped'
+              WHEN t.end_proven = 0 AND coalesce(t.swept_at, '') <= (
+                SELECT strftime('%Y-%m-%dT%H:%M:%SZ', max(h.at), 'unixepoch')
+                FROM _rowsync_history h WHERE h.row_id IS NULL AND h.kind = 'restored') THEN 'restored'
+              ELSE 'steady' END AS state,
+         iif(here.name IS NULL, 0, t.row_count) AS rows,
          (SELECT count(*) FROM _rowsync_pages p WHERE p.table_id = t.id) AS pages,
          (SELECT count(DISTINCT "window") FROM _rowsync_pages p WHERE p.table_id = t.id) AS windows, t.one_window, t.rows_filter, t.page_rows,
          t.swept_at AS last_sweep,
@@ -96,7 +102,8 @@ export const STATUS_VIEW = sql`
            WHERE r.table_id = t.id) AS oldest_change,
          coalesce(t.problem_message, t.held_message, t.push_message) AS problem,
          coalesce(t.problem_hint, t.held_hint, t.push_hint) AS hint
-  FROM _rowsync_tables t`;
+  FROM _rowsync_tables t
+  LEFT JOIN (SELECT name FROM sqlite_schema WHERE type = 'table') here ON here.name = t.local_name COLLATE NOCASE`;
 
 /** A replicated table, as it was when it was read. */
 export interface TableRecord {
@@ -185,7 +192,6 @@ const FLAGS = [
 /** Stored as JSON, null for an empty one. */
 const LISTS = ['ignoredMeasures', 'leftOut', 'missingColumns'] as const;
 
-/** Changes the row in place: hundreds of tables are read at once, and nothing else refers to a row just read. */
 function recordOf(row: unknown): TableRecord {
   const record = withFlags(row, ...FLAGS) as Record<string, unknown>; // columns by name
   for (const list of LISTS) record[list] = JSON.parse((record[list] ?? '[]') as string);
