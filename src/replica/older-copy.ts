@@ -9,17 +9,7 @@
  *
  * A copy beside the log of the replica that it replaces is not opened at all: SQLite would write that log over it.
  */
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fchmodSync,
-  openSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, existsSync, fchmodSync, openSync, realpathSync, rmSync, statSync, writeSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
@@ -51,8 +41,9 @@ export function detectOlderCopy(
   const beside = readBeside(file.path);
   const isFirst = inside === null ? file.isNew || beside === null : isUnfilled(db, beside); // new, or cut off as it was made
   if (inside !== null && sentLast(inside, beside)) {
-    // Where a crash came between the two, the batch never left.
-    return beside?.batchCount === inside.batchCount ? shareBeside(file.path) : writeBeside(file.path, inside);
+    // Where a crash came between the two, the batch never left. The replica may have been opened up to its group since.
+    const isTold = beside?.batchCount === inside.batchCount && modeOf(besideOf(file.path)) === modeOf(file.path);
+    return isTold ? undefined : writeBeside(file.path, inside);
   }
   const count = { fileId: makeId(file.clock), batchCount: inside?.batchCount ?? 0 };
   // After a power cut, a file that is empty, or does not know its id, would differ from the one beside it.
@@ -219,13 +210,7 @@ function writeBeside(path: string, { fileId, batchCount }: Count): void {
   takeName(partial, target);
 }
 
-/** The replica may have been opened up to its group since. */
-function shareBeside(path: string): void {
-  const mode = modeOf(path);
-  if (mode !== null && modeOf(besideOf(path)) !== mode) chmodSync(besideOf(path), mode);
-}
-
-/** The owner, group and mode of a file; null if there is none. */
+/** What its owner and group may do with a file; null if there is none. */
 function modeOf(path: string): number | null {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? null : found.mode & 0o660;
