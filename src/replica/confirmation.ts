@@ -2,7 +2,6 @@
  * A person's confirmation of what a guard holds, given while a daemon works on the replica. It is kept with the table,
  * for as many rows as were shown, or with the record of a pull that was held whole. The daemon's next run uses it up.
  */
-import type Database from 'better-sqlite3';
 import { sql, type Sql } from '../base/sql.ts';
 import { agreeToPull } from './bookkeeping/runs.ts';
 import { type ConfirmationKind } from './bookkeeping/table-errors.ts';
@@ -38,8 +37,8 @@ export function confirmHeld(
 
 /** Changes what is kept for the process at work, in one transaction. @throws RowsyncError of the replica. */
 export function changeBeside<T>(path: string, what: string, change: (to: Connection) => T): T {
-  const transact = (db: Database.Database): T => db.transaction(() => change(db)).immediate();
-  return withReplicaErrors(what, () => withFile(path, { fileMustExist: true, timeout: WAIT_MS_MAX }, transact));
+  const options = { fileMustExist: true, timeout: WAIT_MS_MAX };
+  return withReplicaErrors(what, () => withFile(path, options, (db) => db.transaction(() => change(db)).immediate()));
 }
 
 /** Whether a message is the problem that was shown, which leaves the name of the table away. */

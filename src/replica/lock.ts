@@ -7,6 +7,7 @@ import Database from 'better-sqlite3';
 import { codeOf, RowsyncError } from '../base/errors.ts';
 import { readBytesAt } from '../base/file-system.ts';
 import { sql } from '../base/sql.ts';
+import { withFile } from './copy-file.ts';
 import { realPathOf, requireFile } from './older-copy.ts';
 import { replicaError } from './sqlite-errors.ts';
 
@@ -96,17 +97,14 @@ export function isInUse(path: string): boolean {
   const lockPath = `${realPathOf(resolve(path))}.lock`;
   if (!existsSync(lockPath)) return false;
   requireFile(lockPath);
-  let lock: Database.Database | undefined;
   try {
-    lock = new Database(lockPath, { readonly: true, fileMustExist: true, timeout: 0 });
-    lock.prepare(sql`SELECT 1 FROM sqlite_schema`).get();
+    const options = { readonly: true, fileMustExist: true, timeout: 0 };
+    withFile(lockPath, options, (lock) => lock.prepare(sql`SELECT 1 FROM sqlite_schema`).get());
     return false;
   } catch (thrown) {
     const error = replicaError(thrown, `Looking at ${lockPath}`);
     if (error.code === 'replica.busy') return true;
     throw error;
-  } finally {
-    lock?.close();
   }
 }
 
