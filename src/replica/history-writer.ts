@@ -82,20 +82,17 @@ export class HistoryWriter implements TxHistory {
     return this.#open(tableId) !== null;
   }
 
-  willChange({ id }: WrittenTable, ids: readonly number[], cause: ChangeCause): void {
-    this.#note(id, ids, { cause });
-  }
-
   renumbered(tableId: number, fromId: number, toId: number): void {
     if (this.#open(tableId) !== null) this.#renumbered.set(`${tableId} ${toId}`, fromId);
   }
 
-  captureEdits({ id }: WrittenTable, cause: ChangeCause): void {
+  captureEdits(table: WrittenTable, cause: ChangeCause): void {
+    const { id } = table;
     if (!this.isKept(id)) return;
     const marked = sql`SELECT row_id FROM _rowsync_rows WHERE table_id = @id AND row_id > @after
         UNION SELECT row_id FROM _rowsync_history_edits WHERE table_id = @id AND row_id > @after ORDER BY row_id LIMIT 500`;
     const read = (after: number): readonly number[] => queryNumbers(this.#db, marked, [{ id, after }]);
-    for (const ids of blocksAbove(read, (rowId) => rowId)) this.#note(id, ids, { cause, editedOnly: true });
+    for (const ids of blocksAbove(read, (rowId) => rowId)) this.willChange(table, ids, cause, true);
     this.flush();
   }
 
@@ -118,11 +115,7 @@ export class HistoryWriter implements TxHistory {
   }
 
   /** Remembers rows before they are written; with `editedOnly` only those that are not as the history knows them. */
-  #note(
-    tableId: number,
-    ids: readonly number[],
-    { cause, editedOnly = false }: { readonly cause: ChangeCause; readonly editedOnly?: boolean },
-  ): void {
+  willChange({ id: tableId }: WrittenTable, ids: readonly number[], cause: ChangeCause, editedOnly = false): void {
     if (this.#noted > ROWS_MAX) this.flush();
     const table = this.#open(tableId);
     if (table === null) return;

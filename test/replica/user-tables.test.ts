@@ -5,6 +5,7 @@ import { sql } from '../../src/base/sql.ts';
 import { readColumns } from '../../src/replica/bookkeeping/columns.ts';
 import { configureHistory, findHistory } from '../../src/replica/bookkeeping/history.ts';
 import { readTable, storeFacts } from '../../src/replica/bookkeeping/tables.ts';
+import { writeRows } from '../../src/replica/rows.ts';
 import { hasTable } from '../../src/replica/schema-objects.ts';
 import { ensureTriggers, guardsOf } from '../../src/replica/triggers.ts';
 import { must } from '../../src/base/assert.ts';
@@ -56,6 +57,26 @@ function added(name: string, type = 'Text') {
 }
 
 const shapeOf = (bare: Bare, name = 'Note'): readonly string[] => readPhysicalColumns(bare.replica, name);
+
+test('a row that changes before and after its table gets a column, in one transaction, has an entry for each', async () => {
+  await using bare = await openBare(COLUMNS);
+  bare.execute(`INSERT INTO "Note" VALUES (1, 'Edit', 'old', 7, 1);
+    INSERT INTO _rowsync_history_tables (table_id, begun_seq) VALUES (1, 1)`);
+  const target = { ...NOTE, columns: [{ localName: 'Title', type: 'Text' as const }] };
+  const wider = { ...target, columns: [...target.columns, { localName: 'Late', type: 'Text' as const }] };
+
+  await bare.replica.write('Changing a row and its table', (tx) => {
+    writeRows(tx, target, [{ id: 1, allow: 'Edit', values: ['first'] }]);
+    addColumns(tx, NOTE, [added('Late')], AT);
+    writeRows(tx, wider, [{ id: 1, allow: 'Edit', values: ['second', 'late'] }]);
+  });
+
+  expect(bare.lines(`SELECT id, "column", before, after FROM sync_history_cells ORDER BY id, "column"`)).toEqual([
+    [1, 'Title', 'old', 'first'],
+    [2, 'Late', null, 'late'],
+    [2, 'Title', 'first', 'second'],
+  ]);
+});
 
 test('a table is made strict, with our columns in front and the storage that each type needs', async () => {
   await using bare = await openBare(COLUMNS);
