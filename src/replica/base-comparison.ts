@@ -67,14 +67,11 @@ function differs(target: RowTarget): Sql {
 
 /** Those of the given rows that are in one of the two tables only, or differ. */
 export function readDifferingIds(from: Connection, target: RowTarget, ids: readonly number[]): readonly number[] {
-  return queryNumbers(
-    from,
-    sql`SELECT i.value FROM json_each(?) i
-          LEFT JOIN ${ident(target.localName)} l ON l._id = i.value
-          LEFT JOIN ${ident(baseName(target.id))} b ON b._id = i.value
-          WHERE (l._id IS NULL) <> (b._id IS NULL) OR ${differs(target)}`,
-    [JSON.stringify(ids)],
-  );
+  const text = sql`SELECT i.value FROM json_each(?) i
+      LEFT JOIN ${ident(target.localName)} l ON l._id = i.value
+      LEFT JOIN ${ident(baseName(target.id))} b ON b._id = i.value
+      WHERE (l._id IS NULL) <> (b._id IS NULL) OR ${differs(target)}`;
+  return queryNumbers(from, text, [JSON.stringify(ids)]);
 }
 
 /** Selects the ids of all rows that differ from their base or are in only one of the two tables. */

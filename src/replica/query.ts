@@ -8,11 +8,8 @@ import { ident, sql, type Sql } from '../base/sql.ts';
 
 /** Every row as an array of its columns; every INTEGER is a bigint. */
 export function queryRows(from: Connection, text: Sql, values: readonly Stored[]): readonly (readonly Stored[])[] {
-  return from
-    .prepare(text)
-    .safeIntegers()
-    .raw()
-    .all(...values) as Stored[][]; // the replica's tables hold no BLOB
+  const statement = from.prepare(text).safeIntegers().raw();
+  return statement.all(...values) as Stored[][]; // the replica's tables hold no BLOB
 }
 
 /** What is bound in a statement: values in their order, or one object of them by their names. */
@@ -20,21 +17,14 @@ type BoundValues = readonly (Stored | Readonly<Record<string, Stored>>)[];
 
 /** The first column of every row, which must be an id or a count. */
 export function queryNumbers(from: Connection, text: Sql, values: BoundValues): readonly number[] {
-  return from
-    .prepare(text)
-    .pluck()
-    .all(...values)
-    .map(Number);
+  const statement = from.prepare(text).pluck();
+  return statement.all(...values).map(Number);
 }
 
 /** The first column of the first row, which must be an id or a count, and is there. */
 export function queryNumber(from: Connection, text: Sql, values: BoundValues = []): number {
-  return Number(
-    from
-      .prepare(text)
-      .pluck()
-      .get(...values),
-  );
+  const statement = from.prepare(text).pluck();
+  return Number(statement.get(...values));
 }
 
 /** The bytes of a text that is no UTF-8, in hexadecimal; else null. Such a text is read with U+FFFD in it. */
@@ -67,10 +57,8 @@ export function queryTexts(from: Connection, text: Sql, values: BoundValues = []
 
 /** The first column of the first row, which must be a text; null for none. */
 export function queryText(from: Connection, text: Sql, values: BoundValues = []): string | null {
-  const found = from
-    .prepare(text)
-    .pluck()
-    .get(...values);
+  const statement = from.prepare(text).pluck();
+  const found = statement.get(...values);
   return typeof found === 'string' ? found : null;
 }
 

@@ -202,11 +202,8 @@ export function copyFromBase(tx: Tx, to: RowTarget, ids: readonly number[]): voi
 }
 
 function countStanding(from: Connection, target: RowTarget, ids: readonly number[]): number {
-  return queryNumber(
-    from,
-    sql`SELECT count(*) FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`,
-    [JSON.stringify(ids)],
-  );
+  const text = sql`SELECT count(*) FROM ${ident(target.localName)} WHERE _id IN (SELECT value FROM json_each(?))`;
+  return queryNumber(from, text, [JSON.stringify(ids)]);
 }
 
 /** Forgets that rows which the origin no longer has are looked for, or could not be read. */
@@ -302,10 +299,8 @@ export function readMeasured(
   { columns, after, count }: { readonly columns: readonly string[]; readonly after: number; readonly count: number },
 ): readonly MeasuredRow[] {
   const list = joinSql([sql`_id`, ...columns.map(ident)]);
-  return from
-    .prepare(sql`SELECT ${list} FROM ${ident(localName)} WHERE _id > ? ORDER BY _id LIMIT ?`)
-    .raw()
-    .all(after, count) as unknown as readonly MeasuredRow[]; // raw() gives arrays
+  const text = sql`SELECT ${list} FROM ${ident(localName)} WHERE _id > ? ORDER BY _id LIMIT ?`;
+  return from.prepare(text).raw().all(after, count) as unknown as readonly MeasuredRow[]; // raw() gives arrays
 }
 
 /** What rows say in columns that the origin does not show any more, unless another client dropped these. */

@@ -44,9 +44,7 @@ export function storeDescribed(tx: Tx, bindings: readonly Binding[]): void {
         ON CONFLICT (id) DO UPDATE SET name = excluded.name, bound_name = excluded.bound_name,
           bound_key = excluded.bound_key, seen_key = excluded.seen_key, is_described = 1`,
   );
-  for (const { id, name, boundName, boundKey, seenKey } of bindings) {
-    store.run({ id, name, boundName, boundKey, seenKey });
-  }
+  for (const binding of bindings) store.run(binding);
 }
 
 /** The name under which the configuration applies to a table that the origin calls `name`. */

@@ -5,7 +5,7 @@
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { FoundFile } from '../../reconcile/files.ts';
 import type { Connection, Tx } from '../connection.ts';
-import { queryAll, queryAny } from '../query.ts';
+import { queryAll } from '../query.ts';
 import { baseName, hasBase, readStanding } from '../user-tables.ts';
 import { readColumns } from './columns.ts';
 import { findTable } from './tables.ts';
@@ -59,13 +59,8 @@ export function readFileColumns(from: Connection, tableId: number): readonly Fil
   if (table === null || table.state === 'gone') return [];
   const { name, alias, localName: tableName } = table;
   const live = readColumns(from, tableId).filter(({ state, type }) => state === 'live' && type === 'Attachment');
-  const standing = new Set(
-    readStanding(
-      from,
-      tableName,
-      live.map(({ localName }) => localName),
-    ),
-  );
+  const names = live.map(({ localName }) => localName);
+  const standing = new Set(readStanding(from, tableName, names));
   const sourceName = hasBase(from, tableId) ? baseName(tableId) : tableName;
   return live
     .filter(({ localName }) => standing.has(localName))
@@ -162,7 +157,7 @@ export function storeCell(tx: Tx, column: FileColumn, cell: ListedCell, at: stri
         VALUES (@tableId, @columnId, @rowId, @value, @mode, @guid, @etag, @form)
         ON CONFLICT (table_id, column_id, row_id) DO UPDATE SET value = excluded.value, mode = excluded.mode,
           guid = excluded.guid, etag = excluded.etag, form = excluded.form, problem = NULL, failures = 0, retry_at = NULL`,
-  ).run({ ...place, value: cell.value, mode: cell.mode, guid: cell.guid, etag: cell.etag, form: cell.form });
+  ).run({ ...cell, ...place });
   return goneCount;
 }
 
@@ -181,26 +176,16 @@ export function storeCellProblem(
 
 /** Whether rows with files were deleted from the user table since it was last examined. */
 export function hasLostRows(from: Connection, column: FileColumn): boolean {
-  return queryAny(from, lostRows(column), [columnPlace(column)]);
+  return from.prepare(lostRows(column)).get(column) !== undefined;
 }
 
 /** Marks files of deleted rows, and forgets their cells: a row that returns is examined again. Returns how many. */
 export function markLostRows(tx: Tx, column: FileColumn, at: string): number {
-  const place = columnPlace(column);
-  const { changes } = tx
-    .prepare(
-      sql`UPDATE _rowsync_files SET vanished_at = @at WHERE table_id = @tableId AND column_id = @columnId
-            AND vanished_at IS NULL AND row_id IN (${lostRows(column)})`,
-    )
-    .run({ ...place, at });
-  tx.prepare(
-    sql`DELETE FROM _rowsync_file_cells WHERE table_id = @tableId AND column_id = @columnId AND row_id IN (${lostRows(column)})`,
-  ).run(place);
+  const isLost = sql`table_id = @tableId AND column_id = @columnId AND row_id IN (${lostRows(column)})`;
+  const mark = sql`UPDATE _rowsync_files SET vanished_at = @at WHERE vanished_at IS NULL AND ${isLost}`;
+  const { changes } = tx.prepare(mark).run({ ...column, at });
+  tx.prepare(sql`DELETE FROM _rowsync_file_cells WHERE ${isLost}`).run(column);
   return changes;
-}
-
-function columnPlace({ tableId, columnId }: FileColumn): { readonly tableId: number; readonly columnId: number } {
-  return { tableId, columnId };
 }
 
 function lostRows(column: FileColumn): Sql {

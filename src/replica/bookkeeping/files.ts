@@ -127,9 +127,8 @@ export function readFilesByTable(from: Connection): ReadonlyMap<string, FilesNot
 
 /** The content that a guid names, if it is here: a guid names one revision permanently. */
 export function readContentOfGuid(from: Connection, guid: string): StoredContent | null {
-  return queryFirst(from, sql`SELECT sha256, bytes FROM _rowsync_files WHERE guid = ? AND state = 'here' LIMIT 1`, [
-    guid,
-  ]) as StoredContent | null;
+  const text = sql`SELECT sha256, bytes FROM _rowsync_files WHERE guid = ? AND state = 'here' LIMIT 1`;
+  return queryFirst(from, text, [guid]) as StoredContent | null;
 }
 
 /** The origin's metadata of a file. */
@@ -211,11 +210,9 @@ export function readContents(from: Connection, tableIds: readonly number[] | nul
 
 /** Bytes of all content that rows refer to. */
 export function readStoredBytes(from: Connection): number {
-  return queryNumber(
-    from,
-    sql`SELECT coalesce(sum(bytes), 0) FROM (
-            SELECT max(bytes) AS bytes FROM _rowsync_files WHERE sha256 IS NOT NULL GROUP BY sha256)`,
-  );
+  const text = sql`SELECT coalesce(sum(bytes), 0) FROM (
+      SELECT max(bytes) AS bytes FROM _rowsync_files WHERE sha256 IS NOT NULL GROUP BY sha256)`;
+  return queryNumber(from, text);
 }
 
 /** The reason of a file whose content is not here any more. */
@@ -223,12 +220,9 @@ export const CONTENT_LOST = 'the content here was lost or damaged';
 
 /** Stores that content is lost or damaged: its files are missing again. Returns their ids. */
 export function storeContentLost(tx: Tx, sha256: string): readonly number[] {
-  return queryNumbers(
-    tx,
-    sql`UPDATE _rowsync_files SET state = 'missing', sha256 = NULL, reason = ${literal(CONTENT_LOST)}
-          WHERE sha256 = ? RETURNING id`,
-    [sha256],
-  );
+  const text = sql`UPDATE _rowsync_files SET state = 'missing', sha256 = NULL, reason = ${literal(CONTENT_LOST)}
+      WHERE sha256 = ? RETURNING id`;
+  return queryNumbers(tx, text, [sha256]);
 }
 
 /** Forgets the files of tables and columns that a person dropped here; their content stays until it is pruned. */

@@ -144,16 +144,13 @@ const HISTORY_COLUMNS = sql`table_id AS tableId, begun_seq AS begunSeq, proven_a
 
 /** The history of a table, or null where its changes are not kept. */
 export function findHistory(from: Connection, tableId: number): TableHistory | null {
-  return queryFirst(from, sql`SELECT ${HISTORY_COLUMNS} FROM _rowsync_history_tables WHERE table_id = ?`, [
-    tableId,
-  ]) as TableHistory | null;
+  const text = sql`SELECT ${HISTORY_COLUMNS} FROM _rowsync_history_tables WHERE table_id = ?`;
+  return queryFirst(from, text, [tableId]) as TableHistory | null;
 }
 
 export function readHistories(from: Connection): readonly TableHistory[] {
-  return queryAll(
-    from,
-    sql`SELECT ${HISTORY_COLUMNS} FROM _rowsync_history_tables ORDER BY table_id`,
-  ) as TableHistory[];
+  const text = sql`SELECT ${HISTORY_COLUMNS} FROM _rowsync_history_tables ORDER BY table_id`;
+  return queryAll(from, text) as TableHistory[];
 }
 
 /** Stores why old entries must not be removed; null if they may be. */

@@ -188,12 +188,9 @@ export function clearSeenSuspects(tx: Tx, { id: tableId, localName }: RowTarget)
 
 /** How many rows the origin has if none was added or deleted: those it confirmed, and the unreadable ones. */
 export function countExpected(from: Connection, { id, localName }: RowTarget): number {
-  return queryNumber(
-    from,
-    sql`SELECT (SELECT count(*) FROM ${ident(localName)}) + (SELECT count(*) FROM _rowsync_unreadable u
-            WHERE u.table_id = ? AND NOT EXISTS (SELECT 1 FROM ${ident(localName)} known WHERE known._id = u.row_id))`,
-    [id],
-  );
+  const text = sql`SELECT (SELECT count(*) FROM ${ident(localName)}) + (SELECT count(*) FROM _rowsync_unreadable u
+      WHERE u.table_id = ? AND NOT EXISTS (SELECT 1 FROM ${ident(localName)} known WHERE known._id = u.row_id))`;
+  return queryNumber(from, text, [id]);
 }
 
 /** Compares the rows on the pages with those here, one by one if counts differ. `isUnchanged`: no page changed. */

@@ -22,11 +22,8 @@ export function hasSuspects(from: Connection, tableId: number): boolean {
 
 /** Suspects above `after` in order, at most `count`. */
 export function readSuspects(from: Connection, tableId: number, after: number, count: number): readonly number[] {
-  return queryNumbers(
-    from,
-    sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = +? AND row_id > ? ORDER BY row_id LIMIT ?`,
-    [tableId, after, count],
-  );
+  const text = sql`SELECT row_id FROM _rowsync_suspects WHERE table_id = +? AND row_id > ? ORDER BY row_id LIMIT ?`;
+  return queryNumbers(from, text, [tableId, after, count]);
 }
 
 /** Suspects created from `from` until before `end`, by the stamp in `column`; `from` null: those without one. */
