@@ -41,7 +41,8 @@ const SENT = [{ column: 0, value: 'b' }];
 describe('a row that was sent', () => {
   const RULES: SettleRules = { columns: COLUMNS, policy: 'origin', match: 1, limits: new Map() };
   type Case = readonly [ChangeKind, RowAnswer, RowFinding, asSent: string, editedSince: string];
-  // Settlement, state, id; base and local afterwards; lines for people, a refusal, why no page vouches for it: as it was sent | edited since.
+  // Settlement, state, id; base and local afterwards; lines for people, a refusal, why no page vouches for it: as it
+  // was sent | edited since.
   const CASES = `
     insert accepted there merge: clean 9 base b,,g local base forget offPage | edited 9 base b,,g local c,,g forget offPage
     insert accepted absent asSent: clean 9 base b,, local base forget offPage | edited 9 base b,, local c,, forget offPage

@@ -25,7 +25,9 @@ test('a row has one of six states', () => {
   expect(ROW_STATES).toEqual([C, E, S, R, K, D]);
 });
 
-/** The whole machine, written down a second time: one line per event, one column per state in the order of ROW_STATES. */
+/**
+ * The whole machine, written down a second time: one line per event, one column per state in the order of ROW_STATES.
+ */
 const EXPECTED: Readonly<Record<RowEvent, readonly (RowState | 'impossible')[]>> = {
   //              clean edited sending refused conflicted inDoubt
   localEdit: [E, E, S, E, K, D],
@@ -56,7 +58,10 @@ test.each(CELLS.filter(({ next }) => next === X))('$state + $event is impossible
   expect(() => nextRowState(state, event)).toThrow(`a row that is ${state} cannot be ${event}`);
 });
 
-/** The other table, written down a second time: one line per answer, one column per finding in the order of ROW_FINDINGS. */
+/**
+ * The other table, written down a second time: one line per answer, one column per finding in the order of
+ * ROW_FINDINGS.
+ */
 const SETTLED: Readonly<Record<ChangeKind, Readonly<Record<RowAnswer, readonly (Settlement | 'impossible')[]>>>> = {
   insert: {
     //         there    other    absent    unclear

@@ -1,6 +1,7 @@
 /**
- * Documents in the manner of two public suites, JSONTestSuite (Nicolas Seriot) and the W3C's suite of XML 1.0: what each says must be accepted or
- * refused. Where rowsync is stricter than the standard it says why. Nothing may end in anything but a value or a complaint.
+ * Documents in the manner of two public suites, JSONTestSuite (Nicolas Seriot) and the W3C's suite of XML 1.0: what
+ * each says must be accepted or refused. Where rowsync is stricter than the standard it says why. Nothing may end in
+ * anything but a value or a complaint.
  */
 import { describe, expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';
@@ -426,7 +427,8 @@ const XML_REFUSED: readonly string[] = [
   '<doc a="1" a="1"/>',
   '<doc>\ufffe</doc>',
   '<doc><?xml version="1.0"?></doc>',
-  // The standard accepts these; a document type can cost without bound, and an answer in another encoding would be read wrongly.
+  // The standard accepts these; a document type can cost without bound, and an answer in another encoding would be read
+  // wrongly.
   '<!DOCTYPE doc [<!ELEMENT doc (#PCDATA)>]><doc></doc>',
   '<!DOCTYPE doc [<!ENTITY e "x">]><doc>&e;</doc>',
   '<!DOCTYPE doc SYSTEM "http://example.com/x.dtd"><doc/>',

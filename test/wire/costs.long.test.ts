@@ -1,4 +1,7 @@
-/** Megabytes of JSON and XML within and beyond the real bounds: what an attacker sends ends in a fault, what the specification allows is read. */
+/**
+ * Megabytes of JSON and XML within and beyond the real bounds: what an attacker sends ends in a fault, what the
+ * specification allows is read.
+ */
 import { describe, expect, test } from 'vitest';
 import { WireFault } from '../../src/wire/fault.ts';
 import { parseBody } from '../../src/wire/json.ts';

@@ -1,6 +1,6 @@
 /**
- * Whole documents against golden bytes in test/fixtures/wire, written by hand. The golden files are broken into lines for
- * the reader; on the wire there are no line breaks, so the tests take the breaks and the indentation out.
+ * Whole documents against golden bytes in test/fixtures/wire, written by hand. The golden files are broken into lines
+ * for the reader; on the wire there are no line breaks, so the tests take the breaks and the indentation out.
  */
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
@@ -44,8 +44,8 @@ function failureOf(read: () => unknown): { code: string; message: string } {
 }
 
 describe('descriptors', () => {
-  // Shape: specification 2.2. Ids, alias and colour: the vendor's sample (origin facts 3.2); `logo`: 3.1; the rest made up.
-  // Specification, client: 2.2-1, 2.2-2, 2.2-3, 2.2-4, 2.2-5, 2.2-6, 2.2-7, 2.2-8, 2.2-9
+  // Shape: specification 2.2. Ids, alias and colour: the vendor's sample (origin facts 3.2); `logo`: 3.1; the rest made
+  // up. Specification, client: 2.2-1, 2.2-2, 2.2-3, 2.2-4, 2.2-5, 2.2-6, 2.2-7, 2.2-8, 2.2-9
   test('reads the database descriptor, and keeps what it does not know', () => {
     const database = readDatabase(parseBody(golden('database'), 'x'));
 
@@ -68,8 +68,8 @@ describe('descriptors', () => {
     expect(writeDatabase(database)).toBe(golden('database'));
   });
 
-  // Shape: specification 2.3. Column, view and table sample: origin facts 3.2; kind, readOnly, columns, groups: 3.3, 3.4.
-  // Specification, client: 2.3-1, 2.3-2, 2.3-3, 2.3-4, 2.3-5, 2.3-6, 2.3-7, 2.3-8, 2.3-9, 2.3-10, 2.3-11, 2.3-12
+  // Shape: specification 2.3. Column, view and table sample: origin facts 3.2; kind, readOnly, columns, groups: 3.3,
+  // 3.4. Specification, client: 2.3-1, 2.3-2, 2.3-3, 2.3-4, 2.3-5, 2.3-6, 2.3-7, 2.3-8, 2.3-9, 2.3-10, 2.3-11, 2.3-12
   test('reads the table descriptor, and keeps what it does not know', () => {
     const table = readTable(parseBody(golden('table'), 'x'));
 
@@ -92,8 +92,7 @@ describe('descriptors', () => {
     expect(writeTable(table)).toBe(golden('table'));
   });
 
-  // Shape: specification 2.9; `lastSeen` is made up.
-  // Specification, client: 2.9-1, 2.9-2, 2.9-3, 2.9-4
+  // Shape: specification 2.9; `lastSeen` is made up. Specification, client: 2.9-1, 2.9-2, 2.9-3, 2.9-4
   test('reads the user descriptor, and keeps what it does not know', () => {
     const user = readUser(parseBody(golden('user'), 'x'));
 
@@ -113,7 +112,8 @@ describe('descriptors', () => {
     fc.assert(
       fc.property(fields, (extra) => {
         const text = JSON.stringify({ ...extra, ...known });
-        // V8 14.6 reads the key `"` as a backslash while an object with that key is alive. Nobody can then say what is right.
+        // V8 14.6 reads the key `"` as a backslash while an object with that key is alive. Nobody can then say what is
+        // right.
         fc.pre(JSON.stringify(JSON.parse(text)) === text);
 
         expect(JSON.parse(writeUser(readUser(parseBody(text, 'x'))))).toEqual(JSON.parse(text));
@@ -208,7 +208,8 @@ describe('descriptors', () => {
 });
 
 describe('errors', () => {
-  // Specification 2.7 with `source`; the values are the documented sample of an unknown view (origin facts 1.1 and 4.2).
+  // Specification 2.7 with `source`; the values are the documented sample of an unknown view (origin facts 1.1 and
+  // 4.2).
   test('reads and writes an error descriptor', () => {
     const descriptor = readError(parseBody(golden('error'), 'x'));
 

@@ -1,4 +1,7 @@
-/** Stamps at every change of the clocks that the zone database knows: what is shown in a zone leads back to the same instant. */
+/**
+ * Stamps at every change of the clocks that the zone database knows: what is shown in a zone leads back to the same
+ * instant.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

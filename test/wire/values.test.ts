@@ -1,6 +1,6 @@
 /**
- * Every column type in both directions, against the forms of the specification, 2.4. A value is never changed on the way:
- * what a reader cannot take as it stands is `undefined`.
+ * Every column type in both directions, against the forms of the specification, 2.4. A value is never changed on the
+ * way: what a reader cannot take as it stands is `undefined`.
  */
 import * as fc from 'fast-check';
 import { expect, test, describe } from 'vitest';

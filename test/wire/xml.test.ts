@@ -1,4 +1,7 @@
-/** What the XML readers and the writer decide beyond whole documents, which format.test.ts has (specification 2.4 to 2.7; origin facts 1.2, 2.5). */
+/**
+ * What the XML readers and the writer decide beyond whole documents, which format.test.ts has (specification 2.4 to
+ * 2.7; origin facts 1.2, 2.5).
+ */
 import { describe, expect, test } from 'vitest';
 import type { OutgoingRow } from '../../src/wire/writes.ts';
 import { WIRE_FORMATS } from '../../src/wire/format.ts';

@@ -13,7 +13,10 @@ function sentences(changes: Partial<AccountFacts>): readonly string[] {
   return problems(changes).map(({ sentence }) => sentence);
 }
 
-/** When a person has nothing to do: the origin is away, changes under us, or answers nonsense; another process is at work. */
+/**
+ * When a person has nothing to do: the origin is away, changes under us, or answers nonsense; another process is at
+ * work.
+ */
 const PASSING = [
   'origin.unreachable',
   'origin.proxy',
