@@ -18,7 +18,7 @@ import {
   type TableDescriptor,
   type Value,
 } from '../wire/schema.ts';
-import { cellOf, isSameValue, type MergeColumn } from './merge.ts';
+import { isSameCell, isSameValue, type MergeColumn } from './merge.ts';
 
 /** The judged column, by its name at the origin, or its problem. */
 export interface MatchVerdict {
@@ -160,8 +160,7 @@ export function judgeHolder<T extends { readonly id: number }>(
     return { column: match, reason, hope: 'soon' };
   }
   if (known === null) return holder;
-  const type = columns[match]?.type ?? 'Text';
-  const isLeaving = known.local === null || !isSameValue(type, cellOf(known.base, match), cellOf(known.local, match));
+  const isLeaving = known.local === null || !isSameCell(columns, match, known.base, known.local);
   if (isLeaving && !isLast) return 'wait';
   const reason = `row ${holder.id} has the same match value at the origin`;
   return { column: match, reason, hope: isLeaving ? 'soon' : 'later' };

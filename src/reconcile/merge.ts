@@ -44,10 +44,7 @@ export function hasLostEdit(
 ): boolean {
   const { base: baseNow, local: localNow } = decision;
   if (base === null || local === null || baseNow === null || localNow === null) return false;
-  return columns.some(({ type, writable }, index) => {
-    const isSame = (one: Row, other: Row): boolean => isSameValue(type, cellOf(one, index), cellOf(other, index));
-    return writable && !isSame(base, local) && isSame(baseNow, localNow);
-  });
+  return editedColumns(base, local, columns).some((column) => isSameCell(columns, column, baseNow, localNow));
 }
 
 /** Whether a question about a cell is settled: both sides agree, or it cannot be written. Null is a removed column. */
@@ -201,6 +198,16 @@ function winnerOf(policy: ConflictPolicy): ConflictWinner {
 /** The value of a cell; null also without a row. */
 export function cellOf(row: Row | null, column: number): Value {
   return row?.values[column] ?? null;
+}
+
+/** Whether a cell is the same in two rows. */
+export function isSameCell(
+  columns: readonly MergeColumn[],
+  column: number,
+  one: Row | null,
+  other: Row | null,
+): boolean {
+  return isSameValue(columns[column]?.type ?? 'Text', cellOf(one, column), cellOf(other, column));
 }
 
 /** Rows that differ from the known ones in a value or in the caller's rights. */

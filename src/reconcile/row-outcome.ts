@@ -15,7 +15,7 @@ import {
   type KeptConflict,
   type MergeColumn,
   type MergeDecision,
-  isSameValue,
+  isSameCell,
   type RowVersion,
 } from './merge.ts';
 import type { OriginWords, RetryHope } from './push-answer.ts';
@@ -244,8 +244,7 @@ export function decideStray(facts: RowFacts, id: number): RowOutcome {
 export function decidePutBack(facts: RowFacts, columns: readonly MergeColumn[]): RowOutcome {
   const { base, local } = facts;
   if (base === null || local === null) return unchanged(facts); // whole rows have no such cells
-  const isSame = (column: number): boolean =>
-    isSameValue(columns[column]?.type ?? 'Text', cellOf(base, column), cellOf(local, column));
+  const isSame = (column: number): boolean => isSameCell(columns, column, base, local);
   const values = columns.map(({ writable }, column) => cellOf(!writable || isSame(column) ? base : local, column));
   const row = { id: facts.id, allow: base.allow, values };
   const isLeft = isChanged(base, row, columns);
@@ -271,9 +270,7 @@ export function decideColumnsLost(
   lost: readonly number[],
 ): RowOutcome {
   const { base, local } = facts;
-  const edited = lost.filter(
-    (column) => !isSameValue(columns[column]?.type ?? 'Text', cellOf(base, column), cellOf(local, column)),
-  );
+  const edited = lost.filter((column) => !isSameCell(columns, column, base, local));
   return {
     ...unchanged(facts),
     conflicts: lostLines(facts, edited),
