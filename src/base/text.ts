@@ -105,7 +105,7 @@ export function wrap(text: string, width: number): readonly string[] {
   let lineWidth = 0;
   for (const { segment } of graphemesOf(text)) {
     const segmentWidth = WIDE.test(segment) ? 2 : 1;
-    if (lineWidth + segmentWidth > width) {
+    while (line !== '' && lineWidth + segmentWidth > width) {
       const words = line.lastIndexOf(' ') + 1;
       lines.push(words === 0 ? line : line.slice(0, words));
       line = words === 0 ? '' : line.slice(words);

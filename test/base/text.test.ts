@@ -131,6 +131,8 @@ test('a letter of Latin, Greek or Cyrillic is one column, and never part of the 
 test('a long value is cut behind a blank where it has one, and loses nothing', () => {
   expect(wrap('Customer names Employee', 12)).toEqual(['Customer ', 'names ', 'Employee']);
   expect(wrap('abcdefgh', 3)).toEqual(['abc', 'def', 'gh']);
+  expect(wrap(' aa漢', 3)).toEqual([' ', 'aa', '漢']);
+  expect(wrap('a漢', 1)).toEqual(['a', '漢']);
   assert(
     property(string({ unit: 'grapheme' }), (text) => {
       expect(wrap(text, 7).join('')).toBe(text);
