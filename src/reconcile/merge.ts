@@ -47,15 +47,14 @@ export function hasLostEdit(
   return editedColumns(base, local, columns).some((column) => isSameCell(columns, column, baseNow, localNow));
 }
 
-/** Whether a question about a cell is settled: both sides agree, or it cannot be written. Null is a removed column. */
+/** Whether a question about a cell is settled: both sides agree, or it cannot be written, or its column was removed. */
 export function isAnswered(
   { base, local }: Pick<RowVersion, 'base' | 'local'>,
-  index: number,
-  column: Pick<MergeColumn, 'type' | 'writable'> | null,
+  column: number,
+  columns: readonly MergeColumn[],
 ): boolean {
-  if (column === null || !column.writable) return true;
-  if (base === null || local === null) return false;
-  return isSameValue(column.type, cellOf(local, index), cellOf(base, index));
+  if (columns[column]?.writable !== true) return true;
+  return base !== null && local !== null && isSameCell(columns, column, base, local);
 }
 
 /** `nobody`: both versions are kept until a person decides. */
@@ -201,13 +200,8 @@ export function cellOf(row: Row | null, column: number): Value {
 }
 
 /** Whether a cell is the same in two rows. */
-export function isSameCell(
-  columns: readonly MergeColumn[],
-  column: number,
-  one: Row | null,
-  other: Row | null,
-): boolean {
-  return isSameValue(columns[column]?.type ?? 'Text', cellOf(one, column), cellOf(other, column));
+export function isSameCell(columns: readonly MergeColumn[], at: number, one: Row | null, other: Row | null): boolean {
+  return isSameValue(columns[at]?.type ?? 'Text', cellOf(one, at), cellOf(other, at));
 }
 
 /** Rows that differ from the known ones in a value or in the caller's rights. */

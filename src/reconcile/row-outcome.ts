@@ -148,7 +148,7 @@ function withQuestions(facts: RowFacts, outcome: RowOutcome, columns: readonly M
   const decided = outcome.conflicts.filter(({ state }) => state === 'decided');
   const isSettled = ({ kind, column }: OpenQuestion): boolean => {
     if (!isWaiting || decided.some((line) => line.column === column)) return true;
-    return kind === 'cell' && column !== null && isAnswered(now, column, columns[column] ?? null);
+    return kind === 'cell' && column !== null && isAnswered(now, column, columns);
   };
   const conflicts = outcome.conflicts.map((line) => {
     const same = ({ kind, column }: OpenQuestion): boolean => kind === line.kind && column === line.column;

@@ -129,12 +129,12 @@ function secondsFromText(text: string): Numeric | undefined {
   return numericFromText(`${before}${after}${digits}`); // undefined for two signs
 }
 
-function isNumber(value: Given): boolean {
+function isNumber(value: Given): value is Numeric {
   if (typeof value === 'number') return Number.isFinite(value);
   return typeof value === 'bigint' || (typeof value === 'string' && numericFromText(value) !== undefined);
 }
 
-function isInstant(value: Given): boolean {
+function isInstant(value: Given): value is string {
   return typeof value === 'string' && value.endsWith('Z') && utcFromOffsetText(value) !== undefined;
 }
 
@@ -223,8 +223,7 @@ const NUMERIC: TypeRules = {
   isTakenAs: (sent, there) => {
     return sent !== null && there !== null && isRoundedTo(numericToPlain(sent), numericToPlain(there));
   },
-  filterLiteral: (value) =>
-    !isNumber(value) || typeof value === 'boolean' || isTooLong(value) ? null : numberLiteral(value),
+  filterLiteral: (value) => (isNumber(value) && !isTooLong(value) ? numberLiteral(value) : null),
   readOutput: readNumeric,
   writeInput: (value) => numericToPlain(value),
   isJsonLiteral: true,
@@ -287,7 +286,7 @@ const TIMESTAMP: TypeRules = {
   },
   sendProblem: (value) => (isInstant(value) ? null : 'a timestamp is written YYYY-MM-DDThh:mm:ssZ, in UTC'),
   // Literals have no fraction, so they cannot select exactly the rows of an instant that has one.
-  filterLiteral: (value) => (String(value).includes('.') || !isInstant(value) ? null : timestampLiteral(String(value))),
+  filterLiteral: (value) => (isInstant(value) && !value.includes('.') ? timestampLiteral(value) : null),
   readOutput: ofText(utcFromOffsetText),
   // Both formats show whole seconds.
   isTakenAs: (sent, there) => typeof sent === 'string' && withoutFraction(sent) === there,
