@@ -36,15 +36,14 @@ export interface MergeColumn {
   readonly locked?: boolean;
 }
 
-/** Whether a merge removed an edit: it may have been why the row was refused. */
+/** Whether a merge gave an edited cell the origin's value, which may have been why the row was refused. */
 export function hasLostEdit(
   { base, local }: Pick<RowVersion, 'base' | 'local'>,
   decision: Pick<MergeDecision, 'base' | 'local'>,
   columns: readonly MergeColumn[],
 ): boolean {
-  const { base: baseNow, local: localNow } = decision;
-  if (base === null || local === null || baseNow === null || localNow === null) return false;
-  return editedColumns(base, local, columns).some((column) => isSameCell(columns, column, baseNow, localNow));
+  const isLost = (column: number): boolean => isSameCell(columns, column, decision.base, decision.local);
+  return local !== null && editedColumns(base, local, columns).some(isLost);
 }
 
 /** Whether a question about a cell is settled: both sides agree, or it cannot be written, or its column was removed. */

@@ -125,7 +125,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
   ],
   [
     'src/reconcile/row-outcome.ts',
-    "return kind === 'cell' && column !== null && isAnswered(now, column, columns[column] ?? null);",
+    "return kind === 'cell' && column !== null && isAnswered(now, column, columns);",
     "kind === 'cell'",
     'true',
     'only a question about a cell has a column',

@@ -221,6 +221,7 @@ test.each([
   ['no size', '[{"name":"a","revision":1,"guid":"g","created":"2024-01-01T00:00:00Z"}]'],
   ['a time without an offset', '[{"name":"a","revision":1,"size":1,"guid":"g","created":"2024-01-01T00:00:00"}]'],
 ])('revisions with %s are refused', (_, text) => {
+  expect(() => json.readAttachments('{}', 'attachments')).toThrow('an array of revisions was expected');
   expect(() => json.readAttachments(text, 'attachments')).toThrow(
     expect.objectContaining({ code: 'origin.unexpected' }),
   );
