@@ -42,8 +42,8 @@ export function hasLostEdit(
   decision: Pick<MergeDecision, 'base' | 'local'>,
   columns: readonly MergeColumn[],
 ): boolean {
-  const isLost = (column: number): boolean => isSameCell(columns, column, decision.base, decision.local);
-  return local !== null && editedColumns(base, local, columns).some(isLost);
+  if (local === null || decision.local === null) return false;
+  return editedColumns(base, local, columns).some((at) => isSameCell(columns, at, decision.base, decision.local));
 }
 
 /** Whether a question about a cell is settled: both sides agree, or it cannot be written, or its column was removed. */
