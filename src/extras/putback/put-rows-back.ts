@@ -290,8 +290,9 @@ async function stageCells(
     for (const file of nextFiles(files)) uploads.set(file, await stageFile(filesFolder(place), file, id));
   await replica.writeDurably('Preparing cells', (tx) => {
     const table = stagedTable(place, must(records[0], 'there is a record').tableId);
-    storeRemoteRows(tx, { target: table, twoWay: { table, policy: 'origin' } }, rows, { at: stampFromMs(nowMs) });
     const rowIds = rows.map(({ id }) => id);
+    const order = { at: stampFromMs(nowMs), offPage: rowIds };
+    storeRemoteRows(tx, { target: table, twoWay: { table, policy: 'origin' } }, rows, order);
     const facts = readRowFacts(tx, table, rowIds);
     const outcomes = facts.flatMap(({ local, ...known }) => {
       const record = records.find(({ newId }) => newId === known.id);
