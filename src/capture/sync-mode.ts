@@ -1,6 +1,6 @@
 /**
  * Whether edits of a table are captured; keeps the base table, the triggers and the view `sync_changes` in line with
- * that. Invariant: a base is only made of rows as the origin last sent them. It is never dropped while edits need it
+ * that. Invariant: a base is only made of rows as the origin last sent them, and never dropped while edits need it
  * (I2).
  */
 import { RowsyncError } from '../base/errors.ts';

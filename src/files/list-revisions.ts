@@ -2,8 +2,8 @@
  * Lists the revisions of attachment cells that changed since they were last listed (bookkeeping/file-cells.ts), as
  * reconcile/files.ts decides.
  *
- * An unchanged table costs no request, unless the origin shows attachments in a form without a revision. Then each cell
- * with a file is asked for with its ETag.
+ * An unchanged table costs no request, unless the origin shows attachments without a revision. Then each cell with a
+ * file is asked for by its ETag.
  */
 import { runAll } from '../base/concurrency.ts';
 import { stampFromMs } from '../base/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * What a pull reports to its caller: progress while it runs, and a report at its end. The command line prints them, and
- * `sync_runs` stores their sums. Pure.
+ * What a pull reports to its caller: progress while it runs, and a report at its end, whose sums `sync_runs` stores.
+ * Pure.
  */
 import type { RowsyncError } from '../base/errors.ts';
 import type { PullAccount } from '../reconcile/account/pull-account.ts';

@@ -2,9 +2,9 @@
  * Requests rows by id: which of them the origin has and, for a table with a filter (`rows`), which of those match it.
  * Retrieve takes no filter. So it is asked first, only for keys; then a filtered select asks for their rows.
  *
- * Between the two requests, a row may be deleted, or enter the filter. A deleted one counts as outside of the filter,
- * and leaves in any case. One that entered has changed, so its page is read anew. Requests: one per batch of ids, and
- * one per filter of their keys.
+ * Between them, a row may be deleted, or enter the filter. A deleted one counts as outside of the filter, and leaves in
+ * any case. One that entered has changed, so its page is read anew. Requests: one per batch of ids and per filter of
+ * keys.
  */
 import { must } from '../base/assert.ts';
 import { TOP_MAX } from '../wire/request-paths.ts';

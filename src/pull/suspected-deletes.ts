@@ -74,7 +74,7 @@ function isRequestedFirst({ hold, known, missingCount }: Settling): boolean {
   return hold === 'narrowed' && !known.isHeld && missingCount <= FIRST_LOOKUPS_MAX;
 }
 
-interface Settling extends Guard {
+interface Settling extends ReturnType<typeof guardOf> {
   /** Suspects that are here, and on no page. */
   readonly missingCount: number;
   /** Why they wait for a person; null if they may all go. */
@@ -97,8 +97,6 @@ async function judgeSuspects(
   const guard = guardOf(reading, allowed);
   return { ...guard, missingCount, hold: guard.judge(missingCount) };
 }
-
-type Guard = ReturnType<typeof guardOf>;
 
 /** The guard of a table of which `deletedCount` rows were deleted before; a person agreed to lose `confirmedCount`. */
 function guardOf(
@@ -186,7 +184,7 @@ async function lookUp(
         const reason = isForeign ? 'the origin gives no such id' : 'the origin does not return the row';
         const deletedCount = storeMissingRows(tx, table, gone, { reason, at });
         const filteredCount = storeOutside(tx, table, outside, at);
-        storeAnswer(tx, table, page, { at, offPage: order.isOutsideOfSweep === true ? ids : undefined });
+        storeAnswer(tx, table, page, { at, offPage: order.isOutsideOfSweep === true ? ids : [] });
         return { deletedCount, filteredCount };
       };
       const went = await replica.write(`Deleting rows of ${target.localName}`, settle, context.signal);

@@ -355,7 +355,7 @@ async function storePage(pass: Pass, answered: Omit<AnsweredPage, 'sweep' | 'at'
   await requireShapeOf(pass, content);
   const store = (tx: Tx): RowChanges => {
     const at = now(context);
-    const stored = storeAnswer(tx, table, content, { at });
+    const stored = storeAnswer(tx, table, content, { at, offPage: [] });
     notePage(tx, table.target.id, { ...answered, sweep, at });
     if (isCut) dropPagesFrom(tx, table.target.id, { window: answered.window, page: page + 1 });
     return stored;

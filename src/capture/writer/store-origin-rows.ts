@@ -46,7 +46,7 @@ export interface RemoteOrder {
   /** Stamp of now. */
   readonly at: string;
   /** Rows that were read, or are changed, outside of a sweep: no page vouches for them. */
-  readonly offPage?: readonly number[] | undefined;
+  readonly offPage: readonly number[];
 }
 
 /** Stores rows as the origin returned them; returns how many were new and how many changed there. */
@@ -54,7 +54,7 @@ export function storeRemoteRows(
   tx: Tx,
   { target, twoWay }: RemoteTable,
   rows: readonly Row[],
-  { at, offPage = [] }: RemoteOrder,
+  { at, offPage }: RemoteOrder,
 ): RowChanges {
   if (offPage.length > 0) suspectPushedRows(tx, target.id, offPage);
   if (rows.length === 0) return { insertedCount: 0, updatedCount: 0 };

@@ -50,7 +50,7 @@ test('a row under an id that the origin has given to another one goes on as a ne
   await fixture.replica.write('Storing a row', (tx) => {
     const table = twoWayTable(fixture);
     const target = { target: table, twoWay: { table, policy: 'origin' } } as const;
-    storeRemoteRows(tx, target, [rowOf(table, 7, { Title: 'theirs' })], { at: AT });
+    storeRemoteRows(tx, target, [rowOf(table, 7, { Title: 'theirs' })], { at: AT, offPage: [] });
   });
 
   expect(titles(fixture)).toEqual([
@@ -142,7 +142,7 @@ describe('rows of the origin', () => {
     await using fixture = await startTwoWay();
     const rows = [theirs(fixture, 1), theirs(fixture, 2, { Title: 'theirs' }), theirs(fixture, 9, { Title: 'new' })];
 
-    const counts = await transact(fixture, (tx) => storeRemoteRows(tx, remote(fixture), rows, { at: AT }));
+    const counts = await transact(fixture, (tx) => storeRemoteRows(tx, remote(fixture), rows, { at: AT, offPage: [] }));
 
     expect(counts).toEqual({ insertedCount: 1, updatedCount: 1 });
     const now = [
@@ -160,7 +160,7 @@ describe('rows of the origin', () => {
     fixture.execute(`UPDATE "Note" SET "Body" = 'mine' WHERE _id = 1; DELETE FROM _rowsync_rows`);
 
     await transact(fixture, (tx) =>
-      storeRemoteRows(tx, remote(fixture), [theirs(fixture, 1, { Title: 'theirs' })], { at: AT }),
+      storeRemoteRows(tx, remote(fixture), [theirs(fixture, 1, { Title: 'theirs' })], { at: AT, offPage: [] }),
     );
 
     expect(fixture.rows('SELECT "Title", "Body" FROM "Note" WHERE _id = 1')).toEqual([
@@ -257,7 +257,7 @@ test.each([
   const unreadable = [{ id: 1, column: 'Title', reason: 'no text', rest }];
   const table = { target, twoWay: null, shapes: target.columns.map(({ localName }) => ({ name: localName })) };
 
-  await transact(fixture, (tx) => storeAnswer(tx, table, { rows: [], ids: [1], unreadable }, { at: AT }));
+  await transact(fixture, (tx) => storeAnswer(tx, table, { rows: [], ids: [1], unreadable }, { at: AT, offPage: [] }));
 
   expect(fixture.rows('SELECT "Title", "Count" FROM "Note" WHERE _id = 1')).toEqual([{ Title: title, Count: count }]);
   expect(fixture.rows('SELECT row_id, "column" FROM sync_failures')).toEqual([{ row_id: 1, column: 'Title' }]);

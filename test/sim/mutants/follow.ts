@@ -13,7 +13,7 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
       {
         file: 'pull/follow.ts',
         find: ', offPage: ids }',
-        replace: ' }',
+        replace: ', offPage: [] }',
       },
     ],
   },
