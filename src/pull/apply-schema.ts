@@ -182,7 +182,7 @@ function requireKey({ recordName, key, columns }: TableDescriptor): void {
 
 /** Holds a two-way table that lost writable columns: its role may be wrong, and edits of them have no target. */
 async function requireColumns({ replica }: PullContext, { id, columns }: TableDescriptor): Promise<void> {
-  // By the bookkeeping: if another client dropped the table meanwhile, it would be made again without the columns.
+  // By the bookkeeping: if another client dropped the table meanwhile, it would be recreated without the columns.
   const table = findTable(replica, id);
   if (table?.push !== 'on') return;
   const known = readColumns(replica, id).filter(({ state }) => state === 'live');
@@ -262,7 +262,7 @@ interface ShapeOrder {
 /**
  * Gives a table the columns of the origin, in this order:
  *
- *    1  noteTampering            before the triggers are made again, which hides it
+ *    1  noteTampering            before the triggers are recreated, which hides it
  *    2  free                     names that columns get now
  *    3  planSchema               from the columns that are in the file; too many that vanished undo the transaction
  *    4  remakeDropped            so that the actions find every known column

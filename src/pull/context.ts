@@ -1,5 +1,5 @@
 /**
- * The context of every part of a pull: the two sides, the clock, the log and the settings. Types only.
+ * The context of every part of a pull: origin, replica, clock, log and settings. Types only.
  */
 import type { Clock } from '../base/clock.ts';
 import type { RowsyncError } from '../base/errors.ts';

@@ -155,7 +155,7 @@ async function followTable(run: TablePull): Promise<WhySwept | null> {
     // Counted before the changes are read: rows that were added before are among the changes, and cannot hide a delete.
     const there = await origin.count({ table: table.address, column: stamps.key }, { signal });
     isCounted = there !== null;
-    // Without a count deletes are not seen: for a table that somebody wants now, that does not suffice.
+    // Without a count no deletes are seen, which does not suffice for a caller who waits for the table.
     if (!isCounted && settings.compares === false) return 'count';
     read = await readChanges(following);
     if ('why' in read) return read.why;

@@ -35,7 +35,7 @@ export async function describeTable(
   const etag = inFull ? null : etagFor(url, stored?.etag);
   const answer = await origin.describeTable(address, { etag, signal });
   const value = answer.kind === 'ok' ? answer.value : must(stored, 'a 304 implies a stored ETag').descriptor;
-  // Made again under this name, or a cache confused two answers: the options of this table are not for that one.
+  // A new table has this name, or a cache confused two answers: the options of this one are not for that one.
   if (value.id !== id) throw movingError(recordName);
   const rights = leavesRightsOpen(value) ? await askRights(context, address, value) : null;
   const news = rights ?? (answer.kind === 'ok' ? answer : null);

@@ -79,7 +79,7 @@ export function applyOutcome(
 ): RowChanges {
   if (outcomes.length === 0) return { insertedCount: 0, updatedCount: 0 };
   assert(new Set(outcomes.map(({ id }) => id)).size === outcomes.length, 'a row has one outcome');
-  requireHarmlessTriggers(tx, table); // one that drops a cell would leave an edit that nobody made
+  requireHarmlessTriggers(tx, table); // one that drops a cell would leave an edit that no user made
   const at = stampFromMs(nowMs);
   const bases = outcomes.flatMap(({ base }) => writtenRow(base) ?? []);
   const baseIds = bases.map(({ id }) => id);

@@ -1,5 +1,5 @@
 /**
- * Stores what the origin has of many rows at once, in the transaction of the caller (I6). Rows that nobody edited here
+ * Stores what the origin has of many rows at once, in the transaction of the caller (I6). Rows without an edit here
  * take one statement for the base and one for the table; edited ones go through decisions (apply-outcome.ts). A mirror
  * is the case without a base. Comparing a row with its base shows whether it was edited, not its mark.
  */
