@@ -232,21 +232,22 @@ async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Pr
   }
 }
 
+/** Whether enough is known of a file to fetch it. @throws FileLeftOutError. */
+function isKnown({ quota }: FetchRun, { file, rule }: FileToFetch): boolean {
+  const verdict = judgeFile(file, rule, quota.left());
+  if (verdict.kind === 'skip') throw new FileLeftOutError(verdict.rule);
+  return verdict.kind === 'fetch';
+}
+
 /** Completes what is known of the file where a rule asks for it. @throws FileLeftOutError, RowsyncError. */
-async function lookAt(run: FetchRun, { file, column, rule }: FileToFetch): Promise<FileNotHere> {
+async function lookAt(run: FetchRun, wanted: FileToFetch): Promise<FileNotHere> {
+  const { file, column } = wanted;
   const { origin, replica, signal } = run.context;
-  const isKnown = (known: FileNotHere): boolean => {
-    const verdict = judgeFile(known, rule, run.quota.left());
-    if (verdict.kind === 'skip') throw new FileLeftOutError(verdict.rule);
-    return verdict.kind === 'fetch';
-  };
-  if (isKnown(file)) return file;
+  if (isKnown(run, wanted)) return file;
   const { value: headers } = await origin.attachmentHeaders(requestFor(file, column), { signal });
   const facts = factsFrom(headers);
   await replica.write('Storing what a file is', (tx) => storeFileFacts(tx, file.id, facts));
-  const completed = { ...file, type: file.type ?? facts.type, bytes: file.bytes ?? facts.bytes };
-  isKnown(completed); // whatever is still unknown shows itself while it is downloaded
-  return completed;
+  return { ...file, type: file.type ?? facts.type, bytes: file.bytes ?? facts.bytes };
 }
 
 function requestFor({ guid, rowId }: FileNotHere, { address }: FileColumn): AttachmentRequest {
@@ -259,6 +260,7 @@ function factsFrom({ type, length, author, lastModifiedAt }: FileHeaders): FileF
 
 /** Brings a file here; false if it was not requested, since the work is over for all files. */
 async function download(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
+  isKnown(run, wanted); // as the room is reserved, which others wanted too; what is unknown shows itself while it comes
   using _reserved = run.quota.reserve(wanted.file.bytes ?? 0);
   const finished = await run.receiving.add(() => (run.watch.isOver ? null : receive(run, wanted)));
   if (finished === null) return false;

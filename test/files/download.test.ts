@@ -261,6 +261,20 @@ test('files that a rule left out come once the rule is gone', async () => {
   ]);
 });
 
+test('the bound on all holds for files whose sizes are known, too', async () => {
+  await using fixture = await startFilesFixture({ tables: [ALBUM] });
+  await fixture.pull();
+  await fixture.pullFiles({ bytesMax: 1 });
+  const sizes = fixture.files().map(({ bytes }) => Number(bytes));
+  const bytesMax = Math.max(...sizes);
+
+  const report = await fixture.pullFiles({ bytesMax });
+
+  expect(sizes.every((bytes) => bytes > 0)).toBe(true);
+  expect(report.downloadedBytes).toBeLessThanOrEqual(bytesMax);
+  expect(report.overBoundCount).toBeGreaterThan(0);
+});
+
 test('one guid in flight twice, and one that is here, are downloaded once', async () => {
   await using fixture = await startFilesFixture({ tables: [ALBUM] });
   await fixture.pull();
