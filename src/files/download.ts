@@ -233,7 +233,7 @@ async function fetchOnce(run: FetchRun, { file, column, rule }: FileToFetch): Pr
 }
 
 /** Whether enough is known of a file to fetch it. @throws FileLeftOutError. */
-function isKnown({ quota }: FetchRun, { file, rule }: FileToFetch): boolean {
+function isFetchable({ quota }: FetchRun, { file, rule }: FileToFetch): boolean {
   const verdict = judgeFile(file, rule, quota.left());
   if (verdict.kind === 'skip') throw new FileLeftOutError(verdict.rule);
   return verdict.kind === 'fetch';
@@ -243,7 +243,7 @@ function isKnown({ quota }: FetchRun, { file, rule }: FileToFetch): boolean {
 async function lookAt(run: FetchRun, wanted: FileToFetch): Promise<FileNotHere> {
   const { file, column } = wanted;
   const { origin, replica, signal } = run.context;
-  if (isKnown(run, wanted)) return file;
+  if (isFetchable(run, wanted)) return file;
   const { value: headers } = await origin.attachmentHeaders(requestFor(file, column), { signal });
   const facts = factsFrom(headers);
   await replica.write('Storing what a file is', (tx) => storeFileFacts(tx, file.id, facts));
@@ -260,7 +260,7 @@ function factsFrom({ type, length, author, lastModifiedAt }: FileHeaders): FileF
 
 /** Brings a file here; false if it was not requested, since the work is over for all files. */
 async function download(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
-  isKnown(run, wanted); // as the room is reserved, which others wanted too; what is unknown shows itself while it comes
+  isFetchable(run, wanted); // now that room is reserved, which others took meanwhile; unknown sizes show as bytes come
   using _reserved = run.quota.reserve(wanted.file.bytes ?? 0);
   const finished = await run.receiving.add(() => (run.watch.isOver ? null : receive(run, wanted)));
   if (finished === null) return false;
