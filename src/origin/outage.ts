@@ -17,14 +17,18 @@ export function mayBeOfOneTable({ kind, code, refusal }: Pick<RowsyncError, 'kin
 
 /** Whether an error of one table, not about rights, would occur for every other table too. */
 export function concernsAllTables({ kind, code }: RowsyncError): boolean {
+  if (OF_ONE_TABLE.has(code)) return false;
   // A damaged file must not be written to.
-  if (code === 'replica.damaged') return true;
-  if (code === 'origin.moving' || code === 'pull.unsettled') return false;
-  return kind === 'originDown' || code === 'origin.stopped' || code === 'replica.full';
+  return kind === 'originDown' || code === 'replica.full' || code === 'replica.damaged';
 }
 
 /** Errors that always concern one table, whatever their kind. */
-const OF_ONE_TABLE: ReadonlySet<ErrorCode> = new Set(['push.forbidden', 'push.unanswered']);
+const OF_ONE_TABLE: ReadonlySet<ErrorCode> = new Set([
+  'origin.moving',
+  'pull.unsettled',
+  'push.forbidden',
+  'push.unanswered',
+]);
 
 /** Works on tables concurrently. Returns the first error after which none can succeed; the rest gets it as `stop`. */
 export async function workOnTables<T>(

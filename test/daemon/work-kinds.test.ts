@@ -1,4 +1,5 @@
 /** What each kind of work runs, narrowed to the tables whose turn it is, and its outcome in one form for all. */
+import { questionOf } from '../../src/daemon/circuit-breaker.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -216,6 +217,29 @@ describe('work of the core', () => {
     expect(outcome.own?.message).toContain('the trigger "mine" of another program');
     expect(outcome).toMatchObject({ error: null, isOver: false, isStored: true });
     expect(outcome.tables.filter(({ error }) => error !== null)).toEqual([]);
+  });
+
+  test('a table whose changes are never answered fails this push alone: the origin answers all else', async () => {
+    await using sandbox = await startTestSandbox({
+      tables: [
+        { name: 'Note', columns: titled, rows: Array.from({ length: 50 }, (_, index) => ({ Title: `n ${index}` })) },
+        { name: 'Order', columns: titled, rows: [{ Title: 'Order' }] },
+      ],
+      intercept: (request, response) => {
+        if (request.method !== 'update' || request.table !== sandbox.store.table('Note').alias) return false;
+        response.destroy();
+        return true;
+      },
+    });
+    await using daemon = await working(sandbox, 'tables: { "*": { push: true } }\n');
+    await runWork('pull', daemon.work(), {});
+    for (const table of ['Note', 'Order']) daemon.sql(`UPDATE "${table}" SET "Title" = 'edited'`);
+
+    const outcome = await runWork('push', daemon.work(), {});
+
+    expect(outcome).toMatchObject({ error: null, own: { code: 'push.unanswered' }, isStored: true });
+    expect(questionOf('push', outcome)).toBeNull();
+    expect(sandbox.store.rows('Order')[0]?.values['Title']).toBe('edited');
   });
 
   test('a push that the origin answers nothing fails as a whole', async () => {
