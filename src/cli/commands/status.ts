@@ -16,7 +16,7 @@ import { troubledTables, type Problem } from '../../reconcile/account/account.ts
 import { openReader, type ReplicaIdentity, type RunRecord, type TableStatus } from '../../replica/reader.ts';
 import { loadNamedConfig, printJson } from '../runtime/invocation.ts';
 import { accountExitCode, accountText } from '../runtime/account-text.ts';
-import { boxTable } from '../terminal/table.ts';
+import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { daemonClient, isAtWork } from '../runtime/daemon-client.ts';
 import { writeProse } from '../terminal/session.ts';
 import { ageText, bytesText, countText, plural, printable, someOf, truncate } from '../../base/text.ts';
@@ -158,10 +158,8 @@ export function statusText(
   ];
   const troubled = troubledTables(problems);
   // What is wrong comes first, then what is oldest.
-  const ordered = tables.toSorted(
-    (a, b) =>
-      Number(troubled.has(b.table)) - Number(troubled.has(a.table)) || byText(a.freshSince ?? '', b.freshSince ?? ''),
-  );
+  const place = ({ table, freshSince }: KeptTable) => `${troubled.has(table) ? 0 : 1} ${freshSince ?? ''}`;
+  const ordered = tables.toSorted((one, other) => byText(place(one), place(other)));
   const shown = width === null ? tables : ordered.slice(0, Math.max(TABLES_SHOWN_MAX, troubled.size));
   const hiddenCount = tables.length - shown.length;
   const more = hiddenCount === 0 ? '' : `and ${plural(hiddenCount, 'more table')}, all fresher (--json lists them)\n`;
@@ -177,19 +175,15 @@ export function statusText(
 
 /** How tables are kept up to date: a line for each way, with the first tables that it is for. */
 function refreshSums(tables: readonly KeptTable[], keeper: Status['keeper']): string {
-  const byRefresh = Map.groupBy(
-    tables.filter(({ way }) => way !== null),
-    ({ way }) => way ?? '',
-  );
-  const lines = [...byRefresh].map(([way, of]) => {
+  const byRefresh = Map.groupBy(tables, ({ way }) => way);
+  const lines = [...byRefresh].flatMap(([way, of]) => {
+    if (way === null) return [];
     const names = of.map(({ table }) => truncate(printable(table), REFRESH_NAME_WIDTH));
     const isAll = of.length === tables.length && of.length > REFRESH_NAMES_MAX;
     return `  ${printable(way)}: ${isAll ? 'all' : someOf(names, REFRESH_NAMES_MAX)}`;
   });
-  const by =
-    keeper === 'nobody' || keeper === 'silent'
-      ? 'once a daemon runs (rowsync daemon, or rowsync service install):'
-      : 'by the daemon:';
+  const hasDaemon = keeper !== 'nobody' && keeper !== 'silent';
+  const by = hasDaemon ? 'by the daemon:' : 'once a daemon runs (rowsync daemon, or rowsync service install):';
   return lines.length === 0 ? '' : `${by}\n${lines.join('\n')}\n`;
 }
 
@@ -225,20 +219,21 @@ function tableBox(
   troubled: ReadonlySet<string>,
   { nowMs, width }: { readonly nowMs: number; readonly width: number | null },
 ): string {
-  const columns = [
-    { title: 'table' },
-    { title: 'rows', align: 'right' as const },
-    { title: 'as of', align: 'right' as const },
-    { title: 'state' },
-  ];
   const cells = tables.map((table) => [
-    printable(table.table),
+    table.table,
     countText(table.rowCount),
     ageText(table.freshSince, nowMs),
     troubled.has(table.table) ? `${table.state}, see below` : stateText(table, nowMs),
   ]);
-  return boxTable(columns, cells, width);
+  return boxTable(TABLE_COLUMNS, cells, width);
 }
+
+const TABLE_COLUMNS: readonly TableColumn[] = [
+  { title: 'table' },
+  { title: 'rows', align: 'right' },
+  { title: 'as of', align: 'right' },
+  { title: 'state' },
+];
 
 /** Why a table that could have windows has none, in words. */
 const NO_WINDOWS: Readonly<Record<string, string>> = {
@@ -262,12 +257,10 @@ function stateText(table: TableStatus, nowMs: number): string {
 function sumText(tables: readonly TableStatus[], problems: readonly Problem[]): string {
   if (tables.length === 0) return 'no tables yet\n';
   const rowCount = sumOf(tables, (table) => table.rowCount);
-  const states = [...Map.groupBy(tables, ({ state }) => printable(state))].map(
-    ([state, { length }]) => `${length} ${state}`,
-  );
+  const byState = [...Map.groupBy(tables, ({ state }) => printable(state))];
   const wrongCount = problems.filter(({ severity }) => severity !== 'notice').length;
-  const isPlain = states.length === 1 && wrongCount === 0;
+  const isPlain = byState.length === 1 && wrongCount === 0;
   const wrong = wrongCount === 0 ? '' : `, with ${plural(wrongCount, 'problem')}`;
-  const text = isPlain ? `all ${printable(tables[0]?.state ?? '')}` : states.join(', ') + wrong;
-  return `${plural(tables.length, 'table')}, ${plural(rowCount, 'row')}; ${text}\n`;
+  const states = byState.map(([state, { length }]) => `${isPlain ? 'all' : length} ${state}`).join(', ');
+  return `${plural(tables.length, 'table')}, ${plural(rowCount, 'row')}; ${states}${wrong}\n`;
 }

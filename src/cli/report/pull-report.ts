@@ -19,24 +19,23 @@ export function failuresOf(
 
 type FailedTable = Pick<TablePullReport, 'table' | 'error' | 'held'>;
 
-/** Tables named where one problem concerns many. */
-const TABLES_NAMED_MAX = 8;
-
-const PULL_COLUMNS: readonly TableColumn[] = [
-  { title: 'table' },
-  { title: 'rows', align: 'right' },
-  { title: 'new', align: 'right' },
-  { title: 'changed', align: 'right' },
-  { title: 'deleted', align: 'right' },
-  { title: 'pages read', align: 'right' },
-  { title: 'unchanged', align: 'right' },
+/** The counts of a table, in the order of the columns. */
+const PULL_COUNTS: readonly (readonly [title: string, count: (table: TablePullReport) => number])[] = [
+  ['rows', ({ rowCount }) => rowCount],
+  ['new', ({ insertedCount }) => insertedCount],
+  ['changed', ({ updatedCount }) => updatedCount],
+  ['deleted', ({ deletedCount }) => deletedCount],
+  ['pages read', ({ pagesReadCount }) => pagesReadCount],
+  ['unchanged', ({ pagesNotModifiedCount }) => pagesNotModifiedCount],
 ];
 
 /** A pull for people: the tables in which something happened, the sums, then what went wrong and what to do. */
 export function pullText(report: PullReport, width: number | null): string {
   const changed = report.tables.filter((table) => changeCount(table) > 0);
   if (report.tables.length === 0 && report.error !== null) return reportProblemsText(report).trimStart();
-  const box = changed.length === 0 ? '' : boxTable(PULL_COLUMNS, changed.map(pullCells), width);
+  const columns = [{ title: 'table' }, ...PULL_COUNTS.map(([title]): TableColumn => ({ title, align: 'right' }))];
+  const rows = changed.map((table) => [table.table, ...PULL_COUNTS.map(([, count]) => countText(count(table)))]);
+  const box = changed.length === 0 ? '' : boxTable(columns, rows, width);
   const quietCount = report.tables.filter((table) => table.error === null && changeCount(table) === 0).length;
   const quiet = quietCount === 0 ? '' : `${plural(quietCount, 'table')} without changes\n`;
   const removed =
@@ -46,20 +45,6 @@ export function pullText(report: PullReport, width: number | null): string {
   const changes = report.schemaChanges.map((change) => `Changed: ${change}\n`);
   const notes = [...changes, ...report.notes.map((note) => `${note}\n`)].join('');
   return `${box}${filteredText(report)}${removed}${quiet}${sumsText(report)}\n${notes}${reportProblemsText(report)}`;
-}
-
-function pullCells(table: TablePullReport): readonly string[] {
-  return [
-    printable(table.table),
-    ...[
-      table.rowCount,
-      table.insertedCount,
-      table.updatedCount,
-      table.deletedCount,
-      table.pagesReadCount,
-      table.pagesNotModifiedCount,
-    ].map(countText),
-  ];
 }
 
 function filteredText({ tables }: PullReport): string {
@@ -136,7 +121,7 @@ export function problemsText(problems: readonly TableProblem[]): string {
     .map(([first, ...others]) => {
       if (first === undefined) return ''; // groups are never empty
       const tables = [first, ...others].flatMap(({ table }) => table ?? []);
-      const where = tables.length === 0 ? '' : `${printable(someOf(tables, TABLES_NAMED_MAX))}: `;
+      const where = tables.length === 0 ? '' : `${printable(someOf(tables))}: `;
       const { hint, code } = first.error;
       const said =
         code === 'origin.stopped'

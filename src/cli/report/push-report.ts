@@ -63,16 +63,18 @@ const PUSH_COUNTS: readonly { title: string; count: (table: TablePushReport) => 
 export function pushText(report: PushReport, width: number | null): string {
   const busy = report.tables.filter((table) => PUSH_COUNTS.some(({ count }) => count(table) > 0));
   const counts = PUSH_COUNTS.filter(({ isRare, count }) => isRare !== true || busy.some((table) => count(table) > 0));
-  const rows = busy.map((table) => [printable(table.table), ...counts.map(({ count }) => countText(count(table)))]);
+  const rows = busy.map((table) => [table.table, ...counts.map(({ count }) => countText(count(table)))]);
   const columns = [{ title: 'table' }, ...counts.map(({ title }): TableColumn => ({ title, align: 'right' }))];
   const box = busy.length === 0 ? '' : boxTable(columns, rows, width);
   const sum = sumOf(report.tables, ({ insertedCount, updatedCount, deletedCount }) => {
     return insertedCount + updatedCount + deletedCount;
   });
-  const tables = report.tables.length === 0 ? 'no table is pushed (push: true in the configuration)' : '';
-  const pushed = `${plural(sum, 'row')} pushed with ${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}`;
+  const pushed =
+    report.tables.length === 0
+      ? 'no table is pushed (push: true in the configuration)'
+      : `${plural(sum, 'row')} pushed with ${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}`;
   const fates = fatesText(sumOfAccounts(report.tables.map(({ account }) => account)));
-  return `${box}${tables === '' ? pushed : tables}\n${fates}${reportProblemsText(report)}`;
+  return `${box}${pushed}\n${fates}${reportProblemsText(report)}`;
 }
 
 const FATE_TEXTS: Readonly<Record<EditFate, string>> = {

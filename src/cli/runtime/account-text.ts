@@ -15,9 +15,6 @@ const HEADINGS: readonly (readonly [string, readonly Severity[]])[] = [
   ['to know', ['notice']],
 ];
 
-/** Tables that one problem names. */
-const TABLES_NAMED_MAX = 8;
-
 /** What `rowsync status --exit-code` ends with, by the worst problem. */
 const EXIT_BY_SEVERITY: Readonly<Record<Severity, number>> = {
   damaged: EXIT.unusable,
@@ -55,7 +52,7 @@ function paragraph(group: readonly Problem[]): string {
   if (first === undefined) return ''; // groups are never empty
   const names = group.flatMap(({ table }) => table ?? []);
   const each = names.length > 1 && first.sentence.startsWith(countText(first.count)) ? ', each' : '';
-  const where = names.length === 0 ? '' : `${someOf(names, TABLES_NAMED_MAX)}${each}: `;
+  const where = names.length === 0 ? '' : `${someOf(names)}${each}: `;
   const hint = first.hint === '' ? '' : `    what to do: ${printable(first.hint)}\n`;
   return `  ${printable(where + first.sentence)}\n${hint}`;
 }

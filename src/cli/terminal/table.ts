@@ -47,12 +47,7 @@ export function boxTable(
     ...(width === null ? PLAIN : BOXED),
     columns: columns.map((column) => ({ alignment: column.align ?? 'left' })),
   });
-  return width === null
-    ? text
-        .split('\n')
-        .map((line) => line.trimEnd())
-        .join('\n')
-    : text;
+  return text.replaceAll(/ +$/gm, '');
 }
 
 const BOXED: TableUserConfig = {
