@@ -3,14 +3,14 @@
  * those that were refused. They never ask the origin; the next push carries the rows.
  */
 import type { Command } from 'commander';
-import { EXIT, usageError } from '../../base/errors.ts';
+import { EXIT } from '../../base/errors.ts';
 import { openReader, type FailureLine } from '../../replica/reader.ts';
 import { decide } from './carry-out-decision.ts';
-import { loadNamedConfig, printResult } from '../runtime/invocation.ts';
+import { loadNamedConfig, numberArgument, printResult } from '../runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { listTable } from '../terminal/table.ts';
 import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
-import { plural, printable } from '../../base/text.ts';
+import { plural } from '../../base/text.ts';
 
 const LIST_EXAMPLES = `
 A refused row is tried again when it is edited, when "rowsync retry" says so, and, if waiting can help,
@@ -78,9 +78,6 @@ function whenTriedAgain({ kind }: FailureLine): string {
 }
 
 async function retry(invocation: Invocation, texts: readonly string[]): Promise<number> {
-  const ids = texts.map((text) => {
-    if (/^\d{1,15}$/.test(text)) return Number(text);
-    throw usageError(`There is no failure ${printable(text)}`, '`rowsync failures` lists them.');
-  });
+  const ids = texts.map((text) => numberArgument(text, 'number of a failure', '`rowsync failures` lists them.'));
   return decide(invocation, { kind: 'retry', ids });
 }

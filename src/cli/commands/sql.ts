@@ -60,8 +60,11 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
   const text = query ?? (await queryFromInput(invocation));
   using reader = openReader(config.replica.path);
   const held = await hold(invocation, config, { reader, text, options });
-  const answer = await answerAt(invocation, reader, { text, at: options.at });
-  const { session } = invocation;
+  const { session, extras } = invocation;
+  const [queryAt] = extras.flatMap((extra) => extra.queryAt ?? []);
+  const answer = await (options.at === undefined || queryAt === undefined
+    ? reader.query(text)
+    : queryAt(reader, text, options.at, session.clock.nowMs()));
   const format = options.format ?? (invocation.isJson ? 'json' : session.stdout.isTerminal ? 'table' : 'tsv');
   const csv = { escapeFormulas: options.escapeFormulas === true, forTerminal: session.stdout.isTerminal };
   if (format === 'table') await writePaged(session, [...answerAsTable(answer, session.stdout.width())].join(''));
@@ -90,18 +93,6 @@ async function noteUnread({ session }: Invocation, reader: ReplicaReader, text: 
   const loading = reader.loadingTables();
   const unread = loading.length === 0 ? [] : reader.tablesOf(text).filter((table) => loading.includes(table));
   if (unread.length > 0) await session.stderr.write(`not read to the end yet: ${unread.map(printable).join(', ')}\n`);
-}
-
-/** The answer of today, or of a time. @throws RowsyncError `history.unknown`, and as a query. */
-async function answerAt(
-  invocation: Invocation,
-  reader: ReplicaReader,
-  { text, at }: { readonly text: string; readonly at: string | undefined },
-): Promise<ResultTable> {
-  const [queryAt] = invocation.extras.flatMap((extra) => extra.queryAt ?? []);
-  return at === undefined || queryAt === undefined
-    ? reader.query(text)
-    : queryAt(reader, text, at, invocation.session.clock.nowMs());
 }
 
 type WriteAnswer = (answer: ResultTable, csv: CsvOptions) => Iterable<string>;
