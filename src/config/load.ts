@@ -132,9 +132,10 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
   const config = configFromOptions(file, parsed.data, {
     credentials,
     route,
-    needsCredentials,
-    kinds: addedJobs(sections),
-    isRung: read.some(({ isRung }) => isRung === true),
+    schedule: {
+      ...scheduleTexts(parsed.data.schedule, addedJobs(sections)),
+      isRung: read.some(({ isRung }) => isRung === true),
+    },
     extras: Object.fromEntries(read.map(({ key, settings }) => [key, settings])),
   });
   return { config, warnings: [...sources.warnings, ...addressWarnings(config)] };
@@ -166,16 +167,14 @@ function originSection(values: unknown): Readonly<Record<string, unknown>> {
 function configFromOptions(
   file: string,
   options: Options,
-  found: Pick<Config['origin'], 'credentials' | 'route'> &
-    Pick<Config, 'extras'> &
-    Pick<LoadOptions, 'needsCredentials'> & { readonly kinds: AddedJobs; readonly isRung: boolean },
+  found: Pick<Config['origin'], 'credentials' | 'route'> & Pick<Config, 'schedule' | 'extras'>,
 ): Config {
   const { origin, replica, files, push, limits, safety } = options;
-  const { credentials, route, kinds, isRung, extras } = found;
+  const { credentials, route, schedule, extras } = found;
   const absolute = (name: string): string => resolve(dirname(file), name);
   const path = absolute(replica.path);
   const maskKeyFile = absolute(replica.maskKeyFile ?? `${path}.mask-key`);
-  const maskKey = found.needsCredentials ? findMaskKey(maskKeyFile) : null;
+  const maskKey = credentials === null ? null : findMaskKey(maskKeyFile);
   return {
     file,
     origin: { url: new URL(origin.url).origin, database: origin.database, credentials, format: origin.format, route },
@@ -185,7 +184,7 @@ function configFromOptions(
       maxBytes: files.maxBytes,
       uploadDir: files.uploadDir === undefined ? null : absolute(files.uploadDir),
     },
-    schedule: { ...scheduleTexts(options.schedule, kinds), isRung },
+    schedule,
     push: { delayMs: push.delay === false ? null : push.delay * 1000 },
     limits,
     safety,

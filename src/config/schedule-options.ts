@@ -3,7 +3,7 @@
  */
 import * as z from 'zod';
 import { isZone } from '../wire/time-zones.ts';
-import { PRINTABLE, section, text } from './option-kinds.ts';
+import { section, text } from './option-kinds.ts';
 import { cronComplaint } from './cron-times.ts';
 
 const OF_TABLES = {
@@ -23,7 +23,6 @@ const OF_TABLES = {
 
 const OF_ALL = {
   timeZone: text({
-    pattern: PRINTABLE,
     mustBe: 'must be the name of a time zone, such as Europe/Paris',
     doc: 'The zone that the expressions are read in, by its IANA name.',
   })

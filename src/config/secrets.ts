@@ -7,6 +7,7 @@
  */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { codeOf } from '../base/errors.ts';
 import { readShortText } from '../base/file-system.ts';
 
 import type { Credentials } from '../origin/credentials.ts';
@@ -61,7 +62,7 @@ export function expandVariables(
         // This key is special in JavaScript objects, and validation would drop it silently.
         if (key === '__proto__') problems.push(hiddenProblem(itemPath, PROTO_COMPLAINT));
         // A secret is put in by readCredentials, so that it is nowhere else.
-        return [key, isSecretReference(itemPath) || isOtherSecret(itemPath) ? item : expand(item, itemPath)];
+        return [key, SECRET_OPTIONS.has(itemPath.join('.')) || isOtherSecret(itemPath) ? item : expand(item, itemPath)];
       }),
     );
   };
@@ -70,10 +71,6 @@ export function expandVariables(
 
 /** The options whose secret may be in an environment variable; extras add their own. */
 const SECRET_OPTIONS: ReadonlySet<string> = new Set(['origin.token', 'origin.password', 'origin.proxy.password']);
-
-function isSecretReference(path: OptionPath): boolean {
-  return SECRET_OPTIONS.has(path.join('.'));
-}
 
 /** A problem that does not show the value. */
 function hiddenProblem(path: OptionPath, complaint: string): ConfigProblem {
@@ -196,5 +193,5 @@ function checkSecret(option: readonly string[], text: string, shown: string, sou
 }
 
 export function systemCode(thrown: unknown): string {
-  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : String(thrown);
+  return codeOf(thrown) || String(thrown);
 }
