@@ -1,6 +1,7 @@
 /**
- * What an extra can bring. The core calls these and knows no extra by name: `extras.ts` has the list, which `cli/main.ts` hands on. Whatever
- * is large is loaded by `import()` when it is needed. What extras ask of each other is in extras/shared/linked-extra.ts.
+ * What an extra can bring. The core calls these and knows no extra by name: `extras.ts` has the list, which
+ * `cli/main.ts` hands on. Whatever is large is loaded by `import()` when it is needed. What extras ask of each other is
+ * in extras/shared/linked-extra.ts.
  */
 import type { Command } from 'commander';
 import type { RowsyncError } from './base/errors.ts';
@@ -93,9 +94,9 @@ export type DecisionAnswer =
 export interface DaemonClient {
   /** Who keeps the tables up to date, what a daemon says of itself in lines of a status, and both as JSON. */
   hear(config: Config, around: { readonly extras: readonly Extra[]; readonly nowMs: number }): Promise<HeardDaemon>;
-  /** Has it carry out a decision. `cause` is why this process may not. @throws RowsyncError where it cannot be asked. */
+  /** Has it carry out a decision; `cause` is why this process may not. @throws RowsyncError if it cannot be asked. */
   decide(config: Config, decision: PersonDecision, cause: RowsyncError): Promise<DecisionAnswer>;
-  /** Has it do work, once consents are left, and prints what came of it. @returns the exit code. @throws RowsyncError `replica.inUse` where it cannot be asked. */
+  /** Has it do work, and prints the result. @returns the exit code. @throws RowsyncError `replica.inUse`. */
   handOver(
     invocation: Invocation,
     cause: RowsyncError,
@@ -109,7 +110,7 @@ export interface HeardDaemon extends DaemonFacts {
   readonly json: object;
 }
 
-/** One extra; its folder below extras/ has the same name. What it brings to a running daemon is in daemon/context.ts. */
+/** One extra, named like its folder below extras/. What it brings to a running daemon is in daemon/context.ts. */
 export interface Extra extends DaemonExtra {
   readonly name: string;
   readonly commands?: readonly CommandModule[];
@@ -132,10 +133,10 @@ export interface Extra extends DaemonExtra {
   /** Answers a query as of a time that a person typed. */
   readonly queryAt?: (reader: ReplicaReader, text: string, at: string, nowMs: number) => Promise<QueryAnswer>;
   /**
-   * Leaves a reader in a transaction in which a question may be answered as its options want it. Returns what the answer says of that, null for no such
-   * option. @throws RowsyncError `fresh.stale`, `fresh.moved`, `usage.invalid`.
+   * Leaves a reader in a transaction in which a question may be answered as its options want it. Returns what the
+   * answer says of that, null for no such option. @throws RowsyncError `fresh.stale`, `fresh.moved`, `usage.invalid`.
    */
   readonly hold?: (invocation: Invocation, config: Config, question: HeldQuestion) => Promise<object | null>;
-  /** Proves after a pull that all tables are as they were at one moment; nothing may be written in between. @throws RowsyncError `fresh.moved`. */
+  /** Proves right after a pull that all tables are as they were at one moment. @throws RowsyncError `fresh.moved`. */
   readonly proveMoment?: (context: PullContext, report: PullReport) => Promise<ProvenMoment>;
 }

@@ -61,7 +61,7 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
       if (group !== undefined) program.commandsGroup(`${group}:`);
       (await load())(program, runner);
     }
-    // For help on a command that does not exist, commander prints the whole help; the command itself is refused by name.
+    // For help on an unknown command, commander prints the whole help; the command itself is refused by name.
     const [word = '', topic = '-'] = given;
     const isNoTopic = word === 'help' && topic !== 'help' && !topic.startsWith('-') && !hasCommand(program, topic);
     await program.parseAsync(isNoTopic ? [topic] : given, { from: 'user' });
@@ -87,7 +87,7 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
 
 const NOTE_INDENT = ' '.repeat(6);
 
-/** Help that fits the terminal; commander does so for options only. What an example says of itself goes below it where both are too wide. */
+/** Help that fits the terminal; commander wraps options only. The note on a wide example goes below it. */
 function wrapHelp(text: string, width: number | null): string {
   if (width === null) return text;
   const paragraphs = text.replaceAll(/^\S.*(?:\n\S.*)+$/gm, (lines) => lines.replaceAll('\n', ' '));
@@ -153,7 +153,7 @@ function hasCommand({ commands }: Command, name: string): boolean {
   return commands.some((command) => command.name() === name);
 }
 
-/** Adds the command that a person may have meant, where its misspelt name was taken for an argument of the command above. */
+/** Adds the subcommand that a person may have meant, where its misspelt name was taken for an argument. */
 function withGuess(error: RowsyncError, command: Command, args: readonly string[]): RowsyncError {
   const given = args[args.indexOf(command.name()) + 1] ?? '-';
   const guess = given.startsWith('-')
@@ -247,7 +247,7 @@ const COMMANDS: readonly CommandModule[] = [
 /** Options before a command that take the next argument as their value. */
 const WITH_VALUE = new Set(['-c', '--config', '--service']);
 
-/** The modules that a command line needs. All of them where it names no command, since the answer may list every one. */
+/** The modules that a command line needs; all where it names no command, since the answer may list every one. */
 export function commandsFor(args: readonly string[], extras: readonly Extra[]): readonly CommandModule[] {
   if (args[0] === '--version') return [];
   const name = commandName(args);

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * What the package starts: looks whether this Node can run the program, lets V8 keep the compiled program, then loads main.ts as it was
- * bundled. A checkout starts main.ts itself. Every Node since 12 must be able to read this file.
+ * What the package starts: looks whether this Node can run the program, lets V8 keep the compiled program, then loads
+ * main.ts as it was bundled. A checkout starts main.ts itself. Every Node since 12 must be able to read this file.
  *
  * The cache holds code that will run, so it is where no other user writes: in the home folder that the system names. A
  * variable of the environment never says where. Where that is not writable, the program is compiled anew.

@@ -93,7 +93,7 @@ function textFromNode(path: OptionPath, node: unknown): string {
   return JSON.stringify(text.length > VALUE_CHARS_MAX ? `${text.slice(0, VALUE_CHARS_MAX)}…` : text);
 }
 
-/** What is at a path, undefined for nothing; and the position of its key, or of the deepest part of the path that exists, -1 for none. */
+/** What is at a path (undefined: nothing), and the position of the deepest key of it that exists (-1: none). */
 function placeOf(document: Document, path: OptionPath): { readonly node: unknown; readonly offset: number } {
   let node: unknown = document.contents;
   let offset = -1;

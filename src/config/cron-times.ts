@@ -1,8 +1,8 @@
 /**
  * Finds when scheduled work is due: cron expressions of five fields, read in the local time of a zone, right on both
  * days on which its clocks change. The package `cron` says which local times an expression matches, as if local time
- * were UTC. Instants are computed here, because on the day the clocks go back the package fires a daily job twice, or an
- * hour early.
+ * were UTC. Instants are computed here, because on the day the clocks go back the package fires a daily job twice, or
+ * an hour early.
  *
  * If an expression names its hours, jobs in the repeated hour run once, and jobs in the skipped hour run right
  * after it. For `*` and `*` with a step in the field of hours, the repeated hour counts twice, and the skipped
@@ -21,7 +21,7 @@ export interface Schedule {
 const DAY_MS = 86_400_000;
 /** The calendar repeats after this time, weekdays included. */
 const CALENDAR_MS = 146_097 * DAY_MS;
-/** Matches looked at for one answer: the minutes of a skipped day (Samoa, 2011), and those of an hour that the clocks showed before. */
+/** Matches looked at for one answer: the minutes of a skipped day (Samoa, 2011) and of a repeated hour. */
 const LOOKS_MAX = 2_000;
 
 const FIELDS = [
@@ -81,9 +81,9 @@ function everyText(field: string, size: number, unit: string): string | null {
 }
 
 /**
- * The first matching local time after another, both as if they were UTC. The package looks no further than eight years past the
- * time of the machine, which may have been set back a moment ago. So it is asked about the same day 400 years earlier, when
- * dates, leap years and weekdays were as they are now.
+ * The first matching local time after another, both as if they were UTC. The package looks no further than eight years
+ * past the time of the machine, which may have been set back a moment ago. So it is asked about the same day 400 years
+ * earlier, when dates, leap years and weekdays were as they are now.
  */
 function nextLocal(cron: CronTime, localMs: number): number {
   return cron.getNextDateFrom(new Date(localMs - CALENDAR_MS), 'UTC').toMillis() + CALENDAR_MS;

@@ -1,6 +1,6 @@
 /**
- * The key for hashing values: a separate secret file, made when it is first needed. Whoever has the key can find a hashed value by trying, so a
- * key that another user may know is refused. No message contains the key (I16).
+ * The key for hashing values: a separate secret file, made when it is first needed. Whoever has the key can find a
+ * hashed value by trying, so a key that another user may know is refused. No message contains the key (I16).
  */
 import { lstatSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -88,7 +88,7 @@ export interface KeyFileFacts {
   readonly folderMode: number;
 }
 
-/** Why a key is refused: the end of a sentence that begins with the file; null if it is believed. `us` is the user of this process. */
+/** Why a key is refused: the end of a sentence about the file; null if it is not. `us` is the user of this process. */
 export function keyFileProblem({ uid, mode, linkUid, folderMode }: KeyFileFacts, us: number): string | null {
   const isOurs = (owner: number): boolean => owner === us || owner === 0;
   if (linkUid !== null && !isOurs(linkUid)) return `is a link that the user ${linkUid} made`;

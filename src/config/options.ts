@@ -1,7 +1,8 @@
 /**
- * Every option of the configuration file, declared once: its type, default, bounds, unit and meaning. Those of the origin, of tables and of schedules
- * are in the files beside it that end with -options.ts; extras declare their own. From this schema
- * come the validation and its messages (config-errors.ts), the type `Options`, and the JSON Schema in config/.
+ * Every option of the configuration file, declared once: its type, default, bounds, unit and meaning. Those of the
+ * origin, of tables and of schedules are in the files beside it that end with -options.ts; extras declare their own.
+ * From this schema come the validation and its messages (config-errors.ts), the type `Options`, and the JSON Schema in
+ * config/.
  *
  * An option is here only if something reads it: one that is accepted and ignored would be a promise not kept.
  */
@@ -140,7 +141,7 @@ export interface OptionSection {
   readonly jobs?: Readonly<Record<string, AddedJob>>;
   /** Whether a text is a secret, or means one, by its path in the file. */
   readonly isSecret?: (path: OptionPath) => boolean;
-  /** Makes the settings of valid options; `needsSecrets` is false for commands that never use them. A problem of `sources` leaves the options valid. */
+  /** Makes the settings of valid options; `needsSecrets` is false for commands that never use them. */
   readonly read?: (
     options: unknown,
     context: {

@@ -8,13 +8,13 @@ import { RowsyncError, usageError } from '../base/errors.ts';
 /** Where services have their configurations, a file for each. */
 const SERVICES_FOLDER = '/etc/rowsync';
 
-/** The names that a service may have: systemd gives some characters a meaning of their own, and the name is part of paths. */
+/** Names that a service may have: part of paths, and without characters that mean something to systemd. */
 export const SERVICE_NAME = /^[a-z0-9][a-z0-9_-]{0,30}$/;
 
 /** Where a configuration is looked for if none is named; the first that exists is taken. */
 export const CONFIG_PATHS = ['rowsync.yaml', `${SERVICES_FOLDER}/rowsync.yaml`, `${SERVICES_FOLDER}/*.yaml`] as const;
 
-/** The configuration file: the named one, else the first of CONFIG_PATHS. @throws RowsyncError `config.missing` for none, or several. */
+/** The named configuration, else the first of CONFIG_PATHS. @throws RowsyncError `config.missing`, also for several. */
 export function findConfig(named: string | undefined, folder: string): string {
   const found = findConfigs(named, folder);
   const [first] = found;

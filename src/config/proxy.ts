@@ -49,8 +49,8 @@ function proxyOfEnvironment(url: URL, sources: SecretSources): ProxySettings | n
 }
 
 /**
- * Whether NO_PROXY names a host: itself, a domain that it is in, `*`, or for an IPv4 address a range (10.0.0.0/8). A port behind an entry
- * means that port only.
+ * Whether NO_PROXY names a host: itself, a domain that it is in, `*`, or for an IPv4 address a range (10.0.0.0/8). A
+ * port behind an entry means that port only.
  */
 export function isExcepted(url: URL, exceptions: string): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();

@@ -33,8 +33,9 @@ const PROTO_COMPLAINT = 'cannot be used as a key; for a table of this name, writ
 const VARIABLE = /\$(\$)?\{([^}]*)\}/g;
 
 /**
- * Replaces `${NAME}` in every text of the file by the environment variable, or by the text after `:-` if the variable is not set, as in a shell.
- * `$${` means a plain `${`. Keys are left as they are. A variable that is not set and has nothing behind it is a problem, and so is a key that cannot be one.
+ * Replaces `${NAME}` in every text of the file by the environment variable, or by the text after `:-` if the variable
+ * is not set, as in a shell. `$${` means a plain `${`. Keys are left as they are. A variable that is not set and has
+ * nothing behind it is a problem, and so is a key that cannot be one.
  */
 export function expandVariables(
   values: unknown,
@@ -99,8 +100,9 @@ export class SecretSources {
 }
 
 /**
- * Reads the credentials that the `origin` section names; null where there are problems. Takes the section before validation, so that a missing
- * secret is reported together with all other problems. Problems that validation reports itself are skipped here.
+ * Reads the credentials that the `origin` section names; null where there are problems. Takes the section before
+ * validation, so that a missing secret is reported together with all other problems. Problems that validation reports
+ * itself are skipped here.
  */
 export function readCredentials(
   section: Readonly<Record<string, unknown>>,
@@ -140,12 +142,12 @@ export function readLogin(
   return password === null || typeof user !== 'string' ? null : { user, password };
 }
 
-/** Whether a file name looks like a token. Someone may have written it in place of the path, and it must not appear on a screen or in a log. */
+/** Whether a file name looks like a token, written in place of the path: no screen and no log may show it. */
 export function looksLikeToken(path: string): boolean {
   return /^(?=.*\d)[A-Za-z0-9_-]{24,}$/.test(path.slice(path.lastIndexOf('/') + 1));
 }
 
-/** Reads a secret that an option names, by its file or its environment variable; null where there are problems, or validation will find some. */
+/** Reads a secret from the file or variable that an option names; null with problems, or if validation finds some. */
 export function readNamedSecret(path: readonly string[], value: unknown, sources: SecretSources): string | null {
   if (typeof value !== 'string' || value.trim() === '') return null;
   if (path.at(-1)?.endsWith('File') === true) return readSecretFile(path, resolve(sources.folder, value), sources);
@@ -163,7 +165,7 @@ function readSecretFile(option: readonly string[], path: string, sources: Secret
     if ((stat.mode & OTHERS_MODE) !== 0 && !isSystemdCredential(path, sources.environment)) {
       const mode = (stat.mode & 0o777).toString(8);
       const openness = `users other than its owner may use ${path} (mode ${mode}); run: chmod 600 ${path}`;
-      // The owner of the file can repair it. For a file from someone else, such as a container's secret, there is only a warning.
+      // The owner of the file can repair it. A file of another user, such as a container's secret, gets a warning.
       if (stat.uid === process.getuid?.()) return sources.refuse(option, `is refused: ${openness}`);
       sources.warnings.push(`${option.join('.')}: ${openness}`);
     }

@@ -1,5 +1,5 @@
 /**
- * Turns the configuration into the settings of the origin, of pulls, pushes and files, for the command line and the daemon.
+ * Turns the configuration into the settings of the origin, of pulls, pushes and files, for commands and the daemon.
  */
 import { must } from '../base/assert.ts';
 import type { FilesSettings } from '../files/context.ts';

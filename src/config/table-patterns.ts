@@ -1,9 +1,9 @@
 /**
- * Which options apply to a table: matches its name against the patterns of the configuration. A table that was renamed at the origin is looked up by
- * the name to which its options are bound (reconcile/option-bindings.ts).
+ * Which options apply to a table: matches its name against the patterns of the configuration. A table that was renamed
+ * at the origin is looked up by the name to which its options are bound (reconcile/option-bindings.ts).
  *
- * Only the most specific matching pattern applies. Options of several patterns are never merged, so that one entry of the file
- * says everything about a table.
+ * Only the most specific matching pattern applies. Options of several patterns are never merged, so that one entry of
+ * the file says everything about a table.
  */
 import { comparePatterns, matcherOf } from '../base/name-pattern.ts';
 import type { ConfiguredTables } from '../reconcile/option-bindings.ts';

@@ -1,6 +1,6 @@
 /**
- * Reads YAML, which includes JSON, that a person wrote. Errors never quote the file, since a secret may be in it (I16). Keys are the texts that
- * are in the file, in NFC: a table may be called `1.0`, and `é` has two spellings.
+ * Reads YAML, which includes JSON, that a person wrote. Errors never quote the file, since a secret may be in it (I16).
+ * Keys are the texts that are in the file, in NFC: a table may be called `1.0`, and `é` has two spellings.
  */
 import { isScalar, LineCounter, parseDocument, visit, type Document } from 'yaml';
 
@@ -16,7 +16,7 @@ export interface ParsedFile {
   readonly values: unknown;
 }
 
-/** Reads YAML, which includes JSON. @throws RowsyncError `config.invalid` with every invalid line; never quotes the file. */
+/** @throws RowsyncError `config.invalid` with every invalid line. */
 export function parseYaml(file: string, text: string): ParsedFile {
   const lines = new LineCounter();
   const document = parseDocument(text, {

@@ -1,6 +1,6 @@
 /**
- * `rowsync conflicts`, `resolve` and `discard`: what was changed on both sides, and what a person decides about it. They never ask
- * the origin; the next run carries the result there.
+ * `rowsync conflicts`, `resolve` and `discard`: what was changed on both sides, and what a person decides about it.
+ * They never ask the origin; the next run carries the result there.
  */
 import type { Command } from 'commander';
 import { EXIT, usageError } from '../../base/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * `rowsync daemon`: runs on schedule until it is told to stop. Its log goes to stdout: JSON lines, with priorities where journald
- * reads them, or short lines on a terminal.
+ * `rowsync daemon`: runs on schedule until it is told to stop. Its log goes to stdout: JSON lines, with priorities
+ * where journald reads them, or short lines on a terminal.
  */
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';

@@ -1,5 +1,5 @@
 /**
- * `rowsync failures` and `rowsync retry`: rows that could not be read or were refused, with the reason, and another try for
+ * `rowsync failures` and `retry`: rows that could not be read or were refused, with the reason, and another try for
  * those that were refused. They never ask the origin; the next push carries the rows.
  */
 import type { Command } from 'commander';

@@ -1,6 +1,6 @@
 /**
- * `rowsync pull` and `rowsync sync`: read what changed at the origin, rows and files; and one whole cycle, which also carries edits there. Both
- * first finish what an interrupted push left behind.
+ * `rowsync pull` and `sync`: read what changed at the origin, rows and files; and one whole cycle, which also carries
+ * edits there. Both first finish what an interrupted push left behind.
  */
 import type { Command } from 'commander';
 import { asRowsyncError, EXIT, exitCodeOf, RowsyncError } from '../../base/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * `rowsync resync`: helps where an ETag seems to be wrong. Forgets what is known of the pages, so that the next pull reads them whole. Changes no
- * row, and does not ask the origin.
+ * `rowsync resync`: helps where an ETag seems to be wrong. Forgets what is known of the pages, so that the next pull
+ * reads them whole. Changes no row, and does not ask the origin.
  */
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
@@ -35,7 +35,7 @@ async function forgetEtags(invocation: Invocation, names: readonly string[]): Pr
   return EXIT.done;
 }
 
-/** Forgets the ETags of the named tables; empty for all. Returns their names here. @throws RowsyncError `usage.invalid` for an unknown name. */
+/** Forgets the ETags of the named tables, or of all. Returns their names here. @throws RowsyncError `usage.invalid`. */
 export async function resync(replica: Replica, names: readonly string[]): Promise<readonly string[]> {
   const chosen = chooseTables(replica, names);
   await replica.writeDurably('Forgetting ETags', (tx) => {

@@ -74,7 +74,7 @@ async function runQuery(invocation: Invocation, query: string | undefined, optio
   return EXIT.done;
 }
 
-/** What the answer says of its age, once the tables are as the options want them; null where they want nothing. @throws RowsyncError `fresh.stale`, …. */
+/** What the answer says of its age; null where the options bind it to none. @throws RowsyncError `fresh.stale`, …. */
 async function hold(
   invocation: Invocation,
   config: Config,

@@ -1,6 +1,6 @@
 /**
- * Edits for a person to review before they are sent: every changed cell in full, in the order of the push. Nothing in a proposal can hide behind an ellipsis, a
- * control character or a change of writing direction.
+ * Edits for a person to review before they are sent: every changed cell in full, in the order of the push. Nothing can
+ * hide behind an ellipsis, a control character or a change of writing direction.
  */
 import { diffWordsWithSpace } from 'diff';
 import { displayWidth, hanging, printable } from '../../base/text.ts';

@@ -9,7 +9,7 @@ import { sumOfAccounts } from '../../reconcile/account/pull-account.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { bytesText, countText, durationText, plural, printable, someOf, withoutName } from '../../base/text.ts';
 
-/** Everything that went wrong in a pull or a push: of the whole, of tables, and what a guard holds. Of work on files, what ended it. */
+/** What went wrong in a pull or a push: the whole, tables, what a guard holds. Of work on files, what ended it. */
 export function failuresOf(
   report: (Pick<PullReport, 'error'> & { readonly tables?: readonly FailedTable[] }) | null,
 ): readonly RowsyncError[] {
@@ -111,7 +111,7 @@ export interface TableProblem {
   readonly error: RowsyncError;
 }
 
-/** Problems with what to do about each; what several tables have in common is said once, unless each needs a hint of its own. */
+/** Problems with what to do about each; what several tables have in common, the hint included, is said once. */
 export function problemsText(problems: readonly TableProblem[]): string {
   // What was under way when rowsync was asked to stop is of no interest.
   const subject = ({ table, error }: TableProblem): string =>

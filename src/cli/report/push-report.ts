@@ -23,7 +23,7 @@ import type { Value } from '../../wire/schema.ts';
 import { boxTable, type TableColumn } from '../terminal/table.ts';
 import { failuresOf, reportProblemsText } from './pull-report.ts';
 
-/** The exit code of a push: what failed, then what waits for a person (rows that were refused earlier only where the caller is strict). */
+/** By what failed, then by what waits for a person; rows that were refused earlier count only for a strict caller. */
 export function pushExitCode(report: PushReport, isStrict: boolean): number {
   const code = exitCodeOf(failuresOf(report));
   if (code !== EXIT.done) return code;
@@ -45,7 +45,7 @@ export function pushJson(report: PushReport, isStrict: boolean): object {
   return { exitCode: pushExitCode(report, isStrict), ...report };
 }
 
-/** The counts of a table in this push, and what waits after it, in the order of the columns; rare ones are shown only where there are any. */
+/** Counts of a table in this push, and what waits after it, in the order of the columns; rare ones if there are any. */
 const PUSH_COUNTS: readonly { title: string; count: (table: TablePushReport) => number; isRare?: true }[] = [
   { title: 'inserted', count: ({ insertedCount }) => insertedCount },
   { title: 'updated', count: ({ updatedCount }) => updatedCount },
@@ -125,7 +125,7 @@ export function planCellsJson(cells: readonly PreviewCell[]): unknown {
   return cells.map(({ column, base, local }) => ({ column, base: plain(base), local: plain(local) }));
 }
 
-/** A plan in short: per table what would be sent, the first rows, and what waits. Values are cut; edit-review.ts shows all. */
+/** A plan in short: what would be sent, the first rows, what waits. Values are cut; edit-review.ts shows all. */
 export function planText(previews: readonly TablePreview[], width: number | null): string {
   if (previews.length === 0) return 'Nothing to push\n';
   return previews.map((preview) => tableText(preview, width)).join('\n');

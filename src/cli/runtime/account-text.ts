@@ -27,7 +27,7 @@ export function accountExitCode(problems: readonly Problem[]): number {
   return EXIT_BY_SEVERITY[worstOf(problems) ?? 'notice'];
 }
 
-/** Problems with what to do, the most severe first; empty where there is none. Tables with the same problem share a paragraph. */
+/** Problems with what to do, the most severe first; empty for none. Tables with the same problem share a paragraph. */
 export function accountText(problems: readonly Problem[]): string {
   return HEADINGS.map(([heading, severities]) => {
     const some = problems.filter(({ severity }) => severities.includes(severity));

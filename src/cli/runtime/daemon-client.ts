@@ -1,6 +1,6 @@
 /**
- * What a command asks of a running daemon. The extra with the daemon's server carries the requests; without it, a command knows only whether a
- * process works on the replica.
+ * What a command asks of a running daemon. The extra with the daemon's server carries the requests; without it, a
+ * command knows only whether a process works on the replica.
  */
 import { problemsOf } from '../../daemon/account-facts.ts';
 import type { DaemonClient, Invocation } from '../../extra.ts';

@@ -1,6 +1,6 @@
 /**
- * `pull`, `push`, `sync` and `verify` beside a daemon. Only the process that holds the lock writes to a replica, so the daemon does the work. A confirmation
- * (`--confirm`) is stored in the replica before, for its next run.
+ * `pull`, `push`, `sync` and `verify` beside a daemon. Only the process that holds the lock writes to a replica, so the
+ * daemon does the work. A confirmation (`--confirm`) is stored in the replica before, for its next run.
  */
 import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { plural, printable } from '../../base/text.ts';
@@ -10,7 +10,7 @@ import type { Invocation, WorkRequest } from '../../extra.ts';
 import { daemonClient } from './daemon-client.ts';
 import { loadNamedConfig } from './invocation.ts';
 
-/** Runs `work`; where another process works on the replica, leaves the confirmation for that one, and hands the work over to it. */
+/** Runs `work`; where another process works on the replica, leaves it the confirmation and hands the work over. */
 export async function orLeaveConfirmation(
   invocation: Invocation,
   request: WorkRequest,

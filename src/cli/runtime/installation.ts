@@ -1,5 +1,5 @@
 /**
- * The version of this rowsync and the files that come with it, in a checkout, in the package of npm, or as assets of an executable.
+ * The version of this rowsync and the files that come with it: in a checkout, in the package of npm, in an executable.
  */
 import { readFileSync } from 'node:fs';
 import { getAsset, isSea } from 'node:sea';
@@ -12,7 +12,7 @@ export const ROWSYNC = isCheckout ? 'npm run -s rowsync --' : 'rowsync';
 /** The top of the checkout or of the package, all of whose parts are in dist/cli. */
 const TOP = new URL(isCheckout ? '../../../' : '../../', import.meta.url);
 
-/** The text of a file that comes with rowsync; the path is relative to the top of the package, such as `package.json`. */
+/** The text of a file that comes with rowsync, by its path from the top of the package, such as `package.json`. */
 export function readShipped(path: string): string {
   return isSea() ? getAsset(path, 'utf8') : readFileSync(new URL(path, TOP), 'utf8');
 }

@@ -1,6 +1,6 @@
 /**
- * One use of a command: the session, the options that every command has, and what commands share: loading the
- * configuration, opening the origin and the replica, printing results. What only some commands need is loaded when it is asked for.
+ * What commands share: loading the configuration, opening the origin and the replica, printing results. What only some
+ * commands need is loaded when it is asked for.
  */
 import { usageError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
@@ -29,8 +29,9 @@ interface ConfigNeeds {
 }
 
 /**
- * Loads the configuration that the command line names, and prints its warnings. From then on a process of root is the owner of the replica. Secrets
- * are read before, since root alone may read them, and after it is known who that is. @throws RowsyncError of the configuration, `replica.path`.
+ * Loads the configuration that the command line names, and prints its warnings. From then on a process of root is the
+ * owner of the replica. Secrets are read before, since root alone may read them, and after it is known who that is.
+ * @throws RowsyncError of the configuration, `replica.path`.
  */
 export async function loadNamedConfig(invocation: Invocation, needs: ConfigNeeds): Promise<Config> {
   const { session } = invocation;
@@ -127,7 +128,7 @@ function loadResources() {
   ]);
 }
 
-/** Opens the origin and the replica of a configuration for the time of `work`, with the progress of a pull on stderr. */
+/** Opens the origin and the replica of a configuration for the time of `work`; progress goes to stderr. */
 export async function withResources<T>(
   invocation: Invocation,
   config: Config,

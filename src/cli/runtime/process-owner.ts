@@ -1,6 +1,7 @@
 /**
- * On whose behalf root works on a replica. People who share it may write its folder, and root must neither follow nor run what they put there. So a
- * process of root becomes the owner of that folder permanently. Nothing changes for other users, or where everything is root's own.
+ * On whose behalf root works on a replica. People who share it may write its folder, and root must neither follow nor
+ * run what they put there. So a process of root becomes the owner of that folder permanently. Nothing changes for other
+ * users, or where everything is root's own.
  */
 import { lstatSync, readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, join, parse, resolve, sep } from 'node:path';
@@ -10,12 +11,12 @@ import { decideOwner, type Owner, type PathPart } from '../../reconcile/process-
 
 const LINKS_MAX = 40;
 
-/** Whom root becomes for a replica; null if it stays root, or is not root. @throws RowsyncError `replica.path` where it must not work. */
+/** Whom root becomes for a replica; null if it stays root, or is not root. @throws RowsyncError `replica.path`. */
 export function ownerOf(path: string): Owner | null {
   return process.geteuid?.() === 0 ? decideOwner(partsOf(resolve(path))) : null;
 }
 
-/** Gives up root for good. @throws RowsyncError `replica.path` where the system forbids it, as in a container without the capability. */
+/** Gives up root for good. @throws RowsyncError `replica.path` in a container without the capability. */
 export function become({ uid, gid }: Owner): void {
   try {
     process.setgroups?.([gid]);
@@ -30,7 +31,7 @@ export function become({ uid, gid }: Owner): void {
   }
 }
 
-/** Represents every user that a container does not know: root of the machine among them, who owns what is above the replica. */
+/** Every user that a container does not know, root of the machine among them, who owns what is above the replica. */
 const UNKNOWN_USER = 65_534;
 
 /** Whether this is a container in which some users of the machine have no number (user_namespaces(7)). */

@@ -1,6 +1,6 @@
 /**
- * Long texts on a terminal, through the pager of the environment as git does it: $PAGER, else less, which ends by itself where everything fits
- * on one screen. Anywhere else, and where there is no pager, the text is written as it is.
+ * Long texts on a terminal, through the pager of the environment as git does it: $PAGER, else less, which ends by
+ * itself if all fits on one screen. Anywhere else, and where there is no pager, the text is written as it is.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

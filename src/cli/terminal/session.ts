@@ -13,7 +13,7 @@ export interface Output {
   readonly isTerminal: boolean;
   /** Whether journald reads it, which takes a priority from the start of a line. */
   readonly isSystemdStream: boolean;
-  /** True once the reader is gone (`rowsync sql … | head`): writing continues into nothing, so a long answer may stop. */
+  /** True once the reader is gone (`rowsync sql … | head`): what is written is lost, so a long answer may stop. */
   readonly isClosed: boolean;
   /** Why text could not be written, such as a full disk; null while all is well, and when only the reader is gone. */
   readonly failure: Error | null;
@@ -21,7 +21,7 @@ export interface Output {
   width(): number | null;
   /** Resolves when the stream takes more. */
   write(text: string): Promise<void>;
-  /** Writes a line of a log: one that cannot be written is lost, and the next one is tried, since a full disk gets room again. */
+  /** Writes a line of a log; one that fails is lost, and the next is tried, since a full disk gets room again. */
   log(line: string): void;
   /** Why the last line of the log could not be written; null if it was. */
   readonly logFailure: string | null;
@@ -35,8 +35,8 @@ export interface Session {
   readonly stdin: Readable & { readonly isTTY?: boolean | undefined };
   readonly clock: Clock;
   /**
-   * Aborts when the user or the system asks the process to end. Asking for it takes over Ctrl-C from then on, so a command asks
-   * only if it has something to finish. The others end at once, as any reader of a file may.
+   * Aborts when the user or the system asks the process to end. Asking for it takes over Ctrl-C from then on, so a
+   * command asks only if it has something to finish. The others end at once, as any reader of a file may.
    */
   stopSignal(): AbortSignal;
   /** Calls the listener for every such signal, which would end the process otherwise (or start Node's debugger). */

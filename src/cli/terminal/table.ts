@@ -1,6 +1,7 @@
 /**
- * Shows rows as a table on a terminal: safe, cut to its width, and bounded. In a pipe, a list has tabs between its fields, and a summary has columns
- * without lines around them. What programs read, such as JSON, is in base/result-formats.ts.
+ * Shows rows as a table on a terminal: safe, cut to its width, and bounded. In a pipe, a list has tabs between its
+ * fields, and a summary has columns without lines around them. What programs read, such as JSON, is in
+ * base/result-formats.ts.
  */
 import { getBorderCharacters, table as boxText, type TableUserConfig } from 'table';
 import { isNumber, plainText, type ResultTable, tsvLine } from '../../base/result-formats.ts';
@@ -29,7 +30,7 @@ export interface TableColumn {
   readonly align?: 'left' | 'right';
 }
 
-/** A summary: a box with a header that is cut to the width of the terminal; in a pipe (null), columns below each other. */
+/** A summary: a box with a header, cut to the width of the terminal; in a pipe (null), columns without lines. */
 export function boxTable(
   columns: readonly TableColumn[],
   given: readonly (readonly string[])[],
@@ -61,7 +62,7 @@ const PLAIN: TableUserConfig = {
   drawHorizontalLine: () => false,
 };
 
-/** A list whose values are read whole: a box of what has values where that fits, else a record a row; in a pipe, fields between tabs. */
+/** A list with whole values: a box of the columns with values if it fits, else a record a row; in a pipe, tabs. */
 export function listTable(
   given: readonly string[],
   lines: readonly (readonly string[])[],
@@ -77,7 +78,7 @@ export function listTable(
   return records(titles, rows, width);
 }
 
-/** Rows one after another, each with its fields below each other and every value whole; a field without one is left out. */
+/** Rows one after another, each with its fields below each other and every value whole; empty fields are left out. */
 function records(given: readonly string[], rows: readonly (readonly string[])[], width: number): string {
   const titles = given.map((title) => truncate(title, NAME_WIDTH_MAX));
   const nameWidth = Math.max(...titles.map(displayWidth));
