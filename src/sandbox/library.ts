@@ -1,6 +1,6 @@
 /**
- * The sandbox as a library: what `import … from 'rowsync/sandbox'` gives to the tests of other programs. All names here are public: changing one is a
- * change for users.
+ * The sandbox as a library: what `import … from 'rowsync/sandbox'` gives to the tests of other programs. All names here
+ * are public: changing one is a change for users.
  */
 import { systemClock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
@@ -122,7 +122,7 @@ const OPTIONS = [
   'RowColor',
 ];
 
-/** A misspelt word would do nothing, and a test would pass against other tables than its author wrote. @throws RowsyncError `sandbox.data`. */
+/** A misspelt word would go unnoticed, and a test would pass on other tables. @throws RowsyncError `sandbox.data`. */
 function requireKnownWords(table: Partial<TableSpec>): void {
   const { name, columns } = table;
   const unknownIn = (words: object, known: object): readonly string[] =>

@@ -36,7 +36,7 @@ export interface SandboxOptions {
   readonly dataPath?: string | undefined;
   /** A replica of rowsync, served as the database that it is a replica of; read once, never written. */
   readonly replica?: ReplicaChoice | undefined;
-  /** Where the sandbox keeps its own database; a file that it made before is continued. A temporary file unless given. */
+  /** Where the sandbox keeps its own database; an earlier file of it is continued. A temporary file unless given. */
   readonly storePath?: string | undefined;
   /** Database id, "21995" unless given. */
   readonly database?: string | undefined;
@@ -50,7 +50,7 @@ export interface SandboxOptions {
   readonly seed?: number | undefined;
   /** Who may sign in; `tokens and users` unless given. */
   readonly login?: LoginMode | undefined;
-  /** False answers Updated, Deleted and Select on a view, which are in no specification, with 405. True unless given. */
+  /** False answers Updated, Deleted and Select on a view, which no specification has, with 405. True unless given. */
   readonly extensions?: boolean | undefined;
   /** Escapes a colon in the name of a column in XML, as .NET may. False unless given. */
   readonly escapesColons?: boolean | undefined;
@@ -58,7 +58,7 @@ export interface SandboxOptions {
   readonly widthsOfTextOnly?: boolean | undefined;
   /** Left out for the forms of the specification alone. */
   readonly lenientDates?: boolean | undefined;
-  /** Faults to answer with: a `FaultPlan` (faults.ts), which usually comes from a file, and is checked for that reason. */
+  /** Faults to answer with: a `FaultPlan` (faults.ts), checked since it usually comes from a file. */
   readonly faults?: unknown;
   /** Port of the control endpoint on 127.0.0.1; 0 takes any free port. There is none unless given. */
   readonly controlPort?: number | undefined;
@@ -67,7 +67,7 @@ export interface SandboxOptions {
   readonly clock: Clock;
   /** Tables to serve in place of the sample data. */
   readonly tables?: readonly TableSpec[] | undefined;
-  /** Addresses that are called when rows change, as a trigger of the service would: of one table, or of every table (null). */
+  /** Addresses that are called when rows change, as a trigger of the service would: of one or every table (null). */
   readonly rings?: readonly Ring[] | undefined;
   /** Asked before each request is answered; may change the store, or answer by itself. */
   readonly intercept?: Intercept | undefined;
@@ -91,7 +91,7 @@ export interface Sandbox {
   readonly session: string;
   readonly store: Store;
   readonly requests: RequestLog;
-  /** What a replica that is served does not know of its origin; empty for other data, and for a store that is continued. */
+  /** What a served replica does not know of its origin; empty for other data, and for a store that is continued. */
   readonly unknown: readonly string[];
   /** What the origin of a replica was seen to refuse, in its words. */
   readonly rules: readonly string[];

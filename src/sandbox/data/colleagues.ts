@@ -1,6 +1,6 @@
 /**
- * Simulated colleagues: people who edit, add and delete rows while someone replicates the database. New values are taken from other rows of the same
- * column, and which changes happen depends on the seed and the rows alone.
+ * Simulated colleagues: people who edit, add and delete rows while someone replicates the database. New values are
+ * taken from other rows of the same column, and which changes happen depends on the seed and the rows alone.
  */
 import { must } from '../../base/assert.ts';
 import { stampFromMs, type Clock } from '../../base/clock.ts';

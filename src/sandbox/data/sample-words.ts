@@ -1,6 +1,6 @@
 /**
- * The words that the sample data is made of. Chosen to hold what trips clients up: accents, apostrophes, quotes, commas,
- * semicolons, backslashes, markup, emoji, right-to-left text, leading zeros and spaces. Constants only.
+ * The words that the sample data is made of. Chosen to hold what trips clients up: accents, apostrophes, quotes,
+ * commas, semicolons, backslashes, markup, emoji, right-to-left text, leading zeros and spaces. Constants only.
  */
 
 export const FIRST_NAMES = [

@@ -44,9 +44,9 @@ export const SAMPLE_USERS: readonly UserSpec[] = [
 ];
 
 /**
- * What the roles of every sandbox may do with its tables. An Administrator and Staff may do everything (but only the former has
- * ManageData, a permission of users). A Reader may read. A Trainee may change rows of their own. They do not see the table of
- * employees (or the last one where there is none), nor the credit of customers.
+ * What the roles of every sandbox may do with its tables. An Administrator and Staff may do everything (but only the
+ * former has ManageData, a permission of users). A Reader may read. A Trainee may change rows of their own. They do not
+ * see the table of employees (or the last one where there is none), nor the credit of customers.
  */
 export function sampleRoles(
   tables: readonly { readonly name: string; readonly columns: readonly { readonly name: string }[] }[],

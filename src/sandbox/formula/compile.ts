@@ -1,6 +1,6 @@
 /**
- * A syntax tree to a typed expression. Names are looked up in the scope, types are checked, and every node becomes a function of
- * the row. So a page of rows is filtered without looking at the tree again.
+ * A syntax tree to a typed expression. Names are looked up in the scope, types are checked, and every node becomes a
+ * function of the row. So a page of rows is filtered without looking at the tree again.
  *
  * Types are static and nothing is converted silently; the null literal fits everywhere. The first problem, from left to
  * right, is the result. What the formula depends on is collected on the way.
@@ -240,7 +240,8 @@ export interface SoughtTexts {
 }
 
 /**
- * What a condition asks for that compares one column with a text, or with one of many; null for any other. A push asks so for hundreds of rows.
+ * What a condition asks for that compares one column with a text, or with one of many; null for any other. A push asks
+ * so for hundreds of rows.
  */
 export function soughtTexts(node: Node, scope: Scope): SoughtTexts | null {
   const isOr = node.kind === 'chain' && node.rest[0]?.operator === 'or';
@@ -291,7 +292,7 @@ function applied(chosen: Overload, args: readonly Expression[], place: FormulaRa
   });
 }
 
-/** Points at the first argument that no overload takes after those before it; at the call where only the count is wrong. */
+/** Points at the first argument that no overload takes after those before it; at the call where the count is wrong. */
 function callProblem(
   node: Node & { readonly kind: 'call' },
   args: readonly Expression[],

@@ -2,12 +2,12 @@
  * The filter formulas of the origin (specification 4.4; language: origin facts, section 5): the one door to this
  * folder.
  *
- * Parsing and evaluating never throw, and end in bounded time and stack, whatever the text. Its length, depth and arguments are
- * bounded, and evaluation visits every part of it at most once per row.
+ * Parsing and evaluating never throw, and end in bounded time and stack, whatever the text. Its length, depth and
+ * arguments are bounded, and evaluation visits every part of it at most once per row.
  *
- * A value that does not exist is null rather than an error of the request. This concerns a division by zero, a number of more than
- * 1,100 digits, an invalid date. What the origin does there is not documented, and null matches nothing. Pure: time,
- * user and row come from the caller.
+ * A value that does not exist is null rather than an error of the request. This concerns a division by zero, a number
+ * of more than 1,100 digits, an invalid date. What the origin does there is not documented, and null matches nothing.
+ * Pure: time, user and row come from the caller.
  */
 import { compileTree, soughtTexts, type SoughtTexts } from './compile.ts';
 import { treeFromText, type Node } from './parser.ts';

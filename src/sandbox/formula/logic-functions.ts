@@ -1,8 +1,8 @@
 /**
  * Functions whose types follow their arguments: conditions, tests for null, and the aggregates over mixed types (origin
  * facts 5.6). `If` and `Case` evaluate only what they return. Results of one function must be of one type; a missing
- * else is null, or false where the results are boolean. `Ask`, `Parameter` and `Exists` need what a filter of a REST call
- * does not have: a dialogue, or a relationship; they are refused by name.
+ * else is null, or false where the results are boolean. `Ask`, `Parameter` and `Exists` need what a filter of a REST
+ * call does not have: a dialogue, or a relationship; they are refused by name.
  */
 import { comparisonOf, type Comparison } from './operators.ts';
 import type { CallPlace, FunctionTable, SpecialForm } from './signatures.ts';

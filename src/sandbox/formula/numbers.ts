@@ -2,8 +2,8 @@
  * Exact arithmetic on `Numeric`, the decimal that a number or a duration is (wire/decimal.ts). Addition, subtraction,
  * multiplication, remainders and rounding are exact; a quotient that does not end is rounded at 20 decimals.
  *
- * Every function ends in bounded time. A result of more than 1,100 digits, and one that mathematics does not define (division by
- * zero, the root of a negative number), is null. Roots and logarithms go through doubles.
+ * Every function ends in bounded time. A result of more than 1,100 digits, and one that mathematics does not define
+ * (division by zero, the root of a negative number), is null. Roots and logarithms go through doubles.
  */
 import { numericFromText, numericToPlain, type Numeric } from '../../wire/decimal.ts';
 

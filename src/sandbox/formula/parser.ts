@@ -1,7 +1,8 @@
 /**
- * The text of a formula to tokens, and tokens to a syntax tree by the origin's precedence. Highest first: parentheses; `not` and the minus sign; `^`; `*` `/`;
- * `+` `-` `&`; comparisons; `and`; `or` (origin facts 5.3). `not [A] = 1` therefore means `(not [A]) = 1`. The minus
- * sign is not in the published table and is parsed with the other prefix; operators of one level group from the left.
+ * The text of a formula to tokens, and tokens to a syntax tree by the origin's precedence. Highest first: parentheses;
+ * `not` and the minus sign; `^`; `*` `/`; `+` `-` `&`; comparisons; `and`; `or` (origin facts 5.3). `not [A] = 1`
+ * therefore means `(not [A]) = 1`. The minus sign is not in the published table and is parsed with the other prefix;
+ * operators of one level group from the left.
  *
  * A run of operators of one level is one node, however long. So the depth of the tree, and of every recursion over
  * it, is the depth of its parentheses.

@@ -1,6 +1,6 @@
 /**
- * What a function of the formula language is. Overloads by argument types, or a compiler of its own where the result's type
- * follows the arguments (If, Max) or arguments are not evaluated (If, Case).
+ * What a function of the formula language is. Overloads by argument types, or a compiler of its own where the result's
+ * type follows the arguments (If, Max) or arguments are not evaluated (If, Case).
  *
  * The tables of functions (text-, number-, date-, session- and logic-functions.ts) are written with these; compile.ts
  * reads them.

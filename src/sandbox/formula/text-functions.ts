@@ -1,8 +1,9 @@
 /**
- * Functions on texts, numbers and durations (origin facts 5.6). Numbers are exact wherever the arithmetic is (numbers.ts), and halves round away from
- * zero; what mathematics does not define is null. Tests (`Contains`, `Any`, …) disregard case, like `=`; functions that cut or
- * replace find their delimiter exactly as written, because what they return keeps its case. Positions count from 1, in
- * UTF-16 units. A missing delimiter gives the whole text to `Left` and `Right` and nothing to `NotLeft` and `NotRight`.
+ * Functions on texts, numbers and durations (origin facts 5.6). Numbers are exact wherever the arithmetic is
+ * (numbers.ts), and halves round away from zero; what mathematics does not define is null. Tests (`Contains`, `Any`, …)
+ * disregard case, like `=`; functions that cut or replace find their delimiter exactly as written, because what they
+ * return keeps its case. Positions count from 1, in UTF-16 units. A missing delimiter gives the whole text to `Left`
+ * and `Right` and nothing to `NotLeft` and `NotRight`.
  *
  * Trimming is done with loops: an expression for trailing blanks takes quadratic time on long runs of them.
  */

@@ -1,6 +1,7 @@
 /**
- * Updated and Deleted: rows that changed or were deleted in a span of time, the latest first, without a limit (origin facts 1.3 and 1.4). The
- * specification does not have them, so a switch turns them off. Reads the store, writes nothing. Stamps carry milliseconds, as no Select does.
+ * Updated and Deleted: rows that changed or were deleted in a span of time, the latest first, without a limit (origin
+ * facts 1.3 and 1.4). The specification does not have them, so a switch turns them off. Reads the store, writes
+ * nothing. Stamps carry milliseconds, as no Select does.
  */
 import type { Value } from '../../wire/schema.ts';
 import { utcFromInputText } from '../../wire/time-zones.ts';
@@ -27,7 +28,7 @@ export function updated(call: MethodCall, table: Table): MethodAnswer | MethodRe
   return { kind: 'page', text: () => write(rows), tableIds: [table.id] };
 }
 
-/** Deleted: rows in the recycle bin, with the columns of the Record Picker; without ManageData only the caller's own. */
+/** Deleted: rows in the recycle bin, with the columns of the Record Picker; without ManageData only one's own. */
 export function deleted(call: MethodCall, table: Table): MethodAnswer | MethodRefusal {
   const span = readSpan(call);
   if (span instanceof MethodRefusal) return span;
@@ -70,7 +71,7 @@ function readSpan(call: MethodCall): TimeSpan | MethodRefusal {
   return { fromMs, toMs };
 }
 
-/** An instant in epoch milliseconds: by the zone that it names, or else the caller's. Null where the parameter is absent. */
+/** An instant in epoch milliseconds, by the zone that it names or the caller's. Null where the parameter is absent. */
 function readInstant({ pairs, user }: MethodCall, parameter: string): number | null | MethodRefusal {
   const text = valuesOf(pairs, parameter).at(-1);
   if (text === undefined) return null;

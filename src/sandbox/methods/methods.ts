@@ -1,6 +1,7 @@
 /**
- * Which function answers which method: from a routed, authorized request to an answer or a refusal. The table that the path names is found here, for
- * those that the role may see. Describe, User, Select and Retrieve, which only read, are here too (specification 4.1 to 4.5).
+ * Which function answers which method: from a routed, authorized request to an answer or a refusal. The table that the
+ * path names is found here, for those that the role may see. Describe, User, Select and Retrieve, which only read, are
+ * here too (specification 4.1 to 4.5).
  */
 import { attachment, attachments } from './attachments.ts';
 import type { MethodAnswer, MethodCall, RequestBody } from './call.ts';
@@ -112,7 +113,7 @@ function summary(table: Table): TableSummary {
   return { id, recordName: name, recordsName: plural, alias, showTab, color, other: described?.inDatabase ?? {} };
 }
 
-/** Where the length of a value is not bounded, its width is 0. What another database says of a column is said word for word. */
+/** Where the length of a value is not bounded, its width is 0. What another database says of a column is repeated. */
 function describeColumn(column: StoreColumn, role: Role, { widthsOfTextOnly }: ServerRules): ColumnDescriptor {
   const { id, name, alias, type, options, displayOptions, kind, described } = column;
   const width = column.width ?? (widthsOfTextOnly ? null : 0);

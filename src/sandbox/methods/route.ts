@@ -10,8 +10,8 @@ import { SERVER_FORMATS, XML_WITHOUT_COLONS, type ServerFormat } from '../wire/f
 import { namesFromSegment } from '../wire/query.ts';
 
 /**
- * A method with the places it can be at. Directly below the database, below a table, below a table's view or column, or (of an
- * attachment) in front of a guid.
+ * A method with the places it can be at. Directly below the database, below a table, below a table's view or column, or
+ * (of an attachment) in front of a guid.
  */
 export const METHODS = {
   describe: { verbs: ['GET'], depths: [0, 1] },

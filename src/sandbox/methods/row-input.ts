@@ -99,7 +99,7 @@ export class CellReader {
   }
 }
 
-/** A date or timestamp in the form of the specification: from Unix seconds, or from a text with slashes; anything else as it came. */
+/** A date or timestamp as specified: from Unix seconds, or from a text with slashes; anything else as it came. */
 function plainDate({ valueType }: StoreColumn, raw: unknown): unknown {
   if (valueType !== 'Date' && valueType !== 'Timestamp') return raw;
   const seconds = typeof raw === 'string' && /^-?\d{1,12}$/.test(raw) ? Number(raw) : raw;
@@ -139,7 +139,7 @@ function fileFromCell(
   return columnProblem(CODES.badValue, `No file comes with the Content-ID for column "${column.name}"`, column.name);
 }
 
-/** The e-mail identifies the user, and the name is for display: a user of the database is stored under their own name. */
+/** The e-mail identifies the user, the name is for display: a user of the database gets their own name. */
 function userFromCell(catalog: Catalog, column: StoreColumn, value: string): CellInput | RowProblem {
   const email = emailOfUser(value);
   const user = catalog.users.find((candidate) => candidate.email.toLowerCase() === email.toLowerCase());
@@ -151,8 +151,8 @@ function userFromCell(catalog: Catalog, column: StoreColumn, value: string): Cel
 const WIDE_TYPES: ReadonlySet<string> = new Set(['Text', 'Phone', 'EMail', 'URL', 'Autonumber', 'Unknown']);
 
 /**
- * What is wrong with cells that are about to be written: empty, too long, or taken by another row than `rowId`. Null means a
- * row that is created, whose columns without a cell get their defaults.
+ * What is wrong with cells that are about to be written: empty, too long, or taken by another row than `rowId`. Null
+ * means a row that is created, whose columns without a cell get their defaults.
  */
 export function cellProblems(
   writer: RowWriter,

@@ -1,6 +1,6 @@
 /**
- * What rows say beside their values (specification 2.5): what the caller's role may do with each one, which may depend on its Record Owner, and
- * its color.
+ * What rows say beside their values (specification 2.5): what the caller's role may do with each one, which may depend
+ * on its Record Owner, and its color.
  */
 import { emailOfUser } from '../../wire/column-types.ts';
 import { hasOption, type Row, type Value } from '../../wire/schema.ts';

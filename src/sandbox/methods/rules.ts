@@ -1,6 +1,6 @@
 /**
- * Rules of a whole sandbox, chosen at its start: who may sign in and how, and whether it keeps to the letter of the specification. Types and
- * constants only.
+ * Rules of a whole sandbox, chosen at its start: who may sign in and how, and whether it keeps to the letter of the
+ * specification. Types and constants only.
  */
 
 /** The three modes of the REST API in the setup of a database (origin facts 1.10); the first one is the default. */
@@ -18,7 +18,7 @@ export interface ServerRules {
   readonly escapesColons: boolean;
   /** Whether only columns with a bounded text have a width; else every column has one. */
   readonly widthsOfTextOnly: boolean;
-  /** Whether dates and timestamps are also taken as Unix seconds and with slashes, as some texts about the service show them. */
+  /** Whether dates and timestamps may also be Unix seconds or have slashes, as some texts about the service show. */
   readonly lenientDates: boolean;
   /** `name=value` of the one session cookie; it means the sandbox's own user. */
   readonly session: string;

@@ -1,7 +1,7 @@
 /**
- * Views: what a role sees of them in describe, and Select on a view (origin facts 1.1 and 3.4). Reads the store, writes nothing. The view decides
- * columns and order, whatever the request says. Its filter may read columns that the role does not see, because the author of the view could. The
- * request's own filter applies too.
+ * Views: what a role sees of them in describe, and Select on a view (origin facts 1.1 and 3.4). Reads the store, writes
+ * nothing. The view decides columns and order, whatever the request says. Its filter may read columns that the role
+ * does not see, because the author of the view could. The request's own filter applies too.
  */
 import { hasOption, type ViewDescriptor } from '../../wire/schema.ts';
 import { groupField, type GroupField } from './aggregate.ts';

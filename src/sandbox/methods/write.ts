@@ -1,6 +1,7 @@
 /**
- * Create, Update, Upsert and Delete (specification 4.6, 4.7): rows of a body into the store, one status per row in their order.
- * Invariants: a row that fails leaves no trace and touches no other row; all rows of a body are one transaction.
+ * Create, Update, Upsert and Delete (specification 4.6, 4.7): rows of a body into the store, one status per row in
+ * their order. Invariants: a row that fails leaves no trace and touches no other row; all rows of a body are one
+ * transaction.
  *
  * A role that may not write at all is refused as a whole (origin facts 4.1, access to a table). What a role may not do
  * with one row or column fails that row. Create ignores an `@row.id`. An Upsert whose id or key names no row creates
@@ -116,7 +117,7 @@ function findTarget(writing: Writing, row: InputRow, cells: RowCells): number | 
     : missingRecord(403, row.id === null ? writing.match.name : '@row.id');
 }
 
-/** Rows that the id names, or else the value of the match column; two are enough to know that there is no single one. */
+/** Rows that the id names, or else the match value; two are enough to know that there is no single one. */
 function idsOfRow(
   { call, table, match, writer }: Writing,
   row: InputRow,

@@ -11,7 +11,7 @@ import { MULTIPART_LIMITS } from '../wire/multipart.ts';
 
 /** Bytes of an unwanted body that are swallowed before the connection is closed on a client that continues. */
 const DRAIN_BYTES_MAX = 5 * MULTIPART_LIMITS.bytesMax;
-/** Enough for that many bytes on a local network; a client that sends nothing meanwhile is not waited for any longer. */
+/** Enough for that many bytes on a local network; a client that sends nothing for so long is given up. */
 const DRAIN_MS_MAX = 5_000;
 
 /** Reads a body that may be used; what is too large is left unread. */

@@ -13,12 +13,12 @@ interface NumberField {
 }
 
 /**
- * Every fault with its fields. delay waits and continues. All others end the request, and the first rule that fires wins. Of
- * these, tooMany (429), unavailable (503) and failure (500) answer in place of the method, which does not run. So do html (a page with status
- * 200), gzipBomb, resetBefore, and notModified: 304 to every request with If-None-Match, whatever changed. The others run the
- * method first. resetAfter cuts the connection instead of answering, and truncated closes it in the middle of the body.
- * wrongLength announces `bytes` too few. staleEtag repeats the request's If-None-Match as the ETag of content that changed. drip
- * sends `bytes` at a time with `ms` between.
+ * Every fault with its fields. delay waits and continues. All others end the request, and the first rule that fires
+ * wins. Of these, tooMany (429), unavailable (503) and failure (500) answer in place of the method, which does not run.
+ * So do html (a page with status 200), gzipBomb, resetBefore, and notModified: 304 to every request with If-None-Match,
+ * whatever changed. The others run the method first. resetAfter cuts the connection instead of answering, and truncated
+ * closes it in the middle of the body. wrongLength announces `bytes` too few. staleEtag repeats the request's
+ * If-None-Match as the ETag of content that changed. drip sends `bytes` at a time with `ms` between.
  */
 export const FAULTS = {
   delay: { ms: { max: 600_000, missing: 1000 } },
@@ -195,8 +195,8 @@ export class Faults {
   }
 
   /**
-   * What is to happen to a request; `isConditional` tells whether it has If-None-Match, `tableNames` what else its table is called
-   * than in its address. Called once for each.
+   * What is to happen to a request; `isConditional` tells whether it has If-None-Match, `tableNames` what else its
+   * table is called than in its address. Called once for each.
    */
   next(request: SeenRequest, isConditional: boolean, tableNames: readonly string[] = []): Verdict {
     let delayMs = 0;

@@ -1,7 +1,7 @@
 /**
- * Answers that were rendered before, with the version of everything they were rendered from. While that version is current,
- * an answer is served as it is, and `If-None-Match` is answered without rendering anything. Bounded by bytes; ETags
- * outlive the bytes, so that a page pushed out of memory still answers 304.
+ * Answers that were rendered before, with the version of everything they were rendered from. While that version is
+ * current, an answer is served as it is, and `If-None-Match` is answered without rendering anything. Bounded by bytes;
+ * ETags outlive the bytes, so that a page pushed out of memory still answers 304.
  */
 import { hash } from 'node:crypto';
 
@@ -69,7 +69,7 @@ export class PageCache {
     return page;
   }
 
-  /** Whether an answer that was read from these tables just now is the one that is known under the key, whatever else changed in the tables. */
+  /** Whether an answer just read from these tables is the one known under the key, whatever else changed in them. */
   isSame(key: string, { version }: PageSource): boolean {
     const tag = this.#tags.get(key);
     if (tag === undefined || version === undefined || tag.version !== version) return false;

@@ -1,6 +1,6 @@
 /**
- * Calls addresses when rows change, as a trigger of the service with the action "Call URL" does. What was changed at once is one call for each table;
- * a call that fails is not repeated.
+ * Calls addresses when rows change, as a trigger of the service with the action "Call URL" does. What was changed at
+ * once is one call for each table; a call that fails is not repeated.
  */
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';

@@ -1,9 +1,11 @@
 /**
- * The HTTP side of the sandbox: connections, the request log, latency, hooks. What node refuses by itself is refused
- * in the words of the API. Faults are carried out here: memory is bounded however much is sent, and everything stops once the client has left.
+ * The HTTP side of the sandbox: connections, the request log, latency, hooks. What node refuses by itself is refused in
+ * the words of the API. Faults are carried out here: memory is bounded however much is sent, and everything stops once
+ * the client has left.
  *
- * The control endpoint is a second port on the loopback interface, at which a test sets faults, renames tables and reads the log. It needs no sign-in. A page in a
- * browser cannot use it, because it must name a loopback host and send JSON, and gets no CORS headers.
+ * The control endpoint is a second port on the loopback interface, at which a test sets faults, renames tables and
+ * reads the log. It needs no sign-in. A page in a browser cannot use it, because it must name a loopback host and send
+ * JSON, and gets no CORS headers.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';

@@ -1,9 +1,9 @@
 /**
  * A SQLite file of the user's as tables of the sandbox. Views, virtual tables and SQLite's own tables are left out.
  *
- * Declared types propose, values decide: a column gets a type only if all of its values survive in it. A single INTEGER primary key becomes an Autonumber key, a
- * single text one a unique Text key; every other table gets an Autonumber `Id`. Rows are created one second apart from
- * 2020-01-01 on, in the order of the primary key.
+ * Declared types propose, values decide: a column gets a type only if all of its values survive in it. A single INTEGER
+ * primary key becomes an Autonumber key, a single text one a unique Text key; every other table gets an Autonumber
+ * `Id`. Rows are created one second apart from 2020-01-01 on, in the order of the primary key.
  */
 import { closeSync, copyFileSync, existsSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -50,9 +50,9 @@ export function* tablesFromFile(path: string): Generator<TableSpec> {
 }
 
 /**
- * Opens the file so that nothing is left beside it. SQLite puts `-wal` and `-shm` files next to a database in WAL mode even to
- * read it, and cannot where the folder is read-only. Such a file is read from a copy, unless another program has it open, whose
- * `-wal` then holds rows that the file alone lacks.
+ * Opens the file so that nothing is left beside it. SQLite puts `-wal` and `-shm` files next to a database in WAL mode
+ * even to read it, and cannot where the folder is read-only. Such a file is read from a copy, unless another program
+ * has it open, whose `-wal` then holds rows that the file alone lacks.
  */
 export function openReadOnly(path: string): { readonly file: Database.Database; readonly close: () => void } {
   const options = { readonly: true, fileMustExist: true } as const;
@@ -375,7 +375,7 @@ function chooseType(profile: Profile): ColumnType {
   return profile.hasLineBreak || profile.longest > TEXT_LENGTH_MAX ? 'Multiline' : 'Text';
 }
 
-/** A value of the file as a value of the chosen type, or null where the type cannot hold it (which `chooseType` rules out). */
+/** A value of the file as one of the chosen type; null where that cannot hold it, which `chooseType` rules out. */
 function convert(type: string, value: SqlValue): Value {
   if (value === null) return null;
   switch (type) {

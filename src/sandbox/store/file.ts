@@ -18,12 +18,12 @@ const FORMAT_VERSION = 3;
 
 /**
  *    _sandbox_database  one row: who this database is, where its data came from, and the next unused object id
- *    _sandbox_tables    one row per table; sql_name is the SQLite table that holds its rows; rules is JSON (WorkflowRule)
- *                       Tables, columns and views are described in the order in which they were inserted. Their `described`
- *                       is JSON of what another database says of them, null for those that were made here.
- *    _sandbox_columns   one row per column; sql_name is null for computed ones; computed, default_value, options are JSON;
+ *    _sandbox_tables    one row per table; sql_name is the SQLite table of its rows; rules is JSON (WorkflowRule)
+ *                       Tables, columns and views are described in the order in which they were inserted.
+ *                       Their `described` is JSON of what another database says of them, null if made here.
+ *    _sandbox_columns   one row per column; sql_name is null for computed ones. JSON: computed, default_value, options;
  *                       next_number counts an Autonumber
- *    _sandbox_views     one row per view; shown is JSON: columnIds, groups, sort, filter; roles is a JSON list, or null for all
+ *    _sandbox_views     one row per view; shown is JSON: columnIds, groups, sort, filter; roles: JSON, null for all
  *    _sandbox_users     passwords are as typed: this is a test server on the loopback interface
  *    _sandbox_roles     rights is JSON: canWrite, editOwnOnly, hiddenTableIds, hiddenColumnIds
  *    _sandbox_tokens    API tokens, lower case; a revoked one stays, so that it is refused for ever

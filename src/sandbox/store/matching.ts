@@ -1,6 +1,6 @@
 /**
- * Which rows of a table pass filters, in any order. Lists of ids are kept and follow single changes, since reading the order of a million rows
- * takes a second. Invariant: a filter that depends on the time is asked every time.
+ * Which rows of a table pass filters, in any order. Lists of ids are kept and follow single changes, since reading the
+ * order of a million rows takes a second. Invariant: a filter that depends on the time is asked every time.
  */
 import type { Value } from '../../wire/schema.ts';
 import type { StoreColumn, Table } from './catalog.ts';
@@ -148,7 +148,7 @@ export class Matching {
     return passed;
   }
 
-  /** Where the rows of a span are in an order by its column, in which rows without a value come first, or last if it descends. */
+  /** Where a span is in the order of its column; rows without a value are first, or last if it descends. */
   #find(table: Table, ids: readonly number[], range: RowRange, descending: boolean): { begin: number; end: number } {
     const valueOf = (id: number): Value => this.#rows.read(table, [range.column], [id], null)[0]?.values[0] ?? null;
     const hasBegun = (id: number): boolean => range.hasBegun(valueOf(id));
@@ -168,7 +168,7 @@ export class Matching {
   }
 }
 
-/** The first place from which on everything passes a test, by halving; new rows often are at the end, so that is tried first. */
+/** The first place from which on all pass a test, by halving; the end, where new rows often are, is tried first. */
 function firstIndex(ids: readonly number[], passes: (id: number) => boolean, from = 0): number {
   let [low, high] = [from, ids.length];
   let middle = high - 1;

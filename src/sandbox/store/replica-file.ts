@@ -1,9 +1,10 @@
 /**
- * A replica of rowsync as the database that it is a replica of: descriptions as the origin gave them, rows under their own ids, files. Rows are those that
- * the origin confirmed; edits that wait are not among them. The replica is read in one transaction and never written.
+ * A replica of rowsync as the database that it is a replica of: descriptions as the origin gave them, rows under their
+ * own ids, files. Rows are those that the origin confirmed; edits that wait are not among them. The replica is read in
+ * one transaction and never written.
  *
- * Its bookkeeping is read with plain SQL, since the sandbox knows nothing of the replica's code; what the columns mean is said in
- * src/replica/bookkeeping.
+ * Its bookkeeping is read with plain SQL, since the sandbox knows nothing of the replica's code; what the columns mean
+ * is said in src/replica/bookkeeping.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -247,7 +248,7 @@ function describedBy(summary: TableSummary, columns: readonly ServedColumn[], al
   return { ...summary, allowAdd, key: key?.name ?? '', columns: all, views: [] };
 }
 
-/** Which columns are masked, as `table id/column id`. A mask that fits nothing is probably misspelled, and a value would then be shown. */
+/** Masked columns, as `table id/column id`. A misspelt mask would show values, so one that fits nothing throws. */
 function masksOf(tables: readonly ServedTable[], patterns: readonly string[]): ReadonlySet<string> {
   const masked = new Set<string>();
   for (const pattern of patterns) {

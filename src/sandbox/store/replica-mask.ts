@@ -1,6 +1,7 @@
 /**
- * What the sandbox puts in place of a masked value. It is made of the name of the column and the id of the row alone, so no byte of the value is in it.
- * Texts are made up, since required and unique columns need one; values of other types are left out.
+ * What the sandbox puts in place of a masked value. It is made of the name of the column and the id of the row alone,
+ * so no byte of the value is in it. Texts are made up, since required and unique columns need one; values of other
+ * types are left out.
  */
 import { columnType, type Value } from '../../wire/schema.ts';
 import type { ColumnSpec } from './spec.ts';

@@ -1,7 +1,7 @@
 /**
- * Which rows of a replica make a smaller copy: the latest of each table, and every row that they refer to. No description says which columns are
- * references (specification 2.3). A column counts as one where it has the name of a table, or else where each of its values is a key of one. The second
- * may take too many rows along, and never too few.
+ * Which rows of a replica make a smaller copy: the latest of each table, and every row that they refer to. No
+ * description says which columns are references (specification 2.3). A column counts as one where it has the name of a
+ * table, or else where each of its values is a key of one. The second may take too many rows along, and never too few.
  */
 import type Database from 'better-sqlite3';
 import { ident } from './file.ts';

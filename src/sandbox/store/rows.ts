@@ -169,7 +169,7 @@ export class Rows {
       .get(fraction);
   }
 
-  /** The ids of all rows, or of those among some that exist, in the given order; rows that compare equal are ordered by id. */
+  /** The ids of all rows, or of some that exist, in the given order; rows that compare equal are ordered by id. */
   ids(table: Table, sort: readonly ColumnOrder[], among: readonly number[] | null = null): number[] {
     const terms = sort.map(({ column, descending }) => this.#orderTerm(column, descending ? ' DESC' : ''));
     const some = among === null ? '' : 'WHERE t._sandbox_row IN (SELECT value FROM json_each(?))';
@@ -180,7 +180,7 @@ export class Rows {
       .all(...(among === null ? [] : [JSON.stringify(among)]));
   }
 
-  /** The rows with these ids, in the order of the ids; what does not exist is left out. `allow` is of rows that say nothing themselves. */
+  /** The rows with these ids, in their order, without missing ones. `allow` is of rows that say nothing themselves. */
   read(table: Table, columns: readonly StoreColumn[], ids: readonly number[], allow: string | null): Row[] {
     const rows = this.#rowReads.get(this.#readSql(table, columns, true)).all(JSON.stringify(ids));
     return rows.map((row) => {

@@ -46,7 +46,7 @@ export function createTable(connection: StoreConnection, catalog: Catalog, spec:
     if (made.sqlName !== null) taken.push(made.sqlName);
     return made;
   });
-  // Only rows of another database say these themselves; a table of this one has room for as many columns as SQLite takes.
+  // Only rows of another database say these; without them, a table has room for as many columns as SQLite takes.
   const ownFacts = spec.described === undefined ? [] : ['_sandbox_allow TEXT', '_sandbox_color TEXT'];
   const definitions = [
     '_sandbox_row INTEGER PRIMARY KEY AUTOINCREMENT',
@@ -311,7 +311,7 @@ export function renameColumnTo(connection: StoreConnection, table: Table, column
   connection.prepare('UPDATE _sandbox_columns SET name = ?, sql_name = ? WHERE id = ?').run(name, sqlName, column.id);
 }
 
-/** Makes another column the key, which must have a different value in every row; what was the key is an ordinary column then. */
+/** Makes another column the key, which needs a different value in every row; the former key becomes ordinary. */
 export function moveKey(connection: StoreConnection, table: Table, column: StoreColumn): void {
   assert(column.sqlName !== null, 'a key is stored');
   connection.exec(`DROP INDEX IF EXISTS _sandbox_index_${column.id}`);
@@ -327,7 +327,7 @@ export type ColumnChange = Partial<
   Pick<ColumnSpec, 'type' | 'kind' | 'options' | 'displayOptions' | 'width' | 'readOnly'> & Pick<StoreColumn, 'alias'>
 >;
 
-/** Changes how a column is described. With a new type, values are converted where they mean something and else emptied. */
+/** Changes how a column is described. With a new type, values are converted where they mean something, else emptied. */
 export function retypeColumn(
   connection: StoreConnection,
   catalog: Catalog,

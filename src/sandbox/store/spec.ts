@@ -1,6 +1,6 @@
 /**
  * What a database in the sandbox consists of, as code describes it: tables, columns, users, rights. The sample, a
- * `--data` file and tests all end up as these types; `store.ts` turns them into SQLite tables. Types and constants only.
+ * `--data` file and tests all end up as these types; `store.ts` turns them into SQLite tables.
  */
 import type { ColumnDescriptor, JsonObject, Value } from '../../wire/schema.ts';
 
@@ -43,7 +43,8 @@ export interface ColumnSpec {
   readonly kind?: string | undefined;
   /**
    * `dataOptions`: Required, Unique, AllowFind, AllowAddSimilar. Of attachments AllowSeeRevisionHistory, and (our name)
-   * PublicAttachment, whose files can be fetched by guid alone. Of texts (our name too) RowColor, which says the color of the row.
+   * PublicAttachment, whose files can be fetched by guid alone. Of texts (our name too) RowColor, which says the color
+   * of the row.
    */
   readonly options?: readonly string[] | undefined;
   /** `displayOptions`; `ShowInViews` unless given. */
@@ -100,7 +101,7 @@ export interface KnownFile {
 /** One view to create. Columns go by name or alias. */
 export interface ViewSpec {
   readonly name: string;
-  /** `Table` unless given; SearchView, DashboardFilter and RecordPicker exist too. Rows of a RecordPicker name deleted rows. */
+  /** `Table` unless given, or SearchView, DashboardFilter, RecordPicker; rows of the last name deleted rows. */
   readonly type?: string | undefined;
   /** Those with the display option ShowInViews unless given. */
   readonly columns?: readonly string[] | undefined;
@@ -118,9 +119,9 @@ export interface ViewSpec {
 }
 
 /**
- * An automatic action of the database when the API writes a row. After the write, where `where` holds (always unless given), the column `set` gets
- * the value of the formula `to`. Rules run in their order and see what the ones before them set. They may write columns that the caller may not, but
- * no value that breaks a constraint.
+ * An automatic action of the database when the API writes a row. After the write, where `where` holds (always unless
+ * given), the column `set` gets the value of the formula `to`. Rules run in their order and see what the ones before
+ * them set. They may write columns that the caller may not, but no value that breaks a constraint.
  */
 export interface WorkflowRule {
   /** `write` is both. A write that changes nothing runs no rule. */
@@ -151,8 +152,8 @@ export interface TableSpec {
   readonly described?: Described<TableWords> | undefined;
   readonly rows?: Iterable<Cells> | undefined;
   /**
-   * Creation time of the first row in epoch milliseconds; every further one is a second younger. Without it all rows are
-   * created now.
+   * Creation time of the first row in epoch milliseconds; every further one is a second younger. Without it all rows
+   * are created now.
    */
   readonly createdFromMs?: number | undefined;
 }

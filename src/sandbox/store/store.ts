@@ -58,7 +58,7 @@ export interface StoredRow {
   readonly values: Readonly<Record<string, Value>>;
 }
 
-/** First ids, near those of the documented samples: what a client takes for granted should not depend on small numbers. */
+/** First ids, near those of the documented samples: clients should not depend on small numbers. */
 const FIRST_TABLE_ID = 115_442;
 const FIRST_COLUMN_ID = 2_445_930;
 const FIRST_VIEW_ID = 730_247;
@@ -224,7 +224,7 @@ export class Store {
     return this.#write(() => work(new RowWriter(this.#connection, this.#rows, this.#author(user))));
   }
 
-  // Rows, for tests and colleagues. Tables and columns go by their exact names. The author is the first user unless given.
+  // Rows, for tests and colleagues. Tables and columns have exact names. The author is the first user unless given.
 
   /** Inserts a row and returns its `@row.id`. */
   insert(table: string, cells: Cells, as?: UserSpec): number {
@@ -269,7 +269,7 @@ export class Store {
     );
   }
 
-  /** Has a function called with the number of the table whenever a row came, went or changed, before its transaction ends. */
+  /** Calls a function with the number of a table when a row came, went or changed, before its transaction ends. */
   onRow(listener: (tableId: number) => void): void {
     this.#versions.onRow = listener;
   }

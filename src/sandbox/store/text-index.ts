@@ -1,6 +1,7 @@
 /**
- * Which rows have a text in a column, whatever its case. A client looks hundreds of new rows up by a unique value; reading every row for each
- * request would take longer than writing them. SQLite folds the case of ASCII alone, so the index is kept in memory, and follows single changes.
+ * Which rows have a text in a column, whatever its case. A client looks hundreds of new rows up by a unique value;
+ * reading every row for each request would take longer than writing them. SQLite folds the case of ASCII alone, so the
+ * index is kept in memory, and follows single changes.
  */
 import type { StoreColumn, Table } from './catalog.ts';
 import type { Rows } from './rows.ts';

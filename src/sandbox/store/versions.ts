@@ -1,6 +1,6 @@
 /**
- * When did what change: one counter, stamped on the schema, tables and rows, and the latest changes of each table. Lives in memory only, since
- * what it validates does too.
+ * When did what change: one counter, stamped on the schema, tables and rows, and the latest changes of each table.
+ * Lives in memory only, since what it validates does too.
  */
 import { hash } from 'node:crypto';
 import { tablesBehind, type StoreColumn, type Table } from './catalog.ts';

@@ -1,6 +1,6 @@
 /**
- * The two formats of the Records API as the sandbox speaks them: it writes answers, and reads the rows of a write. The client has the other side of each
- * (wire/format.ts).
+ * The two formats of the Records API as the sandbox speaks them: it writes answers, and reads the rows of a write. The
+ * client has the other side of each (wire/format.ts).
  */
 import type { AttachmentInfo } from '../../wire/schema.ts';
 import type { ValueReader } from '../../wire/column-types.ts';

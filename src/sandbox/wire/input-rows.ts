@@ -1,9 +1,9 @@
 /**
  * Reads the rows of a write from JSON or XML (specification 2.5, 4.6; origin facts 7.4 and 7.5).
  *
- * A JSON body is an array of objects, or one bare object for a single row. Of two equal keys in one object the last counts,
- * as with every JSON parser in use. Fields that begin with `@row.` other than `@row.id` are ignored, so that a row can
- * be sent back as it was read. Faults of a body are values, because the sandbox answers them.
+ * A JSON body is an array of objects, or one bare object for a single row. Of two equal keys in one object the last
+ * counts, as with every JSON parser in use. Fields that begin with `@row.` other than `@row.id` are ignored, so that a
+ * row can be sent back as it was read. Faults of a body are values, because the sandbox answers them.
  */
 import { ExactNumber, parseExactJson } from '../../wire/exact-json.ts';
 import { WireFault } from '../../wire/fault.ts';
@@ -69,7 +69,7 @@ function isShallow(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((inner) => isShallow(inner, depth - 1));
 }
 
-/** Reads the rows of a write: second-level elements are rows, third-level ones cells, of the last of two equal names. */
+/** Reads the rows of a write: elements of the second level are rows, of the third cells; of equal names the last. */
 export function readXmlInputRows(text: string): readonly InputRow[] | WireFault {
   const root = readXml(text);
   if (root instanceof WireFault) return root;

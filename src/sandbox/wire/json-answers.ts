@@ -1,6 +1,6 @@
 /**
- * Answers of the Records API in JSON, as the sandbox writes them: descriptors, rows, statuses, revisions and errors (specification 2.2 to 2.9). What is
- * written here, the readers of wire/ read.
+ * Answers of the Records API in JSON, as the sandbox writes them: descriptors, rows, statuses, revisions and errors
+ * (specification 2.2 to 2.9). What is written here, the readers of wire/ read.
  */
 import type { AttachmentInfo } from '../../wire/schema.ts';
 import type { ErrorDescriptor } from '../../wire/json.ts';
@@ -133,7 +133,7 @@ export function attachmentFields(attachment: AttachmentInfo, zone: string): Read
   return { ...fields, created: millisecondTextFromUtc(createdAt, zone) };
 }
 
-/** A moment in `zone` with milliseconds always, as in descriptions of files and changes (specification 2.8, origin facts 1.3). */
+/** A moment in `zone`, always with milliseconds, as of files and changes (specification 2.8, origin facts 1.3). */
 export function millisecondTextFromUtc(utc: string, zone: string): string {
   const text = offsetTextFromUtc(utc, zone);
   const fraction = /\.(\d{1,3})/.exec(text)?.[1] ?? '';

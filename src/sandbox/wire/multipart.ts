@@ -1,11 +1,11 @@
 /**
- * Reads bodies of type multipart/related (specification 4.6, origin facts 7.4; RFC 2046, 5.1; RFC 2387). It takes chunks as they arrive, and buffers
- * at most one delimiter.
+ * Reads bodies of type multipart/related (specification 4.6, origin facts 7.4; RFC 2046, 5.1; RFC 2387). It takes
+ * chunks as they arrive, and buffers at most one delimiter.
  *
- * Why not a package: busboy and @fastify/busboy refuse any subtype but form-data, and drop parts without a field name. And formidable gives
- * no Content-ID. The package multiparty takes only a request object; @remix-run/multipart-parser 0.16.3 reads the vendor's bytes. But it silently loses a part after
- * one without headers, takes any two bytes for the line end after a delimiter, and refuses a preamble. A body that is read wrongly becomes invented
- * rows.
+ * Why not a package: busboy and @fastify/busboy refuse any subtype but form-data, and drop parts without a field name.
+ * And formidable gives no Content-ID. The package multiparty takes only a request object; @remix-run/multipart-parser
+ * 0.16.3 reads the vendor's bytes. But it silently loses a part after one without headers, takes any two bytes for the
+ * line end after a delimiter, and refuses a preamble. A body that is read wrongly becomes invented rows.
  *
  * Lines end with CR LF (RFC 9110, 8.3.3). A boundary behind LF alone is refused, since it could be meant as one or be
  * content, and a guess would cut a file or join two. Faults are values; nothing is thrown at what came.

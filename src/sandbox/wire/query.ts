@@ -1,6 +1,6 @@
 /**
- * What a server reads from a request besides its body, and the headers of its answers. These are paths and query strings (specification 2.1 and 4; origin facts
- * 7.2 and 7.3), If-None-Match, Content-Disposition.
+ * What a server reads from a request besides its body, and the headers of its answers. These are paths and query
+ * strings (specification 2.1 and 4; origin facts 7.2 and 7.3), If-None-Match, Content-Disposition.
  */
 import { extendedParameter, NOT_PLAIN } from '../../wire/header-parameters.ts';
 import type { SortKey } from '../../wire/request-paths.ts';
@@ -23,7 +23,7 @@ export function namesFromSegment(segment: string): readonly string[] | undefined
   return once === twice ? [once] : [once, twice];
 }
 
-/** Reads a query string: `+` and `%20` are spaces, empty values count as absent. Undefined where the encoding is broken. */
+/** Reads a query string: `+` and `%20` are spaces, empty values are absent. Undefined where the encoding is broken. */
 export function pairsFromQuery(query: string): readonly (readonly [string, string])[] | undefined {
   const pairs: [string, string][] = [];
   for (const piece of query.split('&')) {

@@ -1,6 +1,7 @@
 /**
- * One value of one column as the sandbox reads it from a write and writes it in an answer (specification 2.4), in JSON and in XML. It is the form that the
- * client uses in the other direction, but for the types that are named here. In XML an answer has six decimals, rounded half away from zero.
+ * One value of one column as the sandbox reads it from a write and writes it in an answer (specification 2.4), in JSON
+ * and in XML. It is the form that the client uses in the other direction, but for the types that are named here. In XML
+ * an answer has six decimals, rounded half away from zero.
  */
 import { ofText, TYPE_RULES, withoutFraction, type Given, type ValueReader } from '../../wire/column-types.ts';
 import { numericToPlain, type Numeric } from '../../wire/decimal.ts';
@@ -8,7 +9,7 @@ import type { ColumnType, Value } from '../../wire/schema.ts';
 import { xmlReaderOf } from '../../wire/values.ts';
 import { isDate, isTimeOfDay, offsetTextFromUtc, utcFromInputText } from '../../wire/time-zones.ts';
 
-/** Turns a value into the text of an XML element, not escaped; in JSON it is a string unless its type says otherwise. */
+/** Turns a value into the text of an XML element, not escaped; in JSON it is a string unless its type differs. */
 type GivenWriter = (value: Given) => string;
 
 /** Turns a `Value` into JSON text. */

@@ -1,6 +1,6 @@
 /**
- * Reads the body of Create, Update and Upsert, of any Content-Type. That is rows in JSON or XML, or a multipart/related body with such rows and files
- * (specification 4.6, origin facts 4.1 and 7.4).
+ * Reads the body of Create, Update and Upsert, of any Content-Type. That is rows in JSON or XML, or a multipart/related
+ * body with such rows and files (specification 4.6, origin facts 4.1 and 7.4).
  *
  * A part with `filename` or `filename*` is a file and needs a Content-ID, with or without angle brackets; the one part
  * without is the rows. A cell refers to a file as `cid:<content id>`. Parts come in any order. Transfer encodings are

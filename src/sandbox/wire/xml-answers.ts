@@ -1,6 +1,6 @@
 /**
- * Answers of the Records API in XML, as the sandbox writes them. They have the fields of the JSON form as elements, rows straight from their values
- * (specification 2.4 to 2.8; origin facts 2.5).
+ * Answers of the Records API in XML, as the sandbox writes them. They have the fields of the JSON form as elements,
+ * rows straight from their values (specification 2.4 to 2.8; origin facts 2.5).
  */
 import type { AttachmentInfo } from '../../wire/schema.ts';
 import { ExactNumber, parseExactJson } from '../../wire/exact-json.ts';
