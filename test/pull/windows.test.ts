@@ -4,7 +4,6 @@
 import { expect, test } from 'vitest';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { must } from '../../src/base/assert.ts';
-import { verify } from '../../src/extras/verify/verify.ts';
 import { forgetEtags } from '../../src/replica/bookkeeping/pages.ts';
 import { readTables } from '../../src/replica/bookkeeping/tables.ts';
 import { brokenPages, readOrigin, readReplica } from '../support/compare.ts';
@@ -223,14 +222,4 @@ test('another order of the configuration makes one window of all', async () => {
   expect(report.tables).toMatchObject([{ error: null, insertedCount: 0, deletedCount: 0 }]);
   expect(fixture.rows('SELECT windows, one_window FROM sync_status')).toEqual([{ windows: 1, one_window: 'sort' }]);
   expectSame(fixture);
-});
-
-test('verify reads without windows', async () => {
-  await using fixture = await start(100);
-
-  const report = await verify(fixture.context(), { tables: [] });
-
-  const asked = fixture.sandbox.requests.all.filter(({ method, status }) => method === 'select' && status === 200);
-  expect(report.tables).toMatchObject([{ comparedCount: 100, mismatchCount: 0 }]);
-  expect(asked.filter(({ path }) => path.includes('filter='))).toEqual([]);
 });

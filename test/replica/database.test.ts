@@ -2,7 +2,6 @@
  * Opening the replica where it cannot be, or where something else is; writing while other SQL clients do; what a transaction lets its code do.
  * Root may write anywhere, so where a mode must count the test gives its rights away for that moment.
  */
-import { readPrunable } from '../../src/extras/shared/drift.ts';
 import {
   chmodSync,
   closeSync,
@@ -358,7 +357,7 @@ function readingProblem(file: string): string | null {
       reader.status();
       reader.runs(5);
       reader.identity();
-      readPrunable(reader);
+      reader.failures();
       for (const row of reader.query('SELECT * FROM "Note" ORDER BY "Title"').rows) row.at(0);
       return null;
     } finally {

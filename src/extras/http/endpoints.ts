@@ -27,7 +27,7 @@ import { httpOf } from '../shared/http-settings.ts';
 
 /**
  * Processes at once: for pages, and for streamed answers, which a slow reader keeps busy. All of them at their bounds
- * and the daemon at work stay within MemoryMax of the systemd unit (test/daemon/memory.test.ts).
+ * and the daemon at work stay within MemoryMax of the systemd unit (test/extras/page/memory.test.ts).
  */
 export const PROCESSES_MAX = { pages: 2, streams: 1 } as const;
 

@@ -1,6 +1,6 @@
 /**
  * A process that answers questions: chunk by chunk, as the parent takes them, and no longer than the parent is there.
- * Its memory is bounded by test/daemon/memory.test.ts.
+ * Its memory is bounded by test/extras/page/memory.test.ts.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { on, once } from 'node:events';

@@ -359,3 +359,18 @@ test('edits that wait are not compared, and that is said', async () => {
     'every cell matches the origin\nnot compared: edits of 2 rows that the origin does not have (rowsync plan)\n',
   );
 });
+
+test('reads without windows', async () => {
+  const created = { ...NOTES, createdFromMs: Date.UTC(2026, 0, 1) };
+  await using fixture = await startFixture({ tables: [created] }, { settings: { pageRows: 5, windowPages: 2 } });
+  await fixture.pull();
+  expect(fixture.rows('SELECT windows > 2 AS has_windows FROM sync_status')).toEqual([{ has_windows: 1 }]);
+  fixture.sandbox.requests.clear();
+
+  const report = await verify(fixture.context(), { tables: [] });
+
+  const asked = fixture.sandbox.requests.all.filter(({ method, status }) => method === 'select' && status === 200);
+  expect(report.tables).toMatchObject([{ comparedCount: 23, mismatchCount: 0 }]);
+  expect(asked.length).toBeGreaterThan(0);
+  expect(asked.filter(({ path }) => path.includes('filter='))).toEqual([]);
+});

@@ -6,11 +6,11 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { SQLITE_BYTES_MAX } from '../../src/extras/page/ask.ts';
-import { HEAP_MIB_MAX } from '../../src/extras/shared/child-pool.ts';
-import { PROCESSES_MAX } from '../../src/extras/http/endpoints.ts';
-import { PROCESS_MIB_MAX } from '../../src/extras/shared/child-process.ts';
-import { temporaryFolder } from '../support/replica.ts';
+import { SQLITE_BYTES_MAX } from '../../../src/extras/page/ask.ts';
+import { HEAP_MIB_MAX } from '../../../src/extras/shared/child-pool.ts';
+import { PROCESSES_MAX } from '../../../src/extras/http/endpoints.ts';
+import { PROCESS_MIB_MAX } from '../../../src/extras/shared/child-process.ts';
+import { temporaryFolder } from '../../support/replica.ts';
 
 const MIB = 1024 * 1024;
 
@@ -43,7 +43,7 @@ test('a page process with a large heap is ended at its bound', async () => {
   using folder = temporaryFolder();
   const greedy = join(folder.path, 'greedy.mjs');
   writeFileSync(greedy, GREEDY);
-  const program = new URL('../../src/extras/shared/child-process.ts', import.meta.url).href;
+  const program = new URL('../../../src/extras/shared/child-process.ts', import.meta.url).href;
   const child = spawn(process.execPath, ['--max-old-space-size=1024', greedy, program], {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
