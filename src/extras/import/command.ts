@@ -13,7 +13,7 @@ import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { readIdentity } from '../../replica/bookkeeping/identity.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { openReader } from '../../replica/reader.ts';
-import { workAsClient } from '../shared/sql-client.ts';
+import { workAsClient, type ClientConnection } from '../shared/sql-client.ts';
 import { formsOf } from './cell-value.ts';
 import { importRows, type ImportReport } from './import.ts';
 import { FILE_FORMATS, readRows, type FileFormat } from './read-file.ts';
@@ -74,7 +74,7 @@ async function importAndPrint(
   const { path } = config.replica;
   openReader(path).close();
   const wantsEdits = options.confirm === true;
-  const work = (from: Parameters<Parameters<typeof workAsClient>[1]>[0]): ImportReport => {
+  const work = (from: ClientConnection): ImportReport => {
     const [known] = chooseTables(from, [name]);
     const table = known === undefined ? null : findTwoWayTable(from, known.id);
     if (table === null) throw usageError(`${name} cannot be edited here`, MIRROR_HINT);

@@ -3,18 +3,17 @@
  * them as any client's. It runs in a transaction that the caller takes back for a plan, or where there is any problem.
  */
 import { usageError } from '../../base/errors.ts';
-import { ident, joinSql, sql } from '../../base/sql.ts';
+import { ident, sql } from '../../base/sql.ts';
 import { keptSentence, missingRule } from '../../capture/edit-triggers.ts';
 import type { TwoWayColumn, TwoWayTable } from '../../capture/two-way-table.ts';
 import type { PreviewRow } from '../../push/plan-preview.ts';
 import type { Connection } from '../../replica/connection.ts';
-import { sqliteCode } from '../../replica/sqlite-errors.ts';
 import { storedFromValue, valueFromStored } from '../../replica/rows.ts';
 import { numericToPlain } from '../../wire/decimal.ts';
 import type { Value } from '../../wire/schema.ts';
 import { readCell, type RawCell, type Forms } from './cell-value.ts';
 import type { FileRow, FileRows } from './read-file.ts';
-import { readStored, writeCells } from '../shared/sql-client.ts';
+import { clientRefusal, readExactCells, readStored, writeCells, type ClientConnection } from '../shared/sql-client.ts';
 import { nearestName } from '../../reconcile/option-bindings.ts';
 import { isSameValue } from '../../reconcile/merge.ts';
 
@@ -77,7 +76,7 @@ interface RowCell {
 }
 
 /** @throws RowsyncError `usage.invalid`. */
-export function importRows(from: Connection, table: TwoWayTable, request: ImportRequest): ImportReport {
+export function importRows(from: ClientConnection, table: TwoWayTable, request: ImportRequest): ImportReport {
   const { file, forms, updatesOnly } = request;
   const { matched, problems: unknown } = matchHeaders(table, file.headers, request.ignore);
   const match = findMatch(from, table, matched, request);
@@ -202,14 +201,17 @@ function findRow(
 
 /** Edits a row; null where it is as the file has it. Problems say why it cannot be edited so. */
 function editRow(
-  from: Connection,
+  from: ClientConnection,
   table: TwoWayTable,
   rowId: number | null,
   { cells, isRead }: { readonly cells: readonly RowCell[]; readonly isRead: boolean },
 ): PreviewRow | null | readonly Omit<ImportProblem, 'line'>[] {
   const { localName } = table;
   const isNew = rowId === null || rowId < 0; // it has no base
-  const before = rowId === null ? null : readValues(from, localName, rowId, cells);
+  const columns = cells.map(({ column }) => column.localName);
+  const stored = rowId === null ? null : readExactCells(from, localName, { id: rowId, columns });
+  const before =
+    stored === null ? null : cells.map(({ column }, at) => valueFromStored(stored[at] ?? null, column.type));
   const changed = cells.flatMap(({ column, value }, index) => {
     const base = before?.[index] ?? null;
     const isSame = isSameValue(column.type, base, value) || (value === null && base === '');
@@ -231,16 +233,10 @@ function editRow(
     const id = writeCells(from, localName, rowId, values);
     return { rowId: id, kind, fate: 'sent', method: null, reason: null, cells: changed };
   } catch (thrown) {
-    if (sqliteCode(thrown)?.startsWith('SQLITE_CONSTRAINT') !== true) throw thrown;
-    return [{ column: null, problem: thrown instanceof Error ? thrown.message : '' }];
+    const problem = clientRefusal(from, thrown);
+    if (problem === null) throw thrown;
+    return [{ column: null, problem }];
   }
-}
-
-function readValues(from: Connection, localName: string, rowId: number, cells: readonly RowCell[]): readonly Value[] {
-  const names = joinSql([sql`_id`, ...cells.map(({ column }) => ident(column.localName))]);
-  const text = sql`SELECT ${names} FROM ${ident(localName)} WHERE _id = ?`;
-  const [row] = readStored(from, text, [rowId]);
-  return cells.map(({ column }, index) => valueFromStored(row?.[index + 1] ?? null, column.type));
 }
 
 /** Finds columns by their names at the origin, aliases, or names here. @throws RowsyncError `usage.invalid`. */

@@ -8,7 +8,6 @@ import { ident, joinSql, literal, sql, type Sql } from '../../base/sql.ts';
 import type { Connection, Stored } from '../../replica/connection.ts';
 import { withFile } from '../../replica/copy-file.ts';
 import { refusalWords, replicaError, sqliteCode } from '../../replica/sqlite-errors.ts';
-import type { Exact } from '../../replica/history-cells.ts';
 import { queryAny, queryNumber, queryRows, queryText } from '../../replica/query.ts';
 
 /** The daemon writes in short transactions. */
@@ -164,7 +163,7 @@ export function readExactCells(
   from: Connection,
   table: string,
   { id, columns }: { readonly id: number; readonly columns: readonly string[] },
-): readonly Exact[] | null {
+): readonly Stored[] | null {
   const names = joinSql([sql`_id`, ...columns.map((column) => ident(column))]);
   const [row] = queryRows(from, sql`SELECT ${names} FROM ${ident(table)} WHERE _id = ?`, [id]);
   return row?.slice(1) ?? null;

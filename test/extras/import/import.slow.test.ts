@@ -4,6 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { makeWorkspace } from '../../support/child.ts';
@@ -107,6 +108,24 @@ test('every cell that cannot be read is listed with its line, and so is what a t
   ]);
   expect(await world.rows('count(*) AS n')).toEqual([{ n: 6 }]);
 });
+
+test.each([[], ['--confirm']])(
+  'nothing is kept where a trigger of another program ends the transaction, with %j',
+  async (...args) => {
+    await using world = await startWorld();
+    const db = new Database(join(world.folder, 'replica.db'));
+    db.exec(
+      `CREATE TRIGGER theirs BEFORE INSERT ON "Note" WHEN new."Code" = 'n1' BEGIN SELECT raise(ROLLBACK, 'no'); END`,
+    );
+    db.close();
+
+    const taken = await world.take('a.csv', 'Title,Code\na,n1\nb,n2\n', ...args);
+
+    expect(taken.exitCode).not.toBe(0);
+    expect(taken.error).toContain('a trigger that another SQL client made refuses it');
+    expect(await world.rows('count(*) AS n')).toEqual([{ n: 6 }]);
+  },
+);
 
 test('a row is listed with all of its cells at once: those that cannot be read, and required ones that are empty', async () => {
   await using world = await startWorld();
