@@ -16,7 +16,7 @@ import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { momentOf, MOMENT_FORMS } from '../history/time-argument.ts';
 import { planInto, verifyInto } from './into-database.ts';
 import { LostRows, type LostSource } from './lost-rows.ts';
-import { chooseRows, makePlan, type PutbackPlan, type PutbackChoice } from './make-plan.ts';
+import { chooseRows, END_OF_TIME, makePlan, type PutbackPlan, type PutbackChoice } from './make-plan.ts';
 import { describeAgain, putbackPath, withPutback, type PutbackPlace } from './putback-file.ts';
 import {
   putbackPlanJson,
@@ -158,7 +158,9 @@ async function planOf(
 }
 
 function choiceOf(main: ReplicaReader, { options, ids, table = '' }: PutbackArguments, nowMs: number): PutbackChoice {
-  const since = options.deletedSince;
+  const { deletedSince } = options;
+  const since =
+    deletedSince === undefined ? '' : stampFromMs(momentOf(deletedSince, { name: '--deleted-since', nowMs }) * 1000);
   const run = options.run === undefined ? null : runSpan(main, options.run);
   return {
     table,
@@ -167,11 +169,8 @@ function choiceOf(main: ReplicaReader, { options, ids, table = '' }: PutbackArgu
       .split(',')
       .map((name) => name.trim())
       .filter((name) => name !== ''),
-    from:
-      since === undefined
-        ? (run?.from ?? null)
-        : stampFromMs(momentOf(since, { name: '--deleted-since', nowMs }) * 1000),
-    until: run?.until ?? null,
+    from: [since, run?.from ?? ''].toSorted().at(-1) ?? '',
+    until: run?.until ?? END_OF_TIME,
   };
 }
 

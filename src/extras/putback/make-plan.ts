@@ -29,10 +29,13 @@ export interface PutbackChoice {
   readonly ids: readonly number[];
   /** Tables whose rows come along if they refer to one that is put back. */
   readonly with: readonly string[];
-  /** Stamps between which rows were deleted; null for any time. */
-  readonly from: string | null;
-  readonly until: string | null;
+  /** Stamps between which rows were deleted; empty for any time, and END_OF_TIME. */
+  readonly from: string;
+  readonly until: string;
 }
+
+/** Behind every stamp. */
+export const END_OF_TIME = '9999';
 
 export interface PutbackPlan {
   readonly rows: readonly PlannedPutback[];
@@ -64,9 +67,7 @@ export function chooseRows(
   }
   const { from, until } = choice;
   const isMeant = ({ oldId, deletedAt }: LostRow): boolean =>
-    (choice.ids.length === 0 || choice.ids.includes(oldId)) &&
-    (from === null || (deletedAt ?? '') >= from) &&
-    (until === null || (deletedAt ?? '') <= until);
+    (choice.ids.length === 0 || choice.ids.includes(oldId)) && (deletedAt ?? '') >= from && (deletedAt ?? '') <= until;
   const along = choice.with.map((name) => lost.table(name));
   const references = lost.tables.flatMap((table) => referencesOf(lost, table, config.tables));
   const chosen = new Map(known.filter(isMeant).map((row) => [rowName(root.id, row.oldId), row]));

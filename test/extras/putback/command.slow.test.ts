@@ -287,6 +287,16 @@ test('says which rows cannot be put back, and which references are left out', as
   );
 });
 
+test('of a run and a time, takes only rows that both name', async () => {
+  await using world = await startWorld({ yaml: `tables: { "*": { history: true } }\n` });
+  await world.purge();
+  await world.run('pull');
+
+  const { stdout } = await world.run('putback', 'Customer', '--run', '3', '--deleted-since', '1h');
+
+  expect(stdout).toBe('Nothing to put back\n');
+});
+
 test.each(['backup', 'moment', 'since', 'two-way'])('takes the rows from a source: %s', async (source) => {
   const push = source === 'two-way' ? 'push: true, ' : '';
   await using world = await startWorld({ yaml: `tables: { "*": { ${push}history: true } }\n` });
@@ -505,7 +515,9 @@ test('a row that a colleague made again stays where its delete is undone, with t
   await world.run('push', '--confirm');
   await world.run('pull');
 
-  expect([undone.stderr, undone.stdout, undone.exitCode]).toEqual(['', 'Nothing to take back\n', 0]);
+  const left = '  Order 2 Customer: another value in row 7, which took its place\n';
+  const text = `Nothing to take back\nnot taken back:\n${left}`;
+  expect([undone.stderr, undone.stdout, undone.exitCode]).toEqual(['', text, 3]);
   expect(world.graph()).toEqual(before);
 });
 

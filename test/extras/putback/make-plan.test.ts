@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { LostRows } from '../../../src/extras/putback/lost-rows.ts';
 import {
   chooseRows,
+  END_OF_TIME,
   knownMatch,
   makePlan,
   uniqueColumn,
@@ -18,7 +19,7 @@ type Shop = Awaited<ReturnType<typeof startShop>>;
 const NO_RULES: { readonly tables: ReferenceRules } = { tables: { find: () => null } };
 
 function choiceOf(given: Partial<PutbackChoice> = {}): PutbackChoice {
-  return { table: 'Customer', ids: [], with: [], from: null, until: null, ...given };
+  return { table: 'Customer', ids: [], with: [], from: '', until: END_OF_TIME, ...given };
 }
 
 function lostIn(shop: Shop) {

@@ -50,7 +50,7 @@ export async function putBack(
   const main = modules.openReader(replicaPath);
   try {
     const lost = new modules.LostRows(main, { kind: 'deleted' });
-    const chosen = modules.chooseRows(lost, { ...order, from: null, until: null }, { tables: RULES });
+    const chosen = modules.chooseRows(lost, { ...order, from: '', until: '9999' }, { tables: RULES });
     const facts = { ...chosen, config: { tables: RULES }, folders: [], revisions: false };
     const plan = await modules.makePlan(place, lost, facts);
     await modules.carryOut(place, plan, { again: false });
