@@ -12,12 +12,12 @@ import type { Flags, Invocation, Runner } from '../../extra.ts';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { answerAsCsv } from '../../base/result-formats.ts';
 import { openExportFolder } from './export-folder.ts';
-import { sql } from '../../base/sql.ts';
+import { ident, sql } from '../../base/sql.ts';
 import { FolderNames, safeName } from '../shared/file-names.ts';
 import { pgType } from '../shared/pg-columns.ts';
 import { makePrivate, takeName } from '../../replica/copy-file.ts';
 import { replicaError } from '../../replica/sqlite-errors.ts';
-import { queryNumbers, queryText } from '../../replica/query.ts';
+import { queryRows } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readAllRows, readSources } from '../shared/confirmed-rows.ts';
 import { chooseTables, type TableRecord } from '../../replica/bookkeeping/tables.ts';
@@ -156,19 +156,20 @@ export async function exportTables(
       ];
       const unnamed = join(aside, file);
       makePrivate(unnamed);
-      const counted = { count: 0 };
-      // Both passes over the table see the same rows.
+      // All reads of the table see the same rows.
       if (held === null) reader.prepare(sql`BEGIN`).run();
-      const rows = (): Iterable<readonly Stored[]> => countRows(readAllRows(reader, source), counted);
+      const rows = (): Iterable<readonly Stored[]> => readAllRows(reader, source);
       const result = await (format === 'parquet'
         ? writeParquet(unnamed, columns, rows)
         : writeCsv(unnamed, columns, rows));
       const { localName } = source.table;
-      const freshSince = queryText(reader, sql`SELECT fresh_since FROM sync_status WHERE "table" = ?`, [localName]);
-      const waiting = sql`SELECT coalesce(pending, 0) + coalesce(parked, 0) FROM sync_status WHERE "table" = ?`;
-      const [waitingCount = 0] = queryNumbers(reader, waiting, [localName]);
+      const facts = sql`SELECT fresh_since, coalesce(pending, 0) + coalesce(parked, 0),
+            (SELECT count(*) FROM ${ident(source.source)} WHERE _id > 0) FROM sync_status WHERE "table" = ?`;
+      const [[since = null, waiting, count] = []] = queryRows(reader, facts, [localName]);
       if (held === null) reader.prepare(sql`COMMIT`).run();
-      written.push({ table: localName, file, freshSince, rowCount: counted.count, waitingCount, columns: result });
+      const freshSince = since === null ? null : String(since);
+      const counts = { rowCount: Number(count), waitingCount: Number(waiting) };
+      written.push({ table: localName, file, freshSince, ...counts, columns: result });
     }
     const manifest = { exportedAt: at, ...held, format, tables: written };
     return { tables: written, removed: replaceFiles(folder, { aside, before, written, manifest }) };
@@ -234,15 +235,6 @@ function replaceFiles(
 function chooseSources(reader: ReplicaReader, names: readonly string[]): ReturnType<typeof readSources> {
   const meant = new Set(chooseTables(reader, names).map(({ id }) => id));
   return readSources(reader).filter(({ table }) => meant.has(table.id));
-}
-
-/** Counts the rows of one pass, which may be the second. */
-function* countRows(rows: Iterable<readonly Stored[]>, counted: { count: number }): Iterable<readonly Stored[]> {
-  counted.count = 0;
-  for (const row of rows) {
-    counted.count += 1;
-    yield row;
-  }
 }
 
 /** Files of the former export; only plain names, since another program may have written the manifest. */
