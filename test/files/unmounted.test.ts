@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { pruneFiles } from '../../src/extras/files/prune.ts';
+import { pruneFiles } from '../../src/extras/files/command.ts';
 import { uploadKeeper } from '../../src/files/uploaded-files.ts';
 import { verifyFiles } from '../../src/extras/verify/files.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';

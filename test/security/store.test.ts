@@ -9,7 +9,7 @@ import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { carryToBackup } from '../../src/extras/shared/stored-content.ts';
 import { exportFiles } from '../../src/extras/export/files-export.ts';
-import { pruneFiles } from '../../src/extras/files/prune.ts';
+import { pruneFiles } from '../../src/extras/files/command.ts';
 import { verifyFiles } from '../../src/extras/verify/files.ts';
 import { backUpAll } from '../../src/extras/backup/backup.ts';
 import { loadConfig } from '../../src/config/load.ts';

@@ -9,15 +9,19 @@ import { sql } from '../../base/sql.ts';
 import { bytesText, plural } from '../../base/text.ts';
 import type { FilesReport } from '../../files/context.ts';
 import { pullFiles } from '../../files/download.ts';
+import { requireStore } from '../../files/open-store.ts';
+import { FileStore, openStore } from '../../files/store.ts';
+import { readContents } from '../../replica/bookkeeping/files.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import { rowNamer } from '../../replica/bookkeeping/row-names.ts';
+import type { Connection } from '../../replica/connection.ts';
 import { openReader, type QueryAnswer } from '../../replica/reader.ts';
 import { failuresOf, filesText } from '../../cli/report/pull-report.ts';
 import { loadNamedConfig, openExistingReplica, printResult, withResources } from '../../cli/runtime/invocation.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { writeAll } from '../../cli/terminal/session.ts';
 import { listTable, TABLE_ROWS_MAX } from '../../cli/terminal/table.ts';
-import { pruneFiles, type PruneReport } from './prune.ts';
+import { listContent } from '../shared/stored-content.ts';
 
 const EXAMPLES = `
 Content is in the file store (replica.files); sync_files says for each revision where.
@@ -129,6 +133,31 @@ async function pruneAndPrint(
   const report = await pruneFiles(replica, { folder: config.replica.files, dryRun });
   await printResult(invocation, { exitCode: EXIT.done, dryRun, ...report }, pruneText(report, dryRun));
   return EXIT.done;
+}
+
+/** Content that no row of `sync_files` names. */
+interface PruneReport {
+  readonly contentCount: number;
+  readonly bytes: number;
+}
+
+/** Removes what nothing refers to from a locked replica's store, or only counts it. @throws RowsyncError `files.store`. */
+export async function pruneFiles(
+  from: Connection,
+  { folder, dryRun }: { readonly folder: string; readonly dryRun: boolean },
+): Promise<PruneReport> {
+  requireStore(from, folder);
+  const store = dryRun ? new FileStore(folder) : await openStore(folder);
+  const known = new Set(readContents(from, null).map(({ sha256 }) => sha256));
+  let contentCount = 0;
+  let bytes = 0;
+  for await (const content of listContent(store)) {
+    if (known.has(content.sha256)) continue;
+    contentCount += 1;
+    bytes += content.bytes;
+    if (!dryRun) await store.remove(content.sha256);
+  }
+  return { contentCount, bytes };
 }
 
 export function pruneText({ contentCount, bytes }: PruneReport, isDryRun: boolean): string {

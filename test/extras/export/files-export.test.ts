@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { exportFiles, type ExportOptions, type ExportReport } from '../../../src/extras/export/files-export.ts';
-import { pruneFiles } from '../../../src/extras/files/prune.ts';
+import { pruneFiles } from '../../../src/extras/files/command.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { contentsOf, fileOf, startFilesFixture, type FilesFixture } from '../../support/files.ts';
 import { canMount, mountTmpfs } from '../../support/tmpfs.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { pruneFiles } from '../../../src/extras/files/prune.ts';
+import { pruneFiles } from '../../../src/extras/files/command.ts';
 import { sql } from '../../../src/base/sql.ts';
 import { contentsOf, fileOf, startFilesFixture } from '../../support/files.ts';
 
