@@ -200,14 +200,13 @@ function reportLines(
     ...elsewhere.flatMap(({ removed }) => removed),
   ];
   const what = `${table} ${rowId}${column === null ? '' : `, ${column.name}`}`;
-  const lines = [
+  return [
     counts.length === 0 ? `${what}: nothing was kept` : `${what}: forgotten in ${counts.join(', ')}`,
     ...(counts.length === 0
       ? []
       : ['free pages of the file may still contain it; VACUUM in any SQLite client rewrites the file']),
     ...elsewhere.flatMap(({ left }) => left),
   ];
-  return lines;
 }
 
 interface ForgettableRow {

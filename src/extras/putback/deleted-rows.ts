@@ -16,14 +16,14 @@ import { referencesOf, type TableReference } from './references.ts';
 import { carryOut } from './put-rows-back.ts';
 
 /** As `LinkedExtra` has it. Nothing is asked. */
-export async function referringCells(
+export function referringCells(
   main: ReplicaReader,
   config: Config,
   rows: readonly LostRow[],
-): Promise<ReadonlyMap<string, RowName>> {
+): ReadonlyMap<string, RowName> {
   const lost = new LostRows(main, { kind: 'given', rows, edits: new Map() });
   const references = lost.tables.flatMap((table) => referencesOf(lost, table, config.tables));
-  return Promise.resolve(cellsOf(lost, references));
+  return cellsOf(lost, references);
 }
 
 function cellsOf(lost: LostRows, references: readonly TableReference[]): ReadonlyMap<string, RowName> {

@@ -198,8 +198,7 @@ export function putbackStatusText(
   return linesText([...lines, ...cut(named), ...ends]);
 }
 
-function verifiedLines(given: { comparedCount: number; differences: readonly string[] }): string[] {
-  const { comparedCount, differences } = given;
+function verifiedLines({ comparedCount, differences }: Verified): readonly string[] {
   return [
     `verified: ${plural(comparedCount, 'row')} compared, ${differences.length} differ`,
     ...cut(differences.map((difference) => `  differs: ${difference}`)),

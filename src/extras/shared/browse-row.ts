@@ -66,11 +66,9 @@ export function readNeighbours(
   { name }: BrowsedTable,
   id: number,
 ): { readonly before: number | null; readonly after: number | null } {
-  const [before] = queryNumbers(from, sql`SELECT _id FROM ${ident(name)} WHERE _id < ? ORDER BY _id DESC LIMIT 1`, [
-    id,
-  ]);
-  const [after] = queryNumbers(from, sql`SELECT _id FROM ${ident(name)} WHERE _id > ? ORDER BY _id LIMIT 1`, [id]);
-  return { before: before ?? null, after: after ?? null };
+  const text = sql`SELECT (SELECT max(_id) FROM ${ident(name)} WHERE _id < @id) AS before,
+      (SELECT min(_id) FROM ${ident(name)} WHERE _id > @id) AS after`;
+  return queryFirst(from, text, [{ id }]) as ReturnType<typeof readNeighbours>; // the columns just listed
 }
 
 /** What the next push would send of rows, or what of them waits, the longest texts cut; numbers keep every digit. */

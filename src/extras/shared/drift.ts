@@ -2,6 +2,7 @@
  * How the replica still differs from the shape that the origin describes.
  */
 import { sql } from '../../base/sql.ts';
+import { queryTexts } from '../../replica/query.ts';
 import type { ReplicaReader } from '../../replica/reader.ts';
 
 /** Something in which the origin's schema went its own way, or would if a person let it. */
@@ -34,11 +35,11 @@ export function readDrift(reader: ReplicaReader): readonly DriftLine[] {
 
 /** What `schema prune` would drop, as `table` or `table.column`. */
 export function readPrunable(reader: ReplicaReader): readonly string[] {
-  const rows = reader.all(
-    sql`SELECT local_name AS name FROM _rowsync_tables WHERE state = 'gone'
+  return queryTexts(
+    reader,
+    sql`SELECT local_name FROM _rowsync_tables WHERE state = 'gone'
         UNION ALL
         SELECT t.local_name || '.' || c.local_name FROM _rowsync_columns c JOIN _rowsync_tables t ON t.id = c.table_id
         WHERE t.state <> 'gone' AND (c.state <> 'live' OR c.seq IN (SELECT value FROM json_each(t.missing_columns)))`,
   );
-  return rows.map((row) => (row as { name: string }).name); // names are text
 }

@@ -76,15 +76,13 @@ const ASKING_ROUNDS_MAX = 5;
  * Every read had ended when the asking began, and every check lies behind that: then all tables held what is here.
  */
 export function judgeMoment({ round, tables, found }: AskingAgain): MomentJudgement {
-  const findings = tables.map((table) => found.find((one) => one.table === table) ?? unasked(table));
+  const findings = tables.map(
+    (table) => found.find((one) => one.table === table) ?? { table, changeCount: 0, failure: 'it was not asked' },
+  );
   const failed = findings.filter(({ failure }) => failure !== null);
   if (failed.length > 0)
     return { kind: 'failed', tables: failed.map(({ table }) => table), why: failed[0]?.failure ?? '' };
   const moved = findings.filter(({ changeCount }) => changeCount > 0).map(({ table }) => table);
   if (moved.length === 0) return { kind: 'moment' };
   return round < ASKING_ROUNDS_MAX ? { kind: 'askAgain' } : { kind: 'moved', tables: moved };
-}
-
-function unasked(table: string): AskingAgain['found'][number] {
-  return { table, changeCount: 0, failure: 'it was not asked' };
 }

@@ -16,10 +16,7 @@ const NULL = '\\N';
 const SPECIAL = /[\\\n\r\t\0]/;
 
 function escaped(text: string): string {
-  const slashed = text.includes('\\') ? text.replaceAll('\\', '\\\\') : text;
-  const lined = slashed.includes('\n') ? slashed.replaceAll('\n', '\\n') : slashed;
-  const returned = lined.includes('\r') ? lined.replaceAll('\r', '\\r') : lined;
-  return returned.includes('\t') ? returned.replaceAll('\t', '\\t') : returned;
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t');
 }
 
 /** Undefined if PostgreSQL has no such value. */

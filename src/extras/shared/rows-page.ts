@@ -115,14 +115,11 @@ function browsedTable(from: Connection, line: TableLine): BrowsedTable {
   return { ...line, columns, keyColumn };
 }
 
-/** A statement in which values are bound. */
+/** A statement, or a condition, and what is bound in it. */
 interface Statement {
   readonly text: Sql;
   readonly values: readonly Stored[];
 }
-
-/** One condition and what is bound in it. */
-type Condition = Statement;
 
 /** The query for all rows that match, as people write it, with values written in. */
 export function shownSql(table: BrowsedTable, columns: readonly string[], query: BrowseQuery): string {
@@ -197,8 +194,7 @@ export function readRowsPage(
   const cells = columns.flatMap((column) => cutCell(ident(column), CUT_CHARS));
   const conditions = start === null ? [] : [start];
   const isDescending = (query.sort?.isDescending ?? false) !== isBackward;
-  const sort = query.sort === null ? null : { ...query.sort, isDescending };
-  const { text, values } = select(table, joinSql([sql`_id`, ...cells]), { ...query, sort }, conditions, isDescending);
+  const { text, values } = select(table, joinSql([sql`_id`, ...cells]), query, conditions, isDescending);
   const found = queryRows(from, sql`${text} LIMIT ${BROWSED_ROWS + 1}`, values);
   const hasMore = found.length > BROWSED_ROWS;
   const rows = found.slice(0, BROWSED_ROWS).map(([id, ...rest]) => ({ id: Number(id), cells: cutCells(rest) }));
@@ -234,7 +230,7 @@ function select(
   table: BrowsedTable,
   selected: Sql,
   query: BrowseQuery,
-  more: readonly Condition[],
+  more: readonly Statement[],
   isDescending = query.sort?.isDescending ?? false,
 ): Statement {
   const { sort } = query;
@@ -248,7 +244,7 @@ function select(
 }
 
 /** Which rows; empty for all of them. */
-function whereOf(table: BrowsedTable, { filters, search }: BrowseQuery, more: readonly Condition[]): Statement {
+function whereOf(table: BrowsedTable, { filters, search }: BrowseQuery, more: readonly Statement[]): Statement {
   const conditions = [
     ...filters.flatMap((filter) => filterCondition(table, filter) ?? []),
     ...(search === '' ? [] : [searchCondition(table, search)]),
@@ -261,7 +257,7 @@ function whereOf(table: BrowsedTable, { filters, search }: BrowseQuery, more: re
 }
 
 /** Where a page begins: behind a row in the wanted order; null if that row is gone. NULL comes before every value. */
-function startOf(from: Connection, table: BrowsedTable, { sort, start }: BrowseQuery): Condition | null {
+function startOf(from: Connection, table: BrowsedTable, { sort, start }: BrowseQuery): Statement | null {
   if (start === null) return null;
   const { id, direction } = start;
   const goesDown = (sort?.isDescending ?? false) !== (direction === 'before');
@@ -285,7 +281,7 @@ function startOf(from: Connection, table: BrowsedTable, { sort, start }: BrowseQ
 const OPERATORS = { '=': sql`=`, '<>': sql`<>`, '<': sql`<`, '<=': sql`<=`, '>': sql`>`, '>=': sql`>=` } as const;
 
 /** Null for a column that the table does not have. */
-function filterCondition(table: BrowsedTable, { column, op, value }: Filter): Condition | null {
+function filterCondition(table: BrowsedTable, { column, op, value }: Filter): Statement | null {
   const found = table.columns.find(({ name }) => name === column);
   const storedAs = column === '_id' ? 'INTEGER' : found?.storedAs;
   if (storedAs === undefined) return null;
@@ -304,7 +300,7 @@ function filterCondition(table: BrowsedTable, { column, op, value }: Filter): Co
   return { text: sql`${given} ${operator} ?`, values: [number] };
 }
 
-function stampCondition(name: Sql, op: keyof typeof OPERATORS, value: string): Condition {
+function stampCondition(name: Sql, op: keyof typeof OPERATORS, value: string): Statement {
   const stamp = stampOf(value) ?? value;
   const isEqual = op === '=' || op === '<>';
   if (!isEqual || !value.includes('.')) return { text: sql`${name} ${OPERATORS[op]} ?`, values: [stamp] };
@@ -313,7 +309,7 @@ function stampCondition(name: Sql, op: keyof typeof OPERATORS, value: string): C
 }
 
 /** A year begins all of its days and times, an hour its times of day. */
-function periodCondition(name: Sql, op: keyof typeof OPERATORS, value: string): Condition {
+function periodCondition(name: Sql, op: keyof typeof OPERATORS, value: string): Statement {
   if (op === '=') return { text: sql`${name} LIKE ?`, values: [`${value}%`] };
   if (op === '<>') return { text: sql`${name} NOT LIKE ?`, values: [`${value}%`] };
   // At most, and more than: by the end of the period.
@@ -364,11 +360,11 @@ function likePattern(text: string): string {
 }
 
 /** Any text column has the text; a whole number may be the id as well. */
-function searchCondition({ columns }: BrowsedTable, search: string): Condition {
+function searchCondition({ columns }: BrowsedTable, search: string): Statement {
   const texts = columns.filter(({ storedAs }) => storedAs === 'TEXT' || storedAs === 'ANY');
   const pattern = likePattern(search);
   const byId = /^-?\d{1,15}$/.test(search) ? [{ text: sql`_id = ?`, values: [Number(search)] }] : [];
-  const conditions: readonly Condition[] = [
+  const conditions: readonly Statement[] = [
     ...byId,
     ...texts.map(({ name }) => ({ text: sql`${ident(name)} LIKE ? ESCAPE '\\'`, values: [pattern] })),
   ];
