@@ -7,7 +7,6 @@
  *    temp."the table"           both, and the other rows of the table
  */
 import { ident, joinSql, sql, type Sql } from '../../base/sql.ts';
-import type { Connection } from '../../replica/connection.ts';
 import type { CellChange, Exact, Version } from '../../replica/history-cells.ts';
 import { checkKnown, lastSeqAt, readKnownTables, unknown, type KnownTable } from './known-since.ts';
 import { openKnownRows, type KnownRows } from '../../replica/history-writer.ts';
@@ -50,92 +49,74 @@ export function showTableAt(reader: ReplicaReader, { id, table }: Pick<KnownTabl
   if (rows === null) {
     throw unknown(`There is no table ${table} here now`, 'rowsync history and rowsync log tell what is known of it.');
   }
-  const then = new ThenTable(reader, id, rows);
+  const here = ident(rows.localName);
   const ids = ident(`_rowsync_then_${id}_ids`);
-  reader.prepare(sql`CREATE TEMP TABLE ${ids} (_id INTEGER PRIMARY KEY)`).run();
-  reader
-    .prepare(
-      sql`INSERT OR IGNORE INTO temp.${ids} SELECT row_id FROM _rowsync_history WHERE seq > ? AND table_id = ? AND row_id IS NOT NULL`,
-    )
-    .run(seq, id);
+  const place = ident(`_rowsync_then_${id}`);
+  const columns = sql`SELECT name FROM pragma_table_info(?, 'main')`;
+  const list = joinSql(queryTexts(reader, columns, [rows.localName]).map(ident));
+  const execute = (text: Sql, ...values: readonly unknown[]): void => void reader.prepare(text).run(...values);
+  execute(sql`CREATE TEMP TABLE ${ids} (_id INTEGER PRIMARY KEY)`);
+  const later = sql`SELECT row_id FROM _rowsync_history WHERE seq > ? AND table_id = ? AND row_id IS NOT NULL`;
+  execute(sql`INSERT OR IGNORE INTO temp.${ids} ${later}`, seq, id);
   // Edits that may not be in any entry yet.
   for (const source of [sql`_rowsync_rows`, sql`_rowsync_history_edits`])
-    reader.prepare(sql`INSERT OR IGNORE INTO temp.${ids} SELECT row_id FROM ${source} WHERE table_id = ?`).run(id);
+    execute(sql`INSERT OR IGNORE INTO temp.${ids} SELECT row_id FROM ${source} WHERE table_id = ?`, id);
+  execute(sql`CREATE TEMP TABLE ${place} AS SELECT ${list} FROM main.${here} WHERE 0`);
+  execute(sql`CREATE UNIQUE INDEX temp.${ident(`_rowsync_then_${id}_id`)} ON ${place} (_id)`);
   const next = sql`SELECT _id FROM temp.${ids} WHERE _id > ? ORDER BY _id LIMIT ${BLOCK_ROWS}`;
   const blocks = blocksAbove(
     (after) => queryNumbers(reader, next, [after]),
     (last) => last,
   );
-  for (const block of blocks) then.fill(block, seq);
-  then.show(ids);
+  const store = rowWriter(reader, place, rows);
+  const copy = sql`INSERT INTO temp.${place} (${list}) SELECT ${list} FROM main.${here}
+      WHERE _id IN (SELECT value FROM json_each(?))`;
+  for (const block of blocks) {
+    execute(copy, JSON.stringify(block));
+    for (const [rowId, state] of statesAt(reader, { id, rows, seq }, block)) store(rowId, state);
+  }
+  // From here on the connection takes this for the table.
+  execute(sql`CREATE TEMP VIEW ${here} AS SELECT ${list} FROM main.${here} WHERE _id NOT IN (SELECT _id FROM temp.${ids})
+      UNION ALL SELECT ${list} FROM temp.${place}`);
 }
 
-class ThenTable {
-  readonly #reader: ReplicaReader;
-  readonly #id: number;
-  readonly #rows: KnownRows;
-  /** The table, its columns, and where its rows of that time are. */
-  readonly #here: Sql;
-  readonly #list: Sql;
-  readonly #place: Sql;
-  readonly #remove: ReturnType<Connection['prepare']>;
-  readonly #store: ReturnType<Connection['prepare']>;
+/** Rows as they were after an entry. */
+function statesAt(
+  reader: ReplicaReader,
+  { id, rows, seq }: { readonly id: number; readonly rows: KnownRows; readonly seq: number },
+  ids: readonly number[],
+): ReadonlyMap<number, Version> {
+  const states = new Map<number, Version>(ids.map((rowId) => [rowId, null]));
+  for (const [rowId, state] of rows.read(ids)) states.set(rowId, state);
+  const filter = sql`h.row_id IN (SELECT value FROM json_each(@ids)) AND h.seq > @seq`;
+  const place = { tableId: id, columns: rows.columns, order: sql`DESC` };
+  for (const entry of readExactEntries(reader, place, { filter, values: { ids: JSON.stringify(ids), seq } }))
+    states.set(entry.rowId, reverseEntry(states.get(entry.rowId) ?? null, entry, rows.columns.length));
+  return states;
+}
 
-  constructor(reader: ReplicaReader, id: number, rows: KnownRows) {
-    this.#reader = reader;
-    this.#id = id;
-    this.#rows = rows;
-    this.#here = ident(rows.localName);
-    const columns = sql`SELECT name FROM pragma_table_info(?, 'main')`;
-    this.#list = joinSql(queryTexts(reader, columns, [rows.localName]).map(ident));
-    this.#place = ident(`_rowsync_then_${id}`);
-    const empty = sql`SELECT ${this.#list} FROM main.${this.#here} WHERE 0`;
-    reader.prepare(sql`CREATE TEMP TABLE ${this.#place} AS ${empty}`).run();
-    reader.prepare(sql`CREATE UNIQUE INDEX temp.${ident(`_rowsync_then_${id}_id`)} ON ${this.#place} (_id)`).run();
-    this.#remove = reader.prepare(sql`DELETE FROM temp.${this.#place} WHERE _id = ?`);
-    const names = rows.columns.map(({ name }) => ident(name));
-    const sets = joinSql(names.map((name) => sql`${name} = excluded.${name}`));
-    this.#store = reader.prepare(
-      sql`INSERT INTO temp.${this.#place} (_id, ${joinSql(names)}) VALUES (?, ${joinSql(names.map(() => sql`?`))})
-          ON CONFLICT (_id) DO UPDATE SET ${sets}`,
-    );
-  }
-
-  /** Adds rows as they were after an entry, by ascending id. */
-  fill(ids: readonly number[], seq: number): void {
-    const copy = sql`INSERT INTO temp.${this.#place} (${this.#list}) SELECT ${this.#list} FROM main.${this.#here}
-        WHERE _id IN (SELECT value FROM json_each(?))`;
-    this.#reader.prepare(copy).run(JSON.stringify(ids));
-    const states = new Map<number, Version>(this.#rows.read(ids));
-    const filter = sql`h.row_id IN (SELECT value FROM json_each(@ids)) AND h.seq > @seq`;
-    const place = { tableId: this.#id, columns: this.#rows.columns, order: sql`DESC` };
-    for (const entry of readExactEntries(this.#reader, place, { filter, values: { ids: JSON.stringify(ids), seq } })) {
-      const { rowId } = entry;
-      states.set(rowId, reverseEntry(states.get(rowId) ?? null, entry, this.#rows.columns.length));
-    }
-    for (const id of ids) this.#put(id, states.get(id) ?? null);
-  }
-
-  #put(id: number, state: Version): void {
+/** Stores what a row was over its copy; null for a row that did not exist. */
+function rowWriter(reader: ReplicaReader, place: Sql, { columns }: KnownRows): (id: number, state: Version) => void {
+  const remove = reader.prepare(sql`DELETE FROM temp.${place} WHERE _id = ?`);
+  const names = columns.map(({ name }) => ident(name));
+  const sets = joinSql(names.map((name) => sql`${name} = excluded.${name}`));
+  const store = reader.prepare(
+    sql`INSERT INTO temp.${place} (_id, ${joinSql(names)}) VALUES (?, ${joinSql(names.map(() => sql`?`))})
+        ON CONFLICT (_id) DO UPDATE SET ${sets}`,
+  );
+  return (id, state) => {
     if (state === null) {
-      this.#remove.run(id);
+      remove.run(id);
       return;
     }
-    this.#store.run(id, ...state.map((value) => (isRaw(value) ? null : value)));
+    store.run(id, ...state.map((value) => (isRaw(value) ? null : value)));
     for (const [index, value] of state.entries()) {
-      if (!isRaw(value)) continue;
-      const text = sql`UPDATE temp.${this.#place} SET ${ident(this.#rows.columns[index]?.name ?? '_id')} = CAST(? AS TEXT) WHERE _id = ?`;
-      this.#reader.prepare(text).run(Buffer.from(value.raw, 'hex'), id);
+      const name = names[index];
+      if (!isRaw(value) || name === undefined) continue;
+      const text = sql`UPDATE temp.${place} SET ${name} = CAST(? AS TEXT) WHERE _id = ?`;
+      reader.prepare(text).run(Buffer.from(value.raw, 'hex'), id);
     }
-  }
-
-  /** From here on the connection takes this for the table. */
-  show(ids: Sql): void {
-    const text = sql`CREATE TEMP VIEW ${this.#here} AS
-        SELECT ${this.#list} FROM main.${this.#here} WHERE _id NOT IN (SELECT _id FROM temp.${ids})
-        UNION ALL SELECT ${this.#list} FROM temp.${this.#place}`;
-    this.#reader.prepare(text).run();
-  }
+  };
 }
 
 function isRaw(value: Exact): value is { readonly raw: string } {
