@@ -36,11 +36,11 @@ export interface HistoryEntry {
 
 /** What to read of the history; null for everything. */
 export interface EntryFilter {
-  readonly table?: string | null;
-  readonly runId?: number | null;
+  readonly table: string | null;
+  readonly runId: number | null;
   /** Stamps; both belong to it. */
-  readonly since?: string | null;
-  readonly until?: string | null;
+  readonly since: string | null;
+  readonly until: string | null;
 }
 
 /** How many entries of one kind a run has of a table. */
@@ -109,13 +109,12 @@ const LISTED = sql`${COLUMNS}, ${IS_ANSWER} AS isAnswer`;
 const ONLY = sql`(@table IS NULL OR "table" = @table) AND (@runId IS NULL OR run_id = @runId)`;
 
 /** By its index where a time is given, since most of the history is older. */
-function within({ since = null, until = null }: EntryFilter): Sql {
+function within({ since, until }: EntryFilter): Sql {
   return since === null && until === null ? ONLY : sql`at >= @since AND at <= @until AND ${ONLY}`;
 }
 
-function values({ table = null, runId = null, since = null, until = null }: EntryFilter): Record<string, Stored> {
-  const times = since === null && until === null ? {} : { since: since ?? '', until: until ?? '9999' };
-  return { table, runId, ...times };
+function values({ since, until, ...rest }: EntryFilter): Record<string, Stored> {
+  return { ...rest, since: since ?? '', until: until ?? '9999' };
 }
 
 /** Entries one after the other; `rest` is what follows the name of the view. */

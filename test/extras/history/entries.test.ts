@@ -28,6 +28,8 @@ import { finishAndPull, pushNow } from '../../support/push.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
 import { AT, capture, NOTE, startTwoWay, twoWaySettings } from '../../support/two-way.ts';
 
+const ALL = { table: null, runId: null, since: null, until: null };
+
 const TWO_WAY = {
   tableOptions: () => ({ ...twoWaySettings({ match: 'Code' }).tableOptions(''), sort: null, history: HISTORY }),
 };
@@ -102,8 +104,8 @@ describe('counts of runs', () => {
     fixture.sandbox.store.update('Note', 3, { Title: 'theirs' });
     await fixture.pull();
 
-    const counts = readRunCounts(fixture.replica, {});
-    const late = readRunCounts(fixture.replica, { since: '2026-11-25T08:02:00Z' });
+    const counts = readRunCounts(fixture.replica, ALL);
+    const late = readRunCounts(fixture.replica, { ...ALL, since: '2026-11-25T08:02:00Z' });
 
     expect(
       counts.map(({ runId, work, kind, cause, isAnswer, count }) => [runId, work, kind, cause, isAnswer, count]),
@@ -118,11 +120,11 @@ describe('counts of runs', () => {
     expect(counts.filter(({ kind }) => kind === 'delete')).toEqual([]);
     expect(counts.filter(({ cause }) => cause === 'edit').reduce((sum, { count }) => sum + count, 0)).toBe(3);
     expect(late.map(({ runId }) => runId)).toEqual([3]);
-    expect(readRunCounts(fixture.replica, { table: 'Other' })).toEqual([]);
-    expect(readRunCounts(fixture.replica, { runId: 2, until: '2026-11-25T08:00:30Z' })).toEqual([]);
-    const own = [...readRunEntries(fixture.replica, { runId: 3, to: '' }, {})];
+    expect(readRunCounts(fixture.replica, { ...ALL, table: 'Other' })).toEqual([]);
+    expect(readRunCounts(fixture.replica, { ...ALL, runId: 2, until: '2026-11-25T08:00:30Z' })).toEqual([]);
+    const own = [...readRunEntries(fixture.replica, { runId: 3, to: '' }, ALL)];
     expect(own.map(({ rowId, kind }) => `${rowId} ${kind}`)).toEqual(['3 update']);
-    expect([...readRunEntries(fixture.replica, { runId: 3, to: '' }, { table: 'Other' })]).toEqual([]);
+    expect([...readRunEntries(fixture.replica, { runId: 3, to: '' }, { ...ALL, table: 'Other' })]).toEqual([]);
   });
 
   test('a run is known by its number, and the edits of a push by their time', async () => {
