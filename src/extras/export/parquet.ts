@@ -113,57 +113,39 @@ function plainOf(stored: Stored): string | null {
 }
 
 function formOf({ name, type }: ParquetColumn, digits: DecimalSize): Form {
-  const optional = { name, repetition_type: 'OPTIONAL' } as const;
-  const text: Form = {
-    element: { ...optional, type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-    words: 'text',
-    valueOf: String,
-  };
+  const form = (element: Partial<SchemaElement>, valueOf: Form['valueOf'], words: string = type): Form => ({
+    element: { name, repetition_type: 'OPTIONAL', ...element },
+    words,
+    valueOf,
+  });
+  const text = (valueOf: Form['valueOf']): Form =>
+    form({ type: 'BYTE_ARRAY', converted_type: 'UTF8' }, valueOf, 'text');
   /** A value that does not fit its type is not written, but counted. */
   const checked =
-    (convert: (given: string) => ParquetValue) =>
-    (stored: Exclude<Stored, null>): ParquetValue =>
+    (convert: (given: string) => ParquetValue): Form['valueOf'] =>
+    (stored) =>
       copyText(stored, type) === undefined ? null : convert(String(stored));
   switch (type) {
     case 'numeric':
-      return digits.whole + digits.scale > DIGITS_MAX ? { ...text, valueOf: plainOf } : decimalForm(name, digits);
+      return digits.whole + digits.scale > DIGITS_MAX ? text(plainOf) : decimalForm(name, digits);
     case 'bigint':
-      return {
-        element: { ...optional, type: 'INT64' },
-        words: 'bigint',
-        valueOf: (stored) => (typeof stored === 'bigint' ? stored : null),
-      };
+      return form({ type: 'INT64' }, (stored) => (typeof stored === 'bigint' ? stored : null));
     case 'boolean':
-      return {
-        element: { ...optional, type: 'BOOLEAN' },
-        words: 'boolean',
-        valueOf: checked((given) => given === '1'),
-      };
+      return form(
+        { type: 'BOOLEAN' },
+        checked((given) => given === '1'),
+      );
     case 'date':
-      return {
-        element: { ...optional, type: 'INT32', converted_type: 'DATE' },
-        words: 'date',
-        valueOf: checked(dayOf),
-      };
+      return form({ type: 'INT32', converted_type: 'DATE' }, checked(dayOf));
     case 'time':
-      return {
-        element: { ...optional, type: 'INT64', converted_type: 'TIME_MICROS' },
-        words: 'time',
-        valueOf: checked((given) => BigInt(Date.parse(`1970-01-01T${given}Z`)) * 1000n),
-      };
-    case 'timestamptz':
-      return {
-        element: {
-          ...optional,
-          type: 'INT64',
-          converted_type: 'TIMESTAMP_MICROS',
-          logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
-        },
-        words: 'timestamp with time zone',
-        valueOf: checked(microsOf),
-      };
+      return form({ type: 'INT64', converted_type: 'TIME_MICROS' }, checked(timeMicrosOf));
+    case 'timestamptz': {
+      const logical_type = { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' } as const;
+      const element = { type: 'INT64', converted_type: 'TIMESTAMP_MICROS', logical_type } as const;
+      return form(element, checked(microsOf), 'timestamp with time zone');
+    }
     default:
-      return text;
+      return text(String);
   }
 }
 
@@ -187,6 +169,10 @@ const DAY_MS = 86_400_000;
 
 function dayOf(date: string): number {
   return Date.parse(`${date}T00:00:00Z`) / DAY_MS;
+}
+
+function timeMicrosOf(time: string): bigint {
+  return BigInt(Date.parse(`1970-01-01T${time}Z`)) * 1000n;
 }
 
 /** Microseconds since 1970, because a JavaScript date has only milliseconds. */
