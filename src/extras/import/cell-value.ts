@@ -164,13 +164,8 @@ function problem(words: string): ReadCell {
 function plainNumber(text: string, { number, decimal }: Forms): string | null {
   const signed = text.replace('−', '-');
   if (!number.test(signed)) return null;
-  const [whole = '', fraction = ''] = splitAt(signed, decimal);
+  const [whole = '', fraction = ''] = signed.split(decimal);
   return `${whole.replaceAll(/[^-+\de]/g, '')}${fraction === '' ? '' : `.${fraction}`}`;
-}
-
-function splitAt(text: string, sign: string): readonly string[] {
-  const at = text.lastIndexOf(sign);
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + sign.length)];
 }
 
 /** The ISO date, time of day and offset of a text; empty for a missing part, all empty for another text. */
