@@ -7,7 +7,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { sequenceNumber } from '../history/events.ts';
 import { ChildFailure } from '../shared/child-pool.ts';
-import type { PageAuth } from './page-key.ts';
 import { isSignedIn, plain, showsKey, type Actions, type Reply } from './actions.ts';
 
 const READERS_MAX = 8;
@@ -37,7 +36,8 @@ export class Feeds {
   /** Answers a request; null once the feed has begun. */
   async answer(request: IncomingMessage, response: ServerResponse, query: string): Promise<Reply | null> {
     const auth = this.#view.auth();
-    if (!isSignedIn(request, auth) && !showsKey(request, auth)) {
+    const mayRead = (): boolean => this.#view.auth() === auth && (isSignedIn(request, auth) || showsKey(request, auth));
+    if (!mayRead()) {
       const refusal = plain(401, 'Sign in, or send the header Authorization: Bearer KEY\n');
       return { ...refusal, headers: { 'WWW-Authenticate': 'Bearer' } };
     }
@@ -59,7 +59,7 @@ export class Feeds {
     response.flushHeaders();
     const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
     // Any failure ends the answer; the reader reconnects with its last number.
-    const running = this.#run(response, { after, block, auth, signal })
+    const running = this.#run(response, { after, block, mayRead, signal })
       .catch(() => undefined)
       .then(() => void response.end());
     this.#running.add(running);
@@ -73,12 +73,17 @@ export class Feeds {
     await Promise.all(this.#running);
   }
 
-  /** Ends by throwing, or when the daemon has another replica. */
+  /** Ends by throwing, or when the reader may read no more: it signed out, or the daemon has another replica. */
   async #run(
     response: ServerResponse,
-    feed: { readonly after: number; readonly block: string; readonly auth: PageAuth; readonly signal: AbortSignal },
+    feed: {
+      readonly after: number;
+      readonly block: string;
+      readonly mayRead: () => boolean;
+      readonly signal: AbortSignal;
+    },
   ): Promise<void> {
-    const { auth, signal } = feed;
+    const { mayRead, signal } = feed;
     let { after, block } = feed;
     for (;;) {
       await send(response, block, signal);
@@ -86,7 +91,7 @@ export class Feeds {
       while (this.#view.lastChange() <= after) {
         if (!(await this.#hasNews(signal))) await send(response, HEARTBEAT, signal);
       }
-      const next = this.#view.auth() === auth ? await this.#block(after, signal) : null;
+      const next = mayRead() ? await this.#block(after, signal) : null;
       if (typeof next !== 'string') return;
       block = next;
     }

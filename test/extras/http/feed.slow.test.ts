@@ -11,7 +11,7 @@ import { openPageAuth } from '../../../src/extras/http/page-key.ts';
 import { testClock } from '../../support/clock.ts';
 import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
 import { ask, portOf } from '../../support/http.ts';
-import { keyOf, signIn } from '../../support/page.ts';
+import { keyOf, postOf, signIn } from '../../support/page.ts';
 import { startTestSandbox, type TestSandbox } from '../../support/sandbox.ts';
 import { NOTE } from '../../support/two-way.ts';
 
@@ -155,6 +155,22 @@ test('readers beyond the eighth are told so, and one that leaves makes room', as
 
   expect(ninth.body).toBe('8 readers are connected already\n');
   expect(status).toBe(200);
+});
+
+test('a feed ends with the session of its reader, before another event', async () => {
+  await using feeding = await startFeeding();
+  const { sandbox, daemon, port } = feeding;
+  const person = await signIn(daemon);
+  const feed = openFeed(feeding, '/changes?after=0', { Authorization: '', Cookie: person.cookie });
+  await feed.events(1);
+
+  const { headers } = await ask({ port }, '/sign-out', postOf({ token: person.token }, port, { Cookie: person.cookie }));
+  sandbox.store.update('Note', 2, { Title: 'theirs' });
+  await daemon.elapse(6);
+
+  expect(headers['set-cookie']?.[0]).toContain('Max-Age=0');
+  expect(await feed.end).toBe(true);
+  expect(await feed.events(1)).toHaveLength(1);
 });
 
 test('a reader is told that it is still connected while nothing happens', async () => {
