@@ -7,7 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 /** Between two samples; shorter delays are not seen. */
 const SAMPLE_EVERY_MS = 20;
 
-/** As Node's `monitorEventLoopDelay`, which forgets its last sample at a reset, and so loses a delay right behind it. */
+/** As Node's `monitorEventLoopDelay`, which a reset makes forget its last sample, so that a delay behind it is lost. */
 export class LoopDelay {
   readonly #histogram = createHistogram();
   readonly #sampling: NodeJS.Timeout;
