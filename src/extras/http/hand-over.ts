@@ -20,14 +20,8 @@ import { openReader } from '../../replica/reader.ts';
 import { askDaemonForWork, type DaemonWork, failureOf, hearDaemon, hearDaemonWork } from '../shared/daemon-client.ts';
 import { httpOf } from '../shared/http-settings.ts';
 
-/** For a daemon of an earlier version, which reports no exit code. */
-const BY_OUTCOME: ReadonlyMap<string, number> = new Map([
-  ['done', EXIT.done],
-  ['held', EXIT.needsPerson],
-]);
-
 const POLL_MS = 300;
-/** Failed requests in a row after which the daemon is considered ended. */
+/** Requests in a row without an answer after which the daemon counts as ended; as many may be refused. */
 const SILENT_MAX = 20;
 /** The newest runs among which the requested one is sought; a daemon that rings and follows has more of them. */
 const RUNS_MAX = 50;
@@ -65,9 +59,8 @@ export async function handOver(
   const ended: { work: WorkKind; outcome: string; exitCode: number; ms: number; account?: PushAccount | undefined }[] =
     [];
   for (const work of works) {
-    const { outcome, durationMs, account, exitCode: code } = await awaitWork(ask, work);
-    const ofWork = code ?? BY_OUTCOME.get(outcome) ?? EXIT.failed;
-    ended.push({ work, outcome, exitCode: ofWork, ms: durationMs, account });
+    const { outcome, durationMs, account, exitCode: code = EXIT.failed } = await awaitWork(ask, work);
+    ended.push({ work, outcome, exitCode: code, ms: durationMs, account });
     // A failure of some tables holds up no others; one of all has been thrown.
     if (outcome === 'stopped') break;
   }
@@ -162,6 +155,7 @@ async function awaitWork(ask: Asking, work: WorkKind): Promise<NonNullable<Daemo
   const show = progressLine(invocation);
   let before: DaemonWork | null = null;
   let silentCount = 0;
+  let refusedCount = 0;
   try {
     // Ends with the run, with the daemon, or with a signal.
     while (!signal.aborted) {
@@ -174,7 +168,10 @@ async function awaitWork(ask: Asking, work: WorkKind): Promise<NonNullable<Daemo
         await show(now);
         if (!now.isScheduled) throw inUse(ask, `schedule ${work} in the configuration, so that it does that`);
         if (before === null) {
-          if (!now.isUnderWay && (await askDaemonForWork(config, work))) {
+          const isTaken = now.isUnderWay ? null : await askDaemonForWork(config, work);
+          if (isTaken === false && (refusedCount += 1) > SILENT_MAX)
+            throw inUse(ask, 'start it again (one of an earlier version takes no work)');
+          if (isTaken === true) {
             before = now;
             await sayFailure(invocation, now);
           }

@@ -1,10 +1,13 @@
 /**
  * Commands beside a daemon that listens: exit code 0 means that what was asked for has happened, for every table.
  */
-import { renameSync } from 'node:fs';
+import { once } from 'node:events';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { testClock } from '../../support/clock.ts';
 import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
 import { startTestSandbox, type TestSandbox } from '../../support/sandbox.ts';
 import { runCli } from '../../support/session.ts';
@@ -205,4 +208,33 @@ test('a daemon whose replica was moved away is heard, and says that', async () =
   expect(status.stdout).toContain('daemon  ');
   expect(status.stdout).not.toContain('No daemon answers');
   expect(back.exitCode).toBe(0);
+});
+
+test('a daemon of an earlier version, which takes no work, is named instead of being asked for ever', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = startDaemon(sandbox, 'http: { listen: false }\n');
+  await daemon.idle();
+  const { folder } = daemon;
+  const socket = join(folder, 'old.sock');
+  const yaml = readFileSync(join(folder, 'rowsync.yaml'), 'utf8').replace('listen: false', `listen: "${socket}"`);
+  writeFileSync(join(folder, 'old.yaml'), yaml);
+  writeFileSync(join(folder, 'replica.db.page-key'), 'k'.repeat(43));
+  const status = {
+    status: 'ok',
+    working: null,
+    failure: null,
+    jobs: [{ job: 'pull', nextAt: '2026-06-01T12:05:00Z' }],
+  };
+  let askedCount = 0;
+  const server = createServer(({ method }, response) => {
+    if (method === 'POST') askedCount += 1;
+    response.writeHead(method === 'POST' ? 415 : 200).end(method === 'POST' ? '<p>' : JSON.stringify(status));
+  });
+  await once(server.listen(socket), 'listening');
+
+  const pulled = await runCli(['pull', '--config', 'old.yaml'], { folder, clock: testClock() });
+  server.close();
+
+  expect([pulled.exitCode, askedCount]).toEqual([75, 21]);
+  expect(pulled.stderr).toContain('start it again (one of an earlier version takes no work)');
 });
