@@ -108,9 +108,15 @@ async function readNow(
   if (isInUse(config.replica.path)) {
     if (listen !== null)
       await invocation.session.stderr.write(printable(`asking the daemon to read ${someOf(here)}`) + '\n');
-    if (await askDaemonToRead(config, atOrigin)) {
-      const { failure = null } = (await hearDaemonWork(config, 'pull')) ?? {};
-      return failure === null ? null : failureOf(failure);
+    const isRead = await askDaemonToRead(config, atOrigin);
+    const heard = await hearDaemonWork(config, 'pull');
+    if (isRead) return heard?.failure == null ? null : failureOf(heard.failure);
+    if (heard !== null) {
+      const late = {
+        message: 'the daemon did not finish reading in time',
+        hint: 'It goes on reading: try again in a while.',
+      };
+      return new RowsyncError('replica', 'replica.inUse', late);
     }
     return new RowsyncError('replica', 'replica.inUse', {
       message: 'another rowsync process works on the replica, and cannot be asked',

@@ -1,7 +1,9 @@
 /**
  * `--fresh`: an answer has every change that is older than it allows, or there is none.
  */
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -281,6 +283,27 @@ test('what is asked of the daemon is said as a request, without the control char
 
   expect(exitCode).toBe(75);
   expect(stderr).toContain('asking the daemon to read Sm\\u001ball\n');
+});
+
+test('a daemon that has not read in time is not said to be beyond asking', async () => {
+  const socket = `/tmp/rowsync-${process.pid}-late.sock`;
+  await using world = await startWorld(`http: { listen: "${socket}" }\n`);
+  world.later(30);
+  writeFileSync(join(world.folder, 'replica.db.page-key'), 'k'.repeat(43));
+  const lock = takeLock(join(world.folder, 'replica.db'), 0o600);
+  const server = createServer((request, response) => {
+    if (request.url === '/read') request.destroy();
+    else response.end(JSON.stringify({ status: 'ok', working: 'pull', failure: null, jobs: [] }));
+  });
+  await once(server.listen(socket), 'listening');
+
+  const { exitCode, stderr } = await world.run('sql', '--fresh', '10m', COUNT);
+  server.close();
+  lock.close();
+
+  expect(exitCode).toBe(75);
+  expect(stderr).toContain('(the daemon did not finish reading in time)');
+  expect(stderr).toContain('It goes on reading: try again in a while.');
 });
 
 test(
