@@ -160,9 +160,8 @@ async function load(invocation: Invocation, input: SinkCommandInput, names: read
     if (!(thrown instanceof RowsyncError) || thrown.code !== 'replica.inUse') throw thrown;
     requireKnown(input);
     askForLoad(input.config.replica.path, input.settings.name, tables);
-    await invocation.session.stdout.write(
-      'A daemon works on the replica: it loads within a minute, see rowsync sink status\n',
-    );
+    const text = 'A daemon works on the replica: it loads within a minute, see rowsync sink status\n';
+    await printResult(invocation, { requested: tables }, text);
     return EXIT.done;
   }
 }

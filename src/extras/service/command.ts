@@ -18,7 +18,7 @@ import { accountText } from '../../cli/runtime/account-text.ts';
 import { hearDaemon } from '../shared/daemon-client.ts';
 import { readShipped } from '../../cli/runtime/installation.ts';
 import { ownCommand } from '../shared/child-pool.ts';
-import { loadSections } from '../../cli/runtime/invocation.ts';
+import { loadSections, printResult } from '../../cli/runtime/invocation.ts';
 import type { Extra, Flags, Invocation, Runner } from '../../extra.ts';
 import {
   firstConfig,
@@ -96,11 +96,16 @@ function nextText(config: string): string {
   return `next:\n  rowsync check --config ${config}\n  rowsync status --config ${config}\n  rowsync service status\n`;
 }
 
-/** @throws RowsyncError where the machine cannot run the service. */
-function requireMachine(name: string, options: ServiceOptions): void {
-  requireSystemd(name, options);
+/** @throws RowsyncError `service.failed` where the machine cannot run the service, so that steps would fail half-way. */
+function requireMachine(name: string, { root }: ServiceOptions): void {
+  if (root !== undefined) return;
+  if (examineUnits(name) === null)
+    throw failed(
+      'systemctl does not answer: this machine does not run systemd',
+      '--root FOLDER sets up the system in a folder.',
+    );
   const hidden = ownCommand(NODE_FLAGS).find((path) => HIDDEN_FOLDERS.some((folder) => path.startsWith(folder)));
-  if (hidden === undefined || options.root !== undefined) return;
+  if (hidden === undefined) return;
   throw failed(
     `Services cannot see ${hidden}`,
     'Install Node and rowsync below /usr/local or /opt, not in a home folder.',
@@ -138,15 +143,6 @@ function installSteps(name: string, options: ServiceOptions): readonly ServiceSt
     token: options.tokenFile === undefined ? null : readToken(options.tokenFile),
     maskKey: newMaskKey(),
   });
-}
-
-/** @throws RowsyncError `service.failed` where the steps would fail half-way. */
-function requireSystemd(name: string, { root }: ServiceOptions): void {
-  if (root !== undefined || examineUnits(name) !== null) return;
-  throw failed(
-    'systemctl does not answer: this machine does not run systemd',
-    '--root FOLDER sets up the system in a folder.',
-  );
 }
 
 function uninstallSteps(name: string, { root = '/' }: ServiceOptions): readonly ServiceStep[] {
@@ -257,18 +253,21 @@ function runCommand([program, ...given]: readonly [string, ...string[]], root: s
   );
 }
 
-async function showStatus({ extras, session: { stdout, clock } }: Invocation, name: string): Promise<number> {
+async function showStatus(invocation: Invocation, name: string): Promise<number> {
   const report = examineUnits(name);
   if (report === null) throw failed('systemctl does not answer', 'This machine does not run systemd.');
-  for (const { message, hint } of report.findings) {
-    await stdout.write(`${printable(message)}\n${hint === '' ? '' : `  what to do: ${printable(hint)}\n`}`);
-  }
-  await stdout.write(await accountOfService(name, { extras, nowMs: clock.nowMs() }));
+  const { extras, session } = invocation;
+  const exitCode = report.isUp ? EXIT.done : EXIT.failed;
+  const findings = report.findings.map(
+    ({ message, hint }) => `${printable(message)}\n${hint === '' ? '' : `  what to do: ${printable(hint)}\n`}`,
+  );
+  const account = await accountOfService(name, { extras, nowMs: session.clock.nowMs() });
   // In systemd's own words, with the end of the log if the user may read it.
   const asking = ['status', '--no-pager', '--lines=5', ...report.units];
-  const { stdout: text } = spawnSync('systemctl', asking, { encoding: 'utf8' });
-  await stdout.write(text === '' ? '' : `\n${printableLines(text)}`);
-  return report.isUp ? EXIT.done : EXIT.failed;
+  const { stdout: said } = spawnSync('systemctl', asking, { encoding: 'utf8' });
+  const text = `${findings.join('')}${account}${said === '' ? '' : `\n${printableLines(said)}`}`;
+  await printResult(invocation, { exitCode, ...report }, text);
+  return exitCode;
 }
 
 /** The account of the replica of a service; if its configuration cannot be loaded, that the next start would fail. */

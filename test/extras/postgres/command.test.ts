@@ -64,3 +64,18 @@ test.each([
   expect(exitCode).toBe(EXIT.usage);
   expect(stderr).toContain('does not know the sink warehouse yet');
 });
+
+test('a load that is left to the daemon is said in JSON, too', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using made = makeWorkspace(sandbox, 'sinks: { warehouse: { postgres: { urlFile: server.url, schema: crm } } }\n');
+  const { folder } = made;
+  writeFileSync(join(folder, 'server.url'), 'postgresql://nobody@127.0.0.1:1/none', { mode: 0o600 });
+  await runCli(['pull'], { folder });
+  const lock = takeLock(join(folder, 'replica.db'), 0o600);
+
+  const { exitCode, stdout } = await runCli(['sink', 'load', 'Note', '--json'], { folder });
+  lock.close();
+
+  expect(exitCode).toBe(EXIT.done);
+  expect(JSON.parse(stdout)).toEqual({ requested: ['Note'] });
+});

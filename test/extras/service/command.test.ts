@@ -238,3 +238,24 @@ describe.skipIf(!canInstall)('into a folder that stands for a machine', () => {
     ]);
   });
 });
+
+test('the state of a service is said in words, and in JSON with --json', async () => {
+  using folder = temporaryFolder();
+  const shown = 'Id=rowsync@main.service\nLoadState=loaded\nActiveState=active\nUnitFileState=enabled\nNRestarts=0';
+  const answer = `case "$1" in show) printf '${shown}\\n\\n\\n\\n' ;; *) echo 'active (running)' ;; esac`;
+  writeFileSync(join(folder.path, 'systemctl'), `#!/bin/sh\n${answer}\n`, { mode: 0o755 });
+  vi.stubEnv('PATH', `${folder.path}:${process.env['PATH']}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+
+  const text = await runCli(['service', 'status'], { folder: folder.path });
+  const json = await runCli(['service', 'status', '--json'], { folder: folder.path });
+
+  expect(text.stdout).toMatch(/^rowsync@main\.service is active\n[^]*\nactive \(running\)\n$/);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    exitCode: 0,
+    isUp: true,
+    findings: [{ outcome: 'ok', message: 'rowsync@main.service is active' }],
+    units: ['rowsync@main.service'],
+  });
+  expect([text.exitCode, json.exitCode]).toEqual([0, 0]);
+});
