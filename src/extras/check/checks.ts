@@ -39,7 +39,7 @@ import { checkAnswers, type AnswerParts } from './paging-checks.ts';
 import { fail, failed, ok, warn, ofSome, type CheckResult } from '../shared/linked-extra.ts';
 import { probeOrigin } from './connection.ts';
 import type { Session } from '../../cli/terminal/session.ts';
-import { bytesText, durationText, plural, someOf } from '../../base/text.ts';
+import { bytesText, durationText, plural, shellWord, someOf } from '../../base/text.ts';
 
 const CERTIFICATE_DAYS_MIN = 14;
 /** Clocks this far apart make stamps misleading. */
@@ -202,23 +202,15 @@ async function* checkTables(parts: AnswerParts, zone: string): AsyncGenerator<Ch
   for (const { sentence } of misnamedIn(config.tables.byName, described)) {
     yield warn('tables', sentence, 'Names are case-sensitive, and singular as at the origin.');
   }
-  const looks = await Promise.all(
-    chosen.map((table) =>
-      checkTable(
-        origin,
-        { config, reader: parts.reader, names: chosen.map(({ recordName }) => recordName) },
-        table,
-        signal,
-      ),
-    ),
-  );
+  const ofTables = { ...parts, config, names: chosen.map(({ recordName }) => recordName) };
+  const looks = await Promise.all(chosen.map((table) => checkTable(ofTables, table)));
   yield* looks.flatMap(({ problems }) => problems);
   const readable = looks.flatMap(({ descriptor }) => descriptor ?? []);
   if (readable.length > 0) yield ok('columns', columnsText(readable));
   const tables = looks.flatMap(({ descriptor, isAsked }) => (isAsked && descriptor !== null ? [descriptor] : []));
   if (tables.length > 0) yield* checkRights(tables);
   yield* checkFiles(readable, config, parts.reader);
-  yield* checkAnswers({ ...parts, config }, { tables: readable, zone });
+  yield* checkAnswers(ofTables, { tables: readable, zone });
 }
 
 function columnsText(tables: readonly TableDescriptor[]): string {
@@ -257,19 +249,11 @@ interface TableLook {
 }
 
 async function checkTable(
-  origin: Origin,
-  given: { readonly config: Config; readonly reader: ReplicaReader | null; readonly names: readonly string[] },
-  table: TableSummary,
-  signal: AbortSignal,
+  { origin, config, reader, signal, names: tables }: AnswerParts & { readonly names: readonly string[] },
+  { recordName: name, alias }: TableSummary,
 ): Promise<TableLook> {
-  const { config, reader, names } = given;
-  const name = table.recordName;
   try {
-    const { descriptor: described, isAsked } = await describeWithRights(
-      origin,
-      { name, alias: table.alias },
-      { signal },
-    );
+    const { descriptor: described, isAsked } = await describeWithRights(origin, { name, alias }, { signal });
     const rule = config.tables.find(name);
     const { descriptor, results } = checkChoice(described, { config, rule, reader });
     const pushed =
@@ -283,8 +267,8 @@ async function checkTable(
           ]
         : [];
     const rows = await checkRows({ origin, signal }, descriptor, rule);
-    const naming = { tables: names, style: config.replica.names };
-    const named = rule === null ? [] : checkNames(descriptor, described, { rule, ...naming });
+    const style = config.replica.names;
+    const named = rule === null ? [] : checkNames(descriptor, described, { rule, tables, style });
     const problems = [...results, ...named, ...rows, ...pushed];
     return { descriptor: rows.some(({ outcome }) => outcome === 'fail') ? null : descriptor, isAsked, problems };
   } catch (thrown) {
@@ -368,9 +352,12 @@ function checkMode({ replica: { path, shared } }: Config): readonly CheckResult[
   const mode = statSync(path, { throwIfNoEntry: false })?.mode;
   if (mode === undefined) return [];
   const text = `${path} has mode ${(mode & 0o777).toString(8)}`;
-  if ((mode & 0o007) !== 0) return [warn('mode', `${text}: every user of this machine may use it`, `chmod o= ${path}`)];
+  if ((mode & 0o007) !== 0)
+    return [warn('mode', `${text}: every user of this machine may use it`, `chmod o= ${shellWord(path)}`)];
   if (shared || (mode & 0o070) === 0) return [ok('mode', text)];
-  return [warn('mode', `${text}: its group may use it`, `chmod g= ${path}, or say so with replica.shared: true.`)];
+  return [
+    warn('mode', `${text}: its group may use it`, `chmod g= ${shellWord(path)}, or say so with replica.shared: true.`),
+  ];
 }
 
 /** Whether those who share a replica may also change the configuration, which says what rowsync runs. */

@@ -36,11 +36,11 @@ export function addCheckCommand(program: Command, runner: Runner): void {
     .description('diagnose everything that a pull needs')
     .option('--bundle <file>', 'write a report for support into a new file, instead of checking')
     .addHelpText('after', EXAMPLES)
-    .action(runner(checkOrBundle));
-}
-
-function checkOrBundle(invocation: Invocation, { bundle }: { readonly bundle?: string }): Promise<number> {
-  return bundle === undefined ? checkAndPrint(invocation) : bundleAndPrint(invocation, bundle);
+    .action(
+      runner((invocation, { bundle }: { readonly bundle?: string }) =>
+        bundle === undefined ? checkAndPrint(invocation) : bundleAndPrint(invocation, bundle),
+      ),
+    );
 }
 
 export async function checkAndPrint(invocation: Invocation): Promise<number> {

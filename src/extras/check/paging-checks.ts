@@ -19,6 +19,7 @@ import { readRowsById, type RowTarget } from '../../replica/rows.ts';
 import { hasBase } from '../../replica/user-tables.ts';
 import { columnType, type ColumnShape, type RowPage, type TableDescriptor } from '../../wire/schema.ts';
 import { fail, failed, ok, warn, ofSome, type CheckResult } from '../shared/linked-extra.ts';
+import { sumOf } from '../../base/sum.ts';
 import { plural, shellWord, someOf, printable, bytesText, countText } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import type { Address } from '../../origin/address.ts';
@@ -394,8 +395,7 @@ function ticksOfDay(schedule: Schedule, nowMs: number): number {
 function bytesOfRuns(reader: NonNullable<AnswerParts['reader']>): string {
   const runs = reader.runs(RUNS_MAX).filter(({ kind, outcome }) => kind === 'pull' && outcome === 'done');
   if (runs.length === 0) return '';
-  const sum = runs.reduce((total, { receivedBytes }) => total + receivedBytes, 0);
-  const average = bytesText(sum / runs.length);
+  const average = bytesText(sumOf(runs, ({ receivedBytes }) => receivedBytes) / runs.length);
   return runs.length === 1
     ? `; the last pull received ${average}`
     : `; the last ${countText(runs.length)} pulls received ${average} on average`;

@@ -222,7 +222,7 @@ test('a replica that others may read', async () => {
 
   const grouped = await check(workspace.folder, 'mode');
 
-  expect(open[0]).toMatchObject({ outcome: 'warn', hint: `chmod o= ${path}` });
+  expect(open[0]).toMatchObject({ outcome: 'warn', hint: `chmod o= "${path}"` });
   expect(grouped[0]?.hint).toContain('replica.shared');
 });
 
