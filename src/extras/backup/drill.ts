@@ -4,6 +4,7 @@
  */
 import { stampFromMs } from '../../base/clock.ts';
 import { ident, sql } from '../../base/sql.ts';
+import { sumOf } from '../../base/sum.ts';
 import { plural } from '../../base/text.ts';
 import type { Config } from '../../config/load.ts';
 import { gauge, type Metric } from '../shared/linked-extra.ts';
@@ -73,9 +74,9 @@ function countRows(
   });
   return {
     tableCount: tables.length,
-    rowCount: found.reduce((sum, { count, newCount }) => sum + count + newCount, 0),
-    newRowCount: found.reduce((sum, { newCount }) => sum + newCount, 0),
-    deletedRowCount: found.reduce((sum, { deletedCount }) => sum + deletedCount, 0),
+    rowCount: sumOf(found, ({ count, newCount }) => count + newCount),
+    newRowCount: sumOf(found, ({ newCount }) => newCount),
+    deletedRowCount: sumOf(found, ({ deletedCount }) => deletedCount),
     tracedCount: found.filter(({ isTraced }) => isTraced).length,
     problem: found.find(({ why }) => why !== null)?.why ?? null,
   };

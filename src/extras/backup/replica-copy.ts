@@ -12,6 +12,7 @@ import { must } from '../../base/assert.ts';
 import { stampFromMs, systemClock } from '../../base/clock.ts';
 import { RowsyncError, usageError } from '../../base/errors.ts';
 import { ident, sql } from '../../base/sql.ts';
+import { sumOf } from '../../base/sum.ts';
 import { readContents, storeContentLost, storeStoreFolder } from '../../replica/bookkeeping/files.ts';
 import type { Tx } from '../../replica/connection.ts';
 import { disownFile, realPathOf, requireOwnLog } from '../../replica/older-copy.ts';
@@ -85,7 +86,7 @@ export async function backUp(
     checkCopy(partial, counts);
     const files = carry === undefined ? null : await carry(contentsIn(partial));
     takeName(partial, path);
-    const rowCount = [...counts.values()].reduce((total, count) => total + count, 0);
+    const rowCount = sumOf([...counts.values()], (count) => count);
     return { path, bytes: statSync(path).size, tableCount: counts.size, rowCount, files };
   } catch (thrown) {
     removeFile(partial);
@@ -190,13 +191,12 @@ export async function restore(
     const files = carry === undefined ? null : await carry(contentsIn(partial));
     if (files !== null) noteFiles(partial, files);
     noteSeries(partial, path);
-    const pendingCreateCount = countCreates(partial);
-    const pendingEditCount = countEdits(partial);
+    const pending = countPending(partial);
     syncToDisk(partial);
     const asidePath = moveAside(path, stamp);
     disownFile(path);
     takeName(partial, path);
-    return { ...copied, path, bytes: statSync(path).size, asidePath, pendingCreateCount, pendingEditCount, files };
+    return { ...copied, path, bytes: statSync(path).size, asidePath, ...pending, files };
   } catch (thrown) {
     removeFile(partial);
     throw replicaError(thrown, `Restoring ${backup} to ${path}`);
@@ -266,19 +266,18 @@ function ofBackup(backup: string, error: RowsyncError): RowsyncError {
   return new RowsyncError(kind, code, { message, hint, cause: error });
 }
 
-/** Rows of two-way tables that the origin had not seen; of tables that someone dropped there are none. */
-function countCreates(path: string): number {
+/** New rows, of tables that are still here, and edited ones. */
+function countPending(path: string): Pick<RestoreReport, 'pendingCreateCount' | 'pendingEditCount'> {
   const tables = sql`SELECT local_name FROM _rowsync_tables WHERE push <> 'off' AND state <> 'gone'
     AND EXISTS (SELECT 1 FROM pragma_table_info(local_name) WHERE name = '_id')`;
   return withFile(path, READ_ONLY, (db) => {
     const countOf = (name: string): number => queryNumber(db, sql`SELECT count(*) FROM ${ident(name)} WHERE _id < 0`);
-    return queryTexts(db, tables).reduce((total, name) => total + countOf(name), 0);
+    const edited = sql`SELECT count(*) FROM _rowsync_rows WHERE row_id > 0 AND state = 'edited'`;
+    return {
+      pendingCreateCount: sumOf(queryTexts(db, tables), countOf),
+      pendingEditCount: queryNumber(db, edited),
+    };
   });
-}
-
-function countEdits(path: string): number {
-  const text = sql`SELECT count(*) FROM _rowsync_rows WHERE row_id > 0 AND state = 'edited'`;
-  return withFile(path, READ_ONLY, (db) => queryNumber(db, text));
 }
 
 /**

@@ -23,6 +23,7 @@ import { answerAsTable } from '../../cli/terminal/table.ts';
 import { startSandbox, type RunningSandbox } from '../shared/sandbox.ts';
 import { failuresOf } from '../../cli/report/pull-report.ts';
 import { pushJson, planText, pushText } from '../../cli/report/push-report.ts';
+import { sumOf } from '../../base/sum.ts';
 import { durationText, plural, printableLines } from '../../base/text.ts';
 import { cycleFailures, cycleJson, cycleText, runCycle } from '../../cli/commands/pull.ts';
 import { verifyFailures } from '../verify/verify.ts';
@@ -64,12 +65,8 @@ export function addDemoCommand(program: Command, runner: Runner): void {
 }
 
 async function runDemo(invocation: Invocation): Promise<number> {
-  await using sandbox = await startSandbox({ clock: invocation.session.clock, seed: SEED });
-  return await tellStory(invocation, sandbox);
-}
-
-async function tellStory(invocation: Invocation, sandbox: RunningSandbox): Promise<number> {
   const { clock, stdout } = invocation.session;
+  await using sandbox = await startSandbox({ clock, seed: SEED });
   const startedMs = clock.monotonicMs();
   const port = await freePort();
   const folder = makeFolder(sandbox, port);
@@ -186,7 +183,7 @@ function answerText(path: string, query: string, width: number): string {
 
 function skippedText(first: PullReport, second: PullReport): string {
   const pagesOf = (report: PullReport, pick: 'pagesReadCount' | 'pagesNotModifiedCount'): number =>
-    report.tables.reduce((sum, table) => sum + table[pick], 0);
+    sumOf(report.tables, (table) => table[pick]);
   const skipped = pagesOf(second, 'pagesNotModifiedCount');
   const all = skipped + pagesOf(second, 'pagesReadCount');
   const percent = Math.round((second.receivedBytes / Math.max(1, first.receivedBytes)) * 100);

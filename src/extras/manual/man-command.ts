@@ -3,7 +3,7 @@
  * nothing is missing from it.
  */
 import { EventEmitter } from 'node:events';
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { assert } from '../../base/assert.ts';
 import { EXIT } from '../../base/errors.ts';
 import { LOG_EVENTS } from '../../base/log-events.ts';
@@ -111,8 +111,7 @@ function commandLines(command: Command, path: string): readonly string[] {
   ];
 }
 
-function optionLines(given: { readonly flags: string; readonly description: string }): readonly string[] {
-  const { flags, description } = given;
+function optionLines({ flags, description }: Pick<Option, 'flags' | 'description'>): readonly string[] {
   return ['.TP', `.B ${escapeText(flags)}`, escapeText(sentence(description))];
 }
 

@@ -88,16 +88,11 @@ export function verifySink(
       const isFound = relations.some(({ tableId, name }) => tableId === table.id && name === table.name);
       const columns = new Set((known.get(table.id) ?? []).map(({ name }) => name));
       const isShaped = table.columns.every(({ name }) => columns.has(name));
+      const skipped = isFound ? 'its columns are on their way' : 'it is not there yet';
       compared.push(
         isFound && isShaped
           ? await compareTable({ session, target, reader, settings }, table)
-          : {
-              table: table.name,
-              rowCount: 0,
-              differing: [],
-              differingCount: 0,
-              skipped: isFound ? 'its columns are on their way' : 'it is not there yet',
-            },
+          : { table: table.name, rowCount: 0, differing: [], differingCount: 0, skipped },
       );
     }
     return compared;
@@ -137,13 +132,8 @@ async function compareTable(
   }
   const moving = changedRowsSince(reader, table.id, sent);
   const real = differing.filter((id) => !moving.has(id));
-  return {
-    table: table.name,
-    rowCount,
-    differing: real.slice(0, SHOWN_MAX),
-    differingCount: real.length,
-    skipped: null,
-  };
+  const differingCount = real.length;
+  return { table: table.name, rowCount, differing: real.slice(0, SHOWN_MAX), differingCount, skipped: null };
 }
 
 function differenceSql(target: PgSchema, table: SentTable, { deletes }: SinkSettings): Sql {

@@ -2,6 +2,7 @@
  * Brings one sink up to date: reads the cursor of the target, gives its tables their shape, loads tables that need it,
  * and sends changed rows. After any failure, the next call continues from the state of the target.
  */
+import { must } from '../../base/assert.ts';
 import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { stampFromMs } from '../../base/clock.ts';
 import { backoffMs } from '../../base/retries.ts';
@@ -12,7 +13,6 @@ import { queryText } from '../../replica/query.ts';
 import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { readHeldMoment } from '../shared/fresh-tables.ts';
 import {
-  ensureSinks,
   forgetRequestedLoad,
   readRequestedLoad,
   readPlace,
@@ -26,7 +26,7 @@ import type { CopyTarget } from './copy-rows.ts';
 import { connect, type PgConnection } from './connection.ts';
 import { chosenSources, keptOut } from './table-selection.ts';
 import type { SinkContext } from './context.ts';
-import { concernsServer, pgError } from './postgres-errors.ts';
+import { concernsServer } from './postgres-errors.ts';
 import {
   readLastEntry,
   sendHistory,
@@ -177,8 +177,7 @@ export class SinkWriter {
   }
 
   #sending(): CopyTarget {
-    const session = this.#connection;
-    if (session === null) throw pgError(new Error('Connection terminated'));
+    const session = must(this.#connection, 'it was opened before rows are sent');
     return { session, target: this.#target, deletes: this.#context.settings.deletes };
   }
 
@@ -193,7 +192,6 @@ export class SinkWriter {
       await prepareTarget(session, this.#target);
       await preparePublic(session, this.#target);
     });
-    if (readPlace(replica, settings.name) === null) await ensureSinks(replica, [settings.name]);
     const who = replicaName(replica);
     await session.transact(async () => {
       const own = requirePlace(this.#context);

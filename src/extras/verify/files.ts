@@ -6,6 +6,7 @@
 import { stampFromMs } from '../../base/clock.ts';
 import { asRowsyncError, RowsyncError } from '../../base/errors.ts';
 import { runAll } from '../../base/concurrency.ts';
+import { sumOf } from '../../base/sum.ts';
 import { readFileColumns, type FileColumn } from '../../replica/bookkeeping/file-cells.ts';
 import { readContents, storeContentLost, storeFileVanished } from '../../replica/bookkeeping/files.ts';
 import {
@@ -86,7 +87,7 @@ export async function verifyFiles(
   };
   const contents = readContents(replica, tableIds);
   const missingCount = readFilesAwaited(replica, { tableIds }).length;
-  const contentBytes = contents.reduce((sum, { bytes }) => sum + bytes, 0);
+  const contentBytes = sumOf(contents, ({ bytes }) => bytes);
   let mending: FilesReport | null = null;
   let error: RowsyncError | null = null;
   const damaged = new Set<number>();
