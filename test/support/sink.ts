@@ -26,13 +26,13 @@ export function sinkSettings(address: PgAddress): SinkSettings {
 export async function openWriter(
   fixture: Fixture,
   address: PgAddress,
-  options: Partial<SinkSettings> & Pick<SinkContext, 'onStep' | 'signal'> & Partial<Pick<SinkContext, 'clock'>> = {},
+  options: Partial<SinkSettings> & Pick<SinkContext, 'onStep' | 'signal'> = {},
 ): Promise<SinkWriter> {
   await ensureSinks(fixture.replica, [SINK]);
-  const { onStep, signal, clock = systemClock, ...settings } = options;
+  const { onStep, signal, ...settings } = options;
   return new SinkWriter({
     replica: fixture.replica,
-    clock,
+    clock: systemClock,
     log: silentLogger,
     settings: { ...sinkSettings(address), ...settings },
     onStep,

@@ -82,19 +82,19 @@ export function mergeSql(
     ON CONFLICT (${key}) DO UPDATE SET ${joinSql(sets)} WHERE (${here}) IS DISTINCT FROM (${there})`;
 }
 
-/** Writes rows as they are now, and deletes missing ones; `made` names the temporary tables of the transaction. */
+/** Writes rows as they are now, and deletes missing ones. */
 export async function applyRows(
   sending: CopyTarget,
   table: SentTable,
-  given: { readonly rows: readonly SourceRow[]; readonly gone: readonly number[]; readonly made: Set<string> },
+  given: { readonly rows: readonly SourceRow[]; readonly gone: readonly number[] },
 ): Promise<void> {
-  const { rows, gone, made } = given;
+  const { rows, gone } = given;
   const { session } = sending;
   const ids = rows.map(([id]) => Number(id));
   const replaced: ReplacedCell[] = [];
   if (rows.length > 0) {
     const names = sentColumnNames(table);
-    const from = await freshTable(sending, table, made);
+    const from = await freshTable(sending, table);
     await session.copy(sql`COPY ${from} (${joinSql(names)}) FROM STDIN`, [copyRowsText(table, rows, replaced)]);
     await session.query(mergeSql(sending, { into: table.name, from, key: sql`_id`, columns: names }));
   }
@@ -103,19 +103,15 @@ export async function applyRows(
 }
 
 /** An empty temporary table for rows of a table. */
-export function freshTable({ session, target }: CopyTarget, { id, name }: SentTable, made: Set<string>): Promise<Sql> {
-  return freshTemporary(session, { name: `_rowsync_in_${id}`, like: target.of(name), made });
+export function freshTable({ session, target }: CopyTarget, { id, name }: SentTable): Promise<Sql> {
+  return freshTemporary(session, `_rowsync_in_${id}`, target.of(name));
 }
 
-/** An empty temporary table of the same columns. */
-export async function freshTemporary(
-  session: PgConnection,
-  { name, like, made }: { readonly name: string; readonly like: Sql; readonly made: Set<string> },
-): Promise<Sql> {
-  const temporary = sql`pg_temp.${ident(name)}`;
-  if (made.has(name)) await session.query(sql`TRUNCATE ${temporary}`);
-  else await session.query(sql`CREATE TEMPORARY TABLE ${ident(name)} (LIKE ${like}) ON COMMIT DROP`);
-  made.add(name);
+/** An empty table with the columns of another one, until the transaction ends. */
+export async function freshTemporary(session: PgConnection, name: string, like: Sql): Promise<Sql> {
+  const [here, temporary] = [ident(name), sql`pg_temp.${ident(name)}`];
+  const create = sql`CREATE TEMPORARY TABLE IF NOT EXISTS ${here} (LIKE ${like}) ON COMMIT DROP`;
+  await session.query(sql`${create}; TRUNCATE ${temporary}`);
   return temporary;
 }
 

@@ -91,9 +91,6 @@ const SSL_MODES: readonly SslMode[] = ['disable', 'allow', 'prefer', 'require', 
 /** Hosts whose traffic does not leave the machine. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?|\/.*)$/;
 
-/** Modes that do not authenticate the server. */
-const UNVERIFIED: ReadonlySet<SslMode> = new Set(['disable', 'allow', 'prefer', 'require']);
-
 /** Reads the sinks; `needsSecrets` is false for commands that never talk to one. */
 export function readSinks(
   options: z.output<typeof sinkOptions>,
@@ -122,7 +119,7 @@ export function readSinks(
     const password =
       postgres.passwordFile === undefined ? read.address.password : secret('passwordFile', postgres.passwordFile);
     const { host, sslMode } = read.address;
-    if (!LOOPBACK.test(host) && UNVERIFIED.has(sslMode)) {
+    if (!LOOPBACK.test(host) && !sslMode.startsWith('verify-')) {
       sources.warnings.push(`sinks.${name}: sslmode=${sslMode} does not prove which server answers; use verify-full`);
     }
     return [{ ...settings, address: { ...read.address, password } }];

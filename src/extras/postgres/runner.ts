@@ -10,7 +10,7 @@ import { SinkWriter } from './sink.ts';
 
 /** Between two rounds; changes within this time go as one batch. */
 const PAUSE_MS = 1_000;
-/** A quiet sink still has a round after this time, for the views about the replica and for tables that failed. */
+/** A quiet sink still has a round after this time, for the tables about the replica and for tables that failed. */
 const QUIET_MS = 30_000;
 
 /** Starts the sinks of a configuration; without any, the replica forgets its former sinks. */

@@ -93,7 +93,6 @@ export async function makeRound(
 }> {
   const { session, target } = sending;
   const { load } = round;
-  const made = new Set<string>();
   const seq = readHead(from);
   const others = round.tables.filter(({ table }) => table.id !== load?.table.id);
   const tables = load === null ? others : [...others, { ...load, place: { seq, loadedSeq: seq } }];
@@ -110,7 +109,7 @@ export async function makeRound(
   let loadedRows = 0;
   if (load !== null)
     await guarded(load.table.id, async () => {
-      loadedRows = await loadTable(sending, from, { ...load, made, reading, onPart: round.onPart });
+      loadedRows = await loadTable(sending, from, { ...load, reading, onPart: round.onPart });
       await storeLoad(sending, load.table, seq);
     });
   const startById = new Map(
@@ -126,7 +125,7 @@ export async function makeRound(
     const read = reading(() => readChanges(from, { tables, startById, after: at }));
     const { lines, changes } = read;
     for (const { table, rows, gone } of changes) {
-      await guarded(table.id, () => applyRows(sending, table, { rows, gone, made }));
+      await guarded(table.id, () => applyRows(sending, table, { rows, gone }));
       sentRows += rows.length + gone.length;
     }
     at = lines.at(-1)?.seq ?? at;
@@ -225,15 +224,14 @@ async function loadTable(
   sending: CopyTarget,
   from: Connection,
   load: RoundTable & {
-    readonly made: Set<string>;
     readonly reading: <T>(read: () => T) => T;
     readonly onPart: () => void;
   },
 ): Promise<number> {
   const { session, target, deletes } = sending;
-  const { table, isStanding, made, reading, onPart } = load;
+  const { table, isStanding, reading, onPart } = load;
   if (!isStanding) await makeTable(session, target, { table, deletes });
-  const into = isStanding ? await freshTable(sending, table, made) : target.of(table.name);
+  const into = isStanding ? await freshTable(sending, table) : target.of(table.name);
   await listReplaced(sending, table, null, []);
   const read = blockReader(from, table.source);
   const done = { lastId: 0n, rowCount: 0, isAll: false };

@@ -65,8 +65,6 @@ export interface SinkReport {
  */
 export type RequestedLoad = readonly string[] | null;
 
-/** How long the tables about the replica may be behind. */
-const PUBLIC_MS = 30_000;
 /** After a table failed: a try may load it as a whole. */
 const TABLE_BACKOFF = { firstMs: 30_000, longestMs: 15 * 60_000 };
 
@@ -84,7 +82,6 @@ export class SinkWriter {
   #epoch = '';
   #seq = 0;
   #sentRows = 0;
-  #publicAtMs = -Infinity;
   /** The last history entry of the target. */
   #lastEntry = 0;
   /** The moment that the target says; null for none. */
@@ -217,7 +214,6 @@ export class SinkWriter {
     this.#shaped = null;
     this.#lastEntry = await readLastEntry(session, this.#target);
     this.#public = new PublicTables();
-    this.#publicAtMs = -Infinity;
   }
 
   async #storeSent(seq: number): Promise<void> {
@@ -309,7 +305,6 @@ export class SinkWriter {
       return await followShapes(session, target, { tables, deletes, except });
     });
     this.#momentAt = null;
-    this.#publicAtMs = -Infinity;
     const isSettled =
       [...outcome.problems.keys()].every((id) => except.has(id)) &&
       tables.every(({ id }) => outcome.standing.has(id) || outcome.problems.has(id));
@@ -346,21 +341,16 @@ export class SinkWriter {
     { tables, load }: { readonly tables: readonly RoundTable[]; readonly load: RoundTable | null },
   ): Promise<number> {
     const { session } = sending;
-    const { replica, settings, clock } = this.#context;
-    const isDue = clock.monotonicMs() - this.#publicAtMs >= PUBLIC_MS;
+    const { replica, settings } = this.#context;
     const hasNews =
       load !== null ||
       readHead(reader) > this.#seq ||
       tables.some(({ place }) => place.seq !== null && place.seq < this.#seq);
-    if (!hasNews && !isDue) return 0;
     const out = keptOut(reader, settings);
     const changed: readonly ChangedTable[] = this.#public.read(reader, out);
     const hasHistory = readLastSeq(reader) > this.#lastEntry;
     const isOfMoment = (readHeldMoment(reader)?.at ?? null) === this.#momentAt;
-    if (!hasNews && changed.length === 0 && !hasHistory && isOfMoment) {
-      this.#publicAtMs = clock.monotonicMs();
-      return 0;
-    }
+    if (!hasNews && changed.length === 0 && !hasHistory && isOfMoment) return 0;
     const made = await session.transact(async () => {
       const round = await makeRound(sending, reader, {
         tables,
@@ -391,7 +381,6 @@ export class SinkWriter {
     if (hasHistory) this.#lastEntry = made.lastEntry;
     this.#momentAt = made.moment?.at ?? null;
     this.#public.settle(changed);
-    this.#publicAtMs = clock.monotonicMs();
     for (const { table } of tables) this.#troubles.delete(table.id);
     if (load !== null) this.#troubles.delete(load.table.id);
     await this.#storeSent(made.to);

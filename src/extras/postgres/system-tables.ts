@@ -156,7 +156,7 @@ async function writeTable(
   { table: { name, columns }, lines }: ChangedTable,
 ): Promise<void> {
   const names = [...Object.keys(columns).map(ident), sql`_key`];
-  const from = await freshTemporary(session, { name: `_rowsync_in_${name}`, like: target.of(name), made: new Set() });
+  const from = await freshTemporary(session, `_rowsync_in_${name}`, target.of(name));
   await session.copy(sql`COPY ${from} (${joinSql(names)}) FROM STDIN`, lines);
   await session.query(mergeSql({ target, deletes: 'remove' }, { into: name, from, key: sql`_key`, columns: names }));
   await session.query(
