@@ -33,19 +33,18 @@ export async function drillBackup(
 ): Promise<Drill> {
   const { main, nowMs, onAdvance } = given;
   const noRows = { tableCount: 0, rowCount: 0, newRowCount: 0, deletedRowCount: 0, tracedCount: 0 };
-  const nothing = { ...noRows, fileCount: 0, readFileCount: 0, notHereCount: 0 };
-  const about = { at: stampFromMs(nowMs), path };
+  const none = { at: stampFromMs(nowMs), path, ...noRows, fileCount: 0, readFileCount: 0, notHereCount: 0 };
   try {
     using reader = openReader(path);
     const verdict = queryText(reader, sql`SELECT integrity_check FROM pragma_integrity_check LIMIT 1`);
-    if (verdict !== 'ok') return { ...about, ...nothing, problem: `SQLite finds it damaged: ${verdict}` };
+    if (verdict !== 'ok') return { ...none, problem: `SQLite finds it damaged: ${verdict}` };
     onAdvance?.();
     // A file of an earlier version has other tables of ours.
-    const rows = reader.isOlder() ? { ...nothing, problem: null } : countRows(reader, main);
+    const rows = reader.isOlder() ? { problem: null } : countRows(reader, main);
     const files = await readFiles(reader, path, { start: Math.floor(nowMs / 1000), onAdvance });
-    return { ...about, ...nothing, ...rows, ...files, problem: rows.problem ?? files.problem };
+    return { ...none, ...rows, ...files, problem: rows.problem ?? files.problem };
   } catch (thrown) {
-    return { ...about, ...nothing, problem: errorFromReading(thrown, path).message };
+    return { ...none, problem: errorFromReading(thrown, path).message };
   }
 }
 

@@ -2,7 +2,7 @@
  * Backups in folders of root, where rowsync's user cannot go. A child becomes rowsync's user and does all that happens
  * beside the replica; root only reads or writes the backup. So people who share the replica replace nothing of root's.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, statSync, createReadStream, createWriteStream, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -80,7 +80,7 @@ export async function backUpByChild(
     'backup',
     PIPE,
     ...(withFiles ? [] : ['--without-files']),
-    ...jsonOption(isJson),
+    ...(isJson ? ['--json'] : []),
   ]);
   const ended = once(child, 'close');
   if (writer !== null) become(writer);
@@ -118,7 +118,7 @@ export async function restoreByChild({ session, isJson }: Invocation, config: Co
     throw usageError(`There is no file ${backup}`, 'Name the file that rowsync backup made.');
   }
   const reader = ownerOf(backup);
-  const child = start(session, config, ['restore', PIPE, ...jsonOption(isJson)]);
+  const child = start(session, config, ['restore', PIPE, ...(isJson ? ['--json'] : [])]);
   child.stdout.setEncoding('utf8').on('data', (said: string) => void session.stdout.write(said));
   const ended = once(child, 'close');
   if (reader !== null) become(reader);
@@ -139,18 +139,7 @@ async function codeOf(ended: Promise<unknown[]>, thrown: unknown): Promise<numbe
   return exitCode;
 }
 
-function jsonOption(isJson: boolean): readonly string[] {
-  return isJson ? ['--json'] : [];
-}
-
-function start(
-  { stderr, folder }: Session,
-  { file }: Config,
-  words: readonly string[],
-): ChildProcess & {
-  readonly stdin: NonNullable<ChildProcess['stdin']>;
-  readonly stdout: NonNullable<ChildProcess['stdout']>;
-} {
+function start({ stderr, folder }: Session, { file }: Config, words: readonly string[]) {
   const [program = '', ...first] = ownCommand(NODE_FLAGS);
   const child = spawn(program, [...first, ...words, '--config', file], {
     cwd: folder,

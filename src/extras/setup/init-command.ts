@@ -68,8 +68,7 @@ async function writeFirstConfig(invocation: Invocation, options: InitOptions): P
   if (complaints.length > 0) throw usageError(complaints.join('; '), 'Nothing was written.');
   // Relative paths of a configuration start from its folder.
   const inFolder = (path: string): string => shortPath(dirname(file), resolve(session.folder, path));
-  const { tokenFile, replicaPath } = answers;
-  const { proxy, caFile } = answers;
+  const { tokenFile, replicaPath, proxy, caFile } = answers;
   const written = {
     ...answers,
     tokenFile: inFolder(tokenFile),
