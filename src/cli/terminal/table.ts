@@ -48,7 +48,8 @@ export function boxTable(
     ...(width === null ? PLAIN : BOXED),
     columns: columns.map((column) => ({ alignment: column.align ?? 'left' })),
   });
-  return text.replaceAll(/ +$/gm, '');
+  const lines = text.split('\n').map((line) => line.trimEnd()); // an expression would try each blank of a long value
+  return lines.join('\n');
 }
 
 const BOXED: TableUserConfig = {

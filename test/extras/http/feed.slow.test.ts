@@ -164,7 +164,11 @@ test('a feed ends with the session of its reader, before another event', async (
   const feed = openFeed(feeding, '/changes?after=0', { Authorization: '', Cookie: person.cookie });
   await feed.events(1);
 
-  const { headers } = await ask({ port }, '/sign-out', postOf({ token: person.token }, port, { Cookie: person.cookie }));
+  const { headers } = await ask(
+    { port },
+    '/sign-out',
+    postOf({ token: person.token }, port, { Cookie: person.cookie }),
+  );
   sandbox.store.update('Note', 2, { Title: 'theirs' });
   await daemon.elapse(6);
 
