@@ -57,6 +57,20 @@ test.each([
   );
 });
 
+test.each([
+  ['SELECT * FROM sync_runs', ['_rowsync_runs']],
+  ['EXPLAIN QUERY PLAN SELECT * FROM sync_runs', []],
+  ['-- why\nexplain SELECT * FROM sync_runs', []],
+  ['/* why */ EXPLAIN SELECT * FROM sync_runs', []],
+])('the query %s reads the rows of these tables', (query, tables) => {
+  using folder = temporaryFolder();
+  const path = join(folder.path, 'replica.db');
+  openReplica(path, { clock: systemClock }).close();
+  using reader = openReader(path);
+
+  expect(reader.tablesOf(query)).toEqual(tables);
+});
+
 test('a query is told which table or column a misspelt name may mean, of the tables that it names', () => {
   using folder = temporaryFolder();
   const path = join(folder.path, 'replica.db');
