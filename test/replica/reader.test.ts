@@ -1,4 +1,4 @@
-/** Reading a replica: without the right to write beside it, and with names that are not in it. */
+/** Reading a replica: without the right to write beside it, with names that are not in it, and which tables a query reads. */
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
