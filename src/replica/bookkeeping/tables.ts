@@ -21,7 +21,7 @@ import { endMoment } from './changed-rows.ts';
  *    sweep_open                1 while a sweep is unfinished: the next pull continues with it
  *    applied                   number of answers with rows that were applied so far; says which of two came later
  *    end_proven                1 once the origin answered that nothing lies behind the last page
- *    identity_checked          0 after a change of identity; 1 again by a person, or a sweep without deletes or sent rows
+ *    identity_checked          0 after a change of identity; 1 by a person, or a sweep without deletes or sent rows
  *    problem_…                 the error that ended the last attempt, null after a success
  *    held_…                    why deletes wait for a person, and since when; null when none do
  *    push                      off (a read-only mirror) · waiting (for a sweep, since another client may have changed
