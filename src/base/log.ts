@@ -143,15 +143,11 @@ function secretForms(secret: string): readonly string[] {
     new URLSearchParams({ s: secret }).toString().slice('s='.length),
     encodeURI(secret.toWellFormed()),
   ];
-  // Escaped up to three times: JSON in a line, JSON quoted inside of that, and once more.
+  // JSON, and JSON quoted inside of JSON.
   const escaped = plainForms.map(jsonEscaped);
-  const twice = escaped.map(jsonEscaped);
-  return [...plainForms, ...escaped, ...twice, ...twice.map(jsonEscaped), ...base64Cores(secret), ...hexForm(secret)];
-}
-
-/** The bytes of a secret as a dump shows them; those of a very short one occur in any dump. */
-function hexForm(secret: string): readonly string[] {
-  return secret.length < BASE64_CORE_MIN ? [] : [Buffer.from(secret).toString('hex')];
+  // As a dump shows its bytes.
+  const hex = secret.length < BASE64_CORE_MIN ? [] : [Buffer.from(secret).toString('hex')];
+  return [...plainForms, ...escaped, ...escaped.map(jsonEscaped), ...base64Cores(secret), ...hex];
 }
 
 function jsonEscaped(text: string): string {
@@ -166,12 +162,8 @@ function base64Cores(secret: string): readonly string[] {
   const bytes = Buffer.from(secret, 'utf8');
   const cores = [0, 1, 2].map((offset) => {
     const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
-    const tail = (offset + bytes.length) % 3;
-    const kept = text.slice(0, tail === 0 ? text.length : -4);
-    // Of the last, incomplete group, only the characters that hold bits of the secret alone: none, one or two.
-    const rest = tail === 0 ? '' : text.slice(-4, tail === 1 ? -3 : -2);
-    const lead = [0, 2, 3][offset] ?? 0;
-    return `${kept}${rest}`.slice(lead);
+    // Each character has six bits.
+    return text.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
   });
   const base64 = [bytes.toString('base64').replace(/=+$/, ''), ...cores];
   return base64
