@@ -102,10 +102,11 @@ export function baseAfterAnswer(
 /** Whether a row at the origin holds all cells of a request, as sent or in the origin's form; `arrived` as above. */
 export function isApplied(
   sent: readonly SentCell[],
-  remote: Row,
+  remote: Row | null,
   columns: readonly MergeColumn[],
   arrived: ReadonlySet<number>,
 ): boolean {
+  if (remote === null) return false;
   return sent.every(({ column, value, file }) => {
     if (file !== undefined) return arrived.has(column);
     return isTakenAs(columns[column]?.type ?? 'Text', value, cellOf(remote, column));
@@ -167,7 +168,7 @@ export function otherIdOf({ row, news, settlement }: SettledRow): number | null 
 export function isTaken({ row, news, settlement }: SettledRow, columns: readonly MergeColumn[]): boolean {
   if (wasAccepted(row)) return true;
   if (settlement === 'gone') return row.kind === 'delete';
-  return settlement === 'merge' && isThere(columns, row, news);
+  return settlement === 'merge' && isApplied(row.cells, news.remote, columns, news.arrived);
 }
 
 /** The origin's row of an accepted edit: if it is here as sent, a merge would store just that. Null for other rows. */
@@ -216,7 +217,7 @@ function decideTaken(facts: RowFacts, settled: SettledRow, { columns, policy, ma
   const lines = met.map(({ column, value }) =>
     conflictLine('cell', 'local', { base: null, local: value, remote: value }, column),
   );
-  const hasArrived = row.unanswered === undefined || isThere(columns, row, news);
+  const hasArrived = row.unanswered === undefined || isApplied(row.cells, news.remote, columns, news.arrived);
   const conflicts = [...outcome.conflicts, ...lines];
   return { ...outcome, conflicts, refusal: hasArrived ? 'forget' : null, isOffPage: true };
 }
@@ -265,11 +266,6 @@ export function decideMergedInto(
     },
     { ...gone, conflicts: isKept ? discardedLines({ base: null, local: facts.row.local }, []) : [], refusal: 'forget' },
   ];
-}
-
-/** Whether the origin holds all that was sent of a row. */
-function isThere(columns: readonly MergeColumn[], { cells }: BatchRow, { remote, arrived }: RowNews): boolean {
-  return remote !== null && isApplied(cells, remote, columns, arrived);
 }
 
 /** A row that did not arrive leaves again. One that failed alone, not for the first time, is parked. */
