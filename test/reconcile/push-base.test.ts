@@ -203,6 +203,7 @@ test('a row holds what was sent where it holds every cell, each by its type', ()
   ];
   expect(isApplied(sent, row(7, 1.234568, 'b'), columns, new Set())).toBe(true);
   expect(isApplied(sent, row(7, 1.234568, 'c'), columns, new Set())).toBe(false);
+  expect(isApplied([{ column: 0, value: null }], null, columns, new Set())).toBe(false);
 });
 
 test.each([
