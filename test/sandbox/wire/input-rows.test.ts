@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { RowsyncError } from '../../../src/base/errors.ts';
 import type { InputRow } from '../../../src/sandbox/wire/input-rows.ts';
 import { WireFault } from '../../../src/wire/fault.ts';
 import { FORMATS } from '../../support/formats.ts';
@@ -135,16 +134,5 @@ describe('XML bodies', () => {
     ['<!DOCTYPE r><r/>', 'The XML document, line 1, column 16: a document type is not accepted'],
   ])('%s is a fault', (body, message) => {
     expect(plain(xml.readInputRows(body))).toBe(message);
-  });
-
-  test('a text that XML cannot carry is never sent, and its value not named', () => {
-    const rows = [{ id: 1, cells: [{ name: 'Notes', type: 'Text', value: 'secret\u0001' }] }] as const;
-
-    const write = (): string => xml.writeInputRows(rows, 'UTC');
-
-    expect(write).toThrow(RowsyncError);
-    expect(write).toThrow(
-      expect.objectContaining({ code: 'origin.unsendable', message: expect.not.stringContaining('secret') as string }),
-    );
   });
 });
