@@ -4,7 +4,6 @@
  */
 import { RowsyncError } from '../base/errors.ts';
 import { TYPE_RULES } from './column-types.ts';
-import { ExactNumber } from './exact-json.ts';
 import { integerFrom, isObject, readArray, readError, readObject, unexpected, type ErrorDescriptor } from './json.ts';
 import type { ColumnShape, ColumnType, Value } from './schema.ts';
 
@@ -31,9 +30,8 @@ export interface StatusDescriptor {
 
 /** A row id given as an integer or as its digits; undefined for anything else. */
 export function rowIdFrom(value: unknown): number | undefined {
-  const text = value instanceof ExactNumber ? value.text : value;
-  const id = typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : text;
-  return typeof id === 'number' && Number.isSafeInteger(id) && id >= 0 ? id : undefined;
+  const id = integerFrom(value);
+  return id !== null && id >= 0 ? id : undefined;
 }
 
 /**
