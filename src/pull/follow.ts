@@ -54,7 +54,7 @@ import { describeTable, storedDescription } from './table-description.ts';
 import { findChangedWindows, orNone, readChangedWindows } from './fingerprint.ts';
 import { applySchema } from './apply-schema.ts';
 import { NO_PERMISSION } from './column-selection.ts';
-import { proveDeletes } from './suspected-deletes.ts';
+import { isMassDelete, proveDeletes } from './suspected-deletes.ts';
 import { sweepWindows } from './sweep.ts';
 import { differingRows } from '../reconcile/merge.ts';
 import { confirmedRows, storeAnswer } from '../capture/writer/store-origin-rows.ts';
@@ -160,7 +160,8 @@ async function followTable(run: TablePull): Promise<WhySwept | null> {
     read = await readChanges(following);
     if ('why' in read) return read.why;
     const missing = there === null ? 0 : countExpected(replica, confirmedRows(table)) - there;
-    if (missing > 0) await findDeleted(following);
+    // All of them at once, before any goes: a few in each round would pass the guard.
+    if (missing > 0 && (isMassDelete(run, missing) || !(await findDeleted(following)))) return 'count';
     if (there === null || there === countExpected(replica, confirmedRows(table))) break;
     if (round === 1) continue;
     if (round === ROUNDS_MAX || !(await readShortWindows(following, round))) return 'count';
@@ -251,15 +252,15 @@ async function countSeconds({ context, table, stamps }: Following, after: string
   return seconds;
 }
 
-/** Asks for rows listed as deleted or, under a filter, changed last, and deletes those that are gone. */
-async function findDeleted(following: Following): Promise<void> {
+/** Asks for rows listed as deleted or, under a filter, changed last; deletes those that are gone, or says false. */
+async function findDeleted(following: Following): Promise<boolean> {
   const { context, table } = following;
   const { rows = null } = table.address;
   const listed = await listDeleted(following);
   const changed = rows === null ? [] : await listChanged(following);
   const ids = [...new Set([...listed, ...changed])].slice(0, HINTS_MAX);
   const here = [...readRowsById(context.replica, confirmedRows(table), ids).keys()];
-  if (here.length > 0) await proveDeletes(following, here);
+  return here.length === 0 || (await proveDeletes(following, here));
 }
 
 /** Rows that the origin lists as deleted; none without such a list. */

@@ -16,12 +16,11 @@ import type { Tx } from '../replica/connection.ts';
 import { clearSeenSuspects } from '../replica/bookkeeping/pages.ts';
 import { hasSuspects, readSuspects } from '../replica/bookkeeping/suspects.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
-import { blocksAbove } from '../replica/query.ts';
-import { readRowsById } from '../replica/rows.ts';
+import { blocks, blocksAbove } from '../replica/query.ts';
+import { readRowsById, type RowChanges } from '../replica/rows.ts';
 import type { PreparedTable, PullContext, TablePull, TableReading } from './context.ts';
 import { requireShapeOf } from './table-description.ts';
 import { findRows } from './rows-by-id.ts';
-import type { SweepCounts } from './report.ts';
 
 /** Suspects looked up in one go; the origin client cuts them into requests. */
 const BATCH_ROWS = 500;
@@ -41,10 +40,11 @@ export async function settleSuspects(
   const { id, localName } = table.target;
   const filter = table.address.rows ?? null;
   const next = (after: number): readonly number[] => readSuspects(context.replica, id, after, BATCH_ROWS);
-  let settling = await judgeSuspects(run, { confirmedCount, stayingCount: 0, deletedCount: 0 });
+  let settling = await judgeSuspects(run, { confirmedCount, stayingCount: 0 });
   if (filter !== null && isRequestedFirst(settling)) {
     // The question about deletes must not count rows that only left the filter, and vice versa.
-    settling = await judgeSuspects(run, { confirmedCount, ...(await lookUp(run, { next, ...settling })) });
+    const { stayingCount } = await lookUp(run, { next, ...settling });
+    settling = await judgeSuspects(run, { confirmedCount, stayingCount });
   }
   const { hold, known, missingCount } = settling;
   if (hold !== null) {
@@ -81,10 +81,10 @@ interface Settling extends ReturnType<typeof guardOf> {
   readonly hold: DeletionHold | null;
 }
 
-/** Judges unseen suspects. `stayingCount` of them stay for an edit; rows that this sweep deleted count as missing. */
+/** Judges suspects that were not seen since; `stayingCount` of them stay for an edit. */
 async function judgeSuspects(
   reading: TableReading,
-  { stayingCount, ...allowed }: { readonly confirmedCount: number } & Omit<SuspectCounts, 'isSettled'>,
+  { confirmedCount, stayingCount }: { readonly confirmedCount: number; readonly stayingCount: number },
 ): Promise<Settling> {
   const { replica } = reading.context;
   const { target } = reading.table;
@@ -94,15 +94,12 @@ async function judgeSuspects(
       )
     : 0;
   const missingCount = Math.max(0, leftCount - stayingCount);
-  const guard = guardOf(reading, allowed);
+  const guard = guardOf(reading, confirmedCount);
   return { ...guard, missingCount, hold: guard.judge(missingCount) };
 }
 
-/** The guard of a table of which `deletedCount` rows were deleted before; a person agreed to lose `confirmedCount`. */
-function guardOf(
-  { context, table }: TableReading,
-  { confirmedCount, deletedCount }: { readonly confirmedCount: number; readonly deletedCount: number },
-) {
+/** The guard of a table; a person agreed to lose `confirmedCount` rows. */
+function guardOf({ context, table }: TableReading, confirmedCount: number) {
   const { maxDeletePercent } = context.settings;
   const filter = table.address.rows ?? null;
   const { rowCount, heldCode, identityChecked, rowsFilter, sweptAt } = readTable(context.replica, table.target.id);
@@ -113,15 +110,8 @@ function guardOf(
     isOtherFilter: rowsFilter !== filter,
     isNarrowed: isNarrowed({ filter, settledBy: rowsFilter, wasRead: sweptAt !== null }),
   };
-  const judge = (missing: number, rules: Partial<DeletionFacts> = {}): DeletionHold | null =>
-    judgeDeletion({
-      ...known,
-      rowCount: known.rowCount + deletedCount,
-      maxDeletePercent,
-      missingCount: missing === 0 ? 0 : missing + deletedCount,
-      confirmed: missing <= confirmedCount,
-      ...rules,
-    });
+  const judge = (missingCount: number, rules: Partial<DeletionFacts> = {}): DeletionHold | null =>
+    judgeDeletion({ ...known, maxDeletePercent, missingCount, confirmed: missingCount <= confirmedCount, ...rules });
   return {
     known,
     judge,
@@ -131,26 +121,30 @@ function guardOf(
   };
 }
 
+/** Whether so many rows may not be deleted without a person. */
+export function isMassDelete(reading: TableReading, missingCount: number): boolean {
+  return guardOf(reading, 0).judge(missingCount) !== null;
+}
+
 /** Asks for rows by id outside of a sweep, and deletes those that are gone; false if a person must decide. */
 export async function proveDeletes(run: TablePull, ids: readonly number[]): Promise<boolean> {
   const ordered = ids.toSorted((a, b) => a - b);
   const { isSettled } = await lookUp(run, {
     next: (after) => ordered.filter((row) => row > after).slice(0, BATCH_ROWS),
-    ...guardOf(run, { confirmedCount: 0, deletedCount: 0 }),
+    ...guardOf(run, 0),
     isOutsideOfSweep: true,
   });
   return isSettled;
 }
 
 interface SuspectCounts {
-  readonly deletedCount: number;
   /** Rows outside of the filter with a waiting edit. */
   readonly stayingCount: number;
   /** Whether all missing and outside rows were removed. */
   readonly isSettled: boolean;
 }
 
-/** Asks for rows by id, block by block, and removes what is gone or outside; too many of them stay suspects. */
+/** Asks for all rows by id, then removes those gone, and those outside, unless they are too many: these stay suspects. */
 async function lookUp(
   run: TablePull,
   order: {
@@ -162,39 +156,42 @@ async function lookUp(
   },
 ): Promise<SuspectCounts> {
   const { context, table, counts } = run;
-  const { replica } = context;
-  const { target } = table;
-  const tally = { deletedCount: 0, stayingCount: 0, isSettled: true };
-  let goneCount = 0;
-  let outsideCount = 0;
+  const { replica, signal } = context;
+  const { localName } = table.target;
+  const now = (): string => stampFromMs(context.clock.nowMs());
+  const gone: number[] = [];
+  const outside: number[] = [];
   for (const block of blocksAbove(order.next, (id) => id)) {
-    for await (const { ids, page, ...found } of findRows(run, block)) {
-      if (found.gone.length + found.outside.length > 0) await requireSameCaller(context);
-      const countHere = (rows: readonly number[]): number => readRowsById(replica, confirmedRows(table), rows).size;
-      goneCount += countHere(found.gone);
-      const outsideHere = countHere(found.outside);
-      outsideCount += outsideHere;
-      const gone = order.mayGo(goneCount) ? found.gone : [];
-      const outside = order.mayLeave(outsideCount) ? found.outside : [];
-      tally.isSettled &&= gone === found.gone && outside === found.outside;
-      await requireShapeOf(run, page);
-      const settle = (tx: Tx): Pick<SweepCounts, 'filteredCount' | 'deletedCount'> => {
-        const at = stampFromMs(context.clock.nowMs());
-        const isForeign = ids.some((id) => id < 1); // findRows yields these alone, without a request
-        const reason = isForeign ? 'the origin gives no such id' : 'the origin does not return the row';
-        const deletedCount = storeMissingRows(tx, table, gone, { reason, at });
-        const filteredCount = storeOutside(tx, table, outside, at);
-        storeAnswer(tx, table, page, { at, offPage: order.isOutsideOfSweep === true ? ids : [] });
-        return { deletedCount, filteredCount };
-      };
-      const went = await replica.write(`Deleting rows of ${target.localName}`, settle, context.signal);
-      tally.deletedCount += went.deletedCount;
-      counts.deletedCount += went.deletedCount;
-      counts.filteredCount += went.filteredCount;
-      if (outside.length > 0) tally.stayingCount += outsideHere - went.filteredCount;
+    for await (const found of findRows(run, block)) {
+      gone.push(...found.gone);
+      outside.push(...found.outside);
+      await requireShapeOf(run, found.page);
+      const offPage = order.isOutsideOfSweep === true ? found.ids : [];
+      const store = (tx: Tx): RowChanges => storeAnswer(tx, table, found.page, { at: now(), offPage });
+      await replica.write(`Storing rows of ${localName}`, store, signal);
     }
   }
-  return tally;
+  if (gone.length + outside.length > 0) await requireSameCaller(context);
+  const countHere = (ids: readonly number[]): number =>
+    [...blocks(ids)].reduce((sum, block) => sum + readRowsById(replica, confirmedRows(table), block).size, 0);
+  const outsideCount = countHere(outside);
+  const [goes, leaves] = [order.mayGo(countHere(gone)), order.mayLeave(outsideCount)];
+  const reasons = [
+    [gone.filter((id) => id < 1), 'the origin gives no such id'],
+    [gone.filter((id) => id > 0), 'the origin does not return the row'],
+  ] as const;
+  for (const [ids, reason] of goes ? reasons : [])
+    for (const block of blocks(ids)) {
+      const remove = (tx: Tx): number => storeMissingRows(tx, table, block, { reason, at: now() });
+      counts.deletedCount += await replica.write(`Deleting rows of ${localName}`, remove, signal);
+    }
+  let filteredCount = 0;
+  for (const block of blocks(leaves ? outside : [])) {
+    const remove = (tx: Tx): number => storeOutside(tx, table, block, now());
+    filteredCount += await replica.write(`Deleting rows of ${localName}`, remove, signal);
+  }
+  counts.filteredCount += filteredCount;
+  return { stayingCount: leaves ? outsideCount - filteredCount : 0, isSettled: goes && leaves };
 }
 
 /** Asks who is calling: one that lost rights sees fewer rows, and none may be deleted for that (I5). */

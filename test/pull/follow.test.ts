@@ -72,6 +72,17 @@ test('a delete shows in the number of rows, and the list of deleted rows says wh
   expectSame(fixture);
 });
 
+test('deletes of more than half of the rows wait for a person, though they come in several requests', async () => {
+  const { fixture } = await startFollowed(20);
+  await using _ = fixture;
+  fixture.execute('UPDATE _rowsync_tables SET page_rows = 3');
+  for (let id = 1; id <= 12; id += 1) fixture.sandbox.store.delete('Note', id);
+
+  const report = await fixture.pull({ follow: true });
+
+  expect(report.tables).toMatchObject([{ deletedCount: 0, rowCount: 20, held: { code: 'guard.deletes' } }]);
+});
+
 test('a delete beside an insert is noticed too, since what was added is here before rows are counted', async () => {
   const { fixture } = await startFollowed();
   await using _ = fixture;

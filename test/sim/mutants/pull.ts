@@ -323,7 +323,7 @@ export const PULL_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'pull/suspected-deletes.ts',
-        find: 'if (found.gone.length + found.outside.length > 0) await requireSameCaller(context);',
+        find: 'if (gone.length + outside.length > 0) await requireSameCaller(context);',
         replace: '',
       },
     ],
