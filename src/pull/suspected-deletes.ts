@@ -144,7 +144,7 @@ interface SuspectCounts {
   readonly isSettled: boolean;
 }
 
-/** Asks for all rows by id, then removes the gone ones, and those outside; if these are too many, they stay suspects. */
+/** Asks for all rows by id, then removes those gone and those outside; if there are too many, they stay suspects. */
 async function lookUp(
   run: TablePull,
   order: {
