@@ -5,7 +5,13 @@
  * (reconcile/guards.ts) decide how many rows may be deleted without a person.
  */
 import { RowsyncError } from '../base/errors.ts';
-import { storeMissingRows, confirmedRows, storeOutside, storeAnswer } from '../capture/writer/store-origin-rows.ts';
+import {
+  confirmedRows,
+  storeAnswer,
+  storeMissingRows,
+  storeOutside,
+  storeRemoteRows,
+} from '../capture/writer/store-origin-rows.ts';
 import { stampFromMs } from '../base/clock.ts';
 import { shellWord } from '../base/text.ts';
 import { isNarrowed, judgeDeletion, type DeletionFacts, type DeletionHold, identityOf } from '../reconcile/guards.ts';
@@ -147,7 +153,12 @@ interface SuspectCounts {
 /** Asks for all rows by id, then removes those gone and those outside; if there are too many, they stay suspects. */
 async function lookUp(
   run: TablePull,
-  order: {
+  {
+    next,
+    mayGo,
+    mayLeave,
+    isOutsideOfSweep = false,
+  }: {
     /** The next rows above an id, in order; none at the end. */
     readonly next: (after: number) => readonly number[];
     readonly mayGo: (deletionCount: number) => boolean;
@@ -159,15 +170,16 @@ async function lookUp(
   const { replica, signal } = context;
   const { localName } = table.target;
   const now = (): string => stampFromMs(context.clock.nowMs());
+  const offPageOf = (ids: readonly number[]): readonly number[] => (isOutsideOfSweep ? ids : []);
   const gone: number[] = [];
   const outside: number[] = [];
-  for (const block of blocksAbove(order.next, (id) => id)) {
+  for (const block of blocksAbove(next, (id) => id)) {
     for await (const found of findRows(run, block)) {
       gone.push(...found.gone);
       outside.push(...found.outside);
       await requireShapeOf(run, found.page);
-      const offPage = order.isOutsideOfSweep === true ? found.ids : [];
-      const store = (tx: Tx): RowChanges => storeAnswer(tx, table, found.page, { at: now(), offPage });
+      const order = { at: now(), offPage: offPageOf(found.ids) };
+      const store = (tx: Tx): RowChanges => storeAnswer(tx, table, found.page, order);
       await replica.write(`Storing rows of ${localName}`, store, signal);
     }
   }
@@ -175,22 +187,28 @@ async function lookUp(
   const countHere = (ids: readonly number[]): number =>
     [...blocks(ids)].reduce((sum, block) => sum + readRowsById(replica, confirmedRows(table), block).size, 0);
   const outsideCount = countHere(outside);
-  const [goes, leaves] = [order.mayGo(countHere(gone)), order.mayLeave(outsideCount)];
+  const [goes, leaves] = [mayGo(countHere(gone)), mayLeave(outsideCount)];
   const reasons = [
     [gone.filter((id) => id < 1), 'the origin gives no such id'],
     [gone.filter((id) => id > 0), 'the origin does not return the row'],
   ] as const;
-  for (const [ids, reason] of goes ? reasons : [])
+  type Counted = 'deletedCount' | 'filteredCount';
+  const remove = async (what: Counted, ids: readonly number[], store: (tx: Tx, block: readonly number[]) => number) => {
     for (const block of blocks(ids)) {
-      const remove = (tx: Tx): number => storeMissingRows(tx, table, block, { reason, at: now() });
-      counts.deletedCount += await replica.write(`Deleting rows of ${localName}`, remove, signal);
+      const removeBlock = (tx: Tx): number => {
+        const count = store(tx, block);
+        // The ETag of a page may still vouch for them.
+        storeRemoteRows(tx, table, [], { at: now(), offPage: offPageOf(block) });
+        return count;
+      };
+      counts[what] += await replica.write(`Deleting rows of ${localName}`, removeBlock, signal);
     }
-  let filteredCount = 0;
-  for (const block of blocks(leaves ? outside : [])) {
-    const remove = (tx: Tx): number => storeOutside(tx, table, block, now());
-    filteredCount += await replica.write(`Deleting rows of ${localName}`, remove, signal);
-  }
-  counts.filteredCount += filteredCount;
+  };
+  for (const [ids, reason] of goes ? reasons : [])
+    await remove('deletedCount', ids, (tx, block) => storeMissingRows(tx, table, block, { reason, at: now() }));
+  const before = counts.filteredCount;
+  await remove('filteredCount', leaves ? outside : [], (tx, block) => storeOutside(tx, table, block, now()));
+  const filteredCount = counts.filteredCount - before;
   return { stayingCount: leaves ? outsideCount - filteredCount : 0, isSettled: goes && leaves };
 }
 
