@@ -143,73 +143,61 @@ export async function proveDeletes(run: TablePull, ids: readonly number[]): Prom
   return isSettled;
 }
 
-interface SuspectCounts {
-  /** Rows outside of the filter with a waiting edit. */
-  readonly stayingCount: number;
-  /** Whether all missing and outside rows were removed. */
-  readonly isSettled: boolean;
-}
-
 /** Asks for all rows by id, then removes those gone and those outside; if there are too many, they stay suspects. */
 async function lookUp(
   run: TablePull,
-  {
-    next,
-    mayGo,
-    mayLeave,
-    isOutsideOfSweep = false,
-  }: {
+  order: {
     /** The next rows above an id, in order; none at the end. */
     readonly next: (after: number) => readonly number[];
     readonly mayGo: (deletionCount: number) => boolean;
     readonly mayLeave: (leavingCount: number) => boolean;
     readonly isOutsideOfSweep?: boolean;
   },
-): Promise<SuspectCounts> {
+): Promise<{ readonly stayingCount: number; readonly isSettled: boolean }> {
   const { context, table, counts } = run;
   const { replica, signal } = context;
   const { localName } = table.target;
   const now = (): string => stampFromMs(context.clock.nowMs());
-  const offPageOf = (ids: readonly number[]): readonly number[] => (isOutsideOfSweep ? ids : []);
+  const offPageOf = (ids: readonly number[]): readonly number[] => (order.isOutsideOfSweep === true ? ids : []);
   const gone: number[] = [];
   const outside: number[] = [];
-  for (const block of blocksAbove(next, (id) => id)) {
-    for await (const found of findRows(run, block)) {
+  for (const block of blocksAbove(order.next, (id) => id)) {
+    for await (const { ids, page, ...found } of findRows(run, block)) {
       gone.push(...found.gone);
       outside.push(...found.outside);
-      await requireShapeOf(run, found.page);
-      const order = { at: now(), offPage: offPageOf(found.ids) };
-      const store = (tx: Tx): RowChanges => storeAnswer(tx, table, found.page, order);
+      await requireShapeOf(run, page);
+      const store = (tx: Tx): RowChanges => storeAnswer(tx, table, page, { at: now(), offPage: offPageOf(ids) });
       await replica.write(`Storing rows of ${localName}`, store, signal);
     }
   }
   if (gone.length + outside.length > 0) await requireSameCaller(context);
   const countHere = (ids: readonly number[]): number =>
     [...blocks(ids)].reduce((sum, block) => sum + readRowsById(replica, confirmedRows(table), block).size, 0);
-  const outsideCount = countHere(outside);
-  const [goes, leaves] = [mayGo(countHere(gone)), mayLeave(outsideCount)];
-  const reasons = [
-    [gone.filter((id) => id < 1), 'the origin gives no such id'],
-    [gone.filter((id) => id > 0), 'the origin does not return the row'],
-  ] as const;
-  type Counted = 'deletedCount' | 'filteredCount';
-  const remove = async (what: Counted, ids: readonly number[], store: (tx: Tx, block: readonly number[]) => number) => {
-    for (const block of blocks(ids)) {
-      const removeBlock = (tx: Tx): number => {
-        const count = store(tx, block);
-        // The ETag of a page may still vouch for them.
-        storeRemoteRows(tx, table, [], { at: now(), offPage: offPageOf(block) });
-        return count;
-      };
-      counts[what] += await replica.write(`Deleting rows of ${localName}`, removeBlock, signal);
-    }
+  const [goes, leaves] = [order.mayGo(countHere(gone)), order.mayLeave(countHere(outside))];
+  const remove = async (
+    count: 'deletedCount' | 'filteredCount',
+    ids: readonly number[],
+    store: (tx: Tx, block: readonly number[]) => number,
+  ): Promise<void> => {
+    for (const block of blocks(ids))
+      counts[count] += await replica.write(
+        `Deleting rows of ${localName}`,
+        (tx) => {
+          // The ETag of a page may vouch for them still.
+          const removedCount = store(tx, block);
+          storeRemoteRows(tx, table, [], { at: now(), offPage: offPageOf(block) });
+          return removedCount;
+        },
+        signal,
+      );
   };
-  for (const [ids, reason] of goes ? reasons : [])
+  const reasonOf = (id: number): string =>
+    id < 1 ? 'the origin gives no such id' : 'the origin does not return the row';
+  for (const [reason, ids] of Map.groupBy(goes ? gone : [], reasonOf))
     await remove('deletedCount', ids, (tx, block) => storeMissingRows(tx, table, block, { reason, at: now() }));
-  const before = counts.filteredCount;
   await remove('filteredCount', leaves ? outside : [], (tx, block) => storeOutside(tx, table, block, now()));
-  const filteredCount = counts.filteredCount - before;
-  return { stayingCount: leaves ? outsideCount - filteredCount : 0, isSettled: goes && leaves };
+  // Those that an edit keeps here.
+  return { stayingCount: leaves ? countHere(outside) : 0, isSettled: goes && leaves };
 }
 
 /** Asks who is calling: one that lost rights sees fewer rows, and none may be deleted for that (I5). */
