@@ -17,7 +17,7 @@ import { readTable, storeFacts, type TableRecord } from '../replica/bookkeeping/
 import { countEdits } from '../replica/bookkeeping/row-states.ts';
 import { type UserDescriptor, hasOption } from '../wire/schema.ts';
 import { step, type PushContext, type PushSettings, type TablePush } from './context.ts';
-import { ADDS_FORBIDDEN, ADDS_OFF, type PushTableOptions } from '../reconcile/push-plan.ts';
+import { ADDS_FORBIDDEN, ADDS_OFF } from '../reconcile/push-plan.ts';
 import { TableTally } from './report.ts';
 import { pushRound, type Edits } from './round.ts';
 import { NO_NEWS, readBackBatch, settleBatch } from './settle.ts';
@@ -36,7 +36,6 @@ const UNSENT = 'edited again while the push ran, or waiting for another row; the
 export interface TablePushOrder {
   /** Asks who is calling, once for all tables. */
   readonly caller: () => Promise<UserDescriptor>;
-  readonly options: PushTableOptions;
   /** A person has looked: guards let this push through. */
   readonly confirm: boolean;
   readonly tally: TableTally;
@@ -57,8 +56,8 @@ export async function pushOneTable(context: PushContext, table: TwoWayTable, ord
       error = judgeEdits(replica, table, edits, { ...context.settings, confirm: false }).held;
     } else if (error === null) {
       requireColumns(context, table);
-      const { run, choiceProblem } = await openTable(context, table, order);
-      requireWorkflowRight(table, order.options, await order.caller());
+      const { run, choiceProblem } = await openTable(context, table, order.caller, tally);
+      requireWorkflowRight(run, await order.caller());
       await settleEarlier(run, { asks: true });
       if (choiceProblem !== null) throw choiceProblem;
       const { pushConfirmedCount } = readTable(replica, table.id);
@@ -87,15 +86,15 @@ function requireColumns({ replica }: PushContext, table: TwoWayTable): void {
 export async function finishTable(
   context: PushContext,
   table: TwoWayTable,
-  { caller, options }: Pick<TablePushOrder, 'caller' | 'options'>,
+  caller: TablePushOrder['caller'],
 ): Promise<void> {
   try {
     await caller();
-    const { run } = await openTable(context, table, { options, caller });
+    const { run } = await openTable(context, table, caller);
     await settleEarlier(run, { asks: true });
   } catch (thrown) {
     if (!isSettledUnasked(errorFromReading(thrown, context.replica.path))) throw thrown;
-    await settleEarlier(openUnasked(context, table, { options }), { asks: false });
+    await settleEarlier(openUnasked(context, table), { asks: false });
   }
 }
 
@@ -220,17 +219,8 @@ async function noteProblem({ replica }: PushContext, { id }: TwoWayTable, proble
   }
 }
 
-interface OpenOrder {
-  readonly options: PushTableOptions;
-  readonly tally?: TableTally;
-}
-
 /** Opens a table from the bookkeeping alone; enough to settle without asking the origin. */
-export function openUnasked(
-  context: PushContext,
-  table: TwoWayTable,
-  { options, tally = new TableTally(table) }: OpenOrder,
-): TablePush {
+export function openUnasked(context: PushContext, table: TwoWayTable, tally = new TableTally(table)): TablePush {
   const { name, alias, pageRows } = readTable(context.replica, table.id);
   const address = { name, alias };
   return {
@@ -240,7 +230,7 @@ export function openUnasked(
     names: table.columns.map((column) => column.name),
     pageRows: pageRows ?? undefined,
     planned: pushTable(table),
-    options,
+    options: context.settings.tableOptions(table.name) ?? { conflict: 'ask', workflow: 'run' },
     zone: 'UTC',
     requireShape: watchColumns(context, table, address),
     tally,
@@ -251,12 +241,13 @@ export function openUnasked(
 async function openTable(
   context: PushContext,
   table: TwoWayTable,
-  order: OpenOrder & Pick<TablePushOrder, 'caller'>,
+  caller: TablePushOrder['caller'],
+  tally?: TableTally,
 ): Promise<{ readonly run: TablePush; readonly choiceProblem: RowsyncError | null }> {
   await context.before?.('describe', table.localName);
-  const unasked = openUnasked(context, table, order);
+  const unasked = openUnasked(context, table, tally);
   const { address } = unasked;
-  const answers = [order.caller(), describeForPush(context, table, address)] as const;
+  const answers = [caller(), describeForPush(context, table, address)] as const;
   await Promise.allSettled(answers); // if one fails, the other is not left under way
   const [{ timezone: zone }, { descriptor, choiceProblem }] = await Promise.all(answers);
   const verdict = judgeMatch(descriptor, table.matchColumn);
@@ -277,7 +268,7 @@ async function openTable(
 }
 
 /** Makes sure that the calling user may send as the configuration says. @throws RowsyncError `push.workflow`. */
-function requireWorkflowRight(table: TwoWayTable, options: PushTableOptions, caller: UserDescriptor): void {
+function requireWorkflowRight({ table, options }: TablePush, caller: UserDescriptor): void {
   if (options.workflow !== 'suppress' || hasOption(caller.admin, 'ManageData')) return;
   throw new RowsyncError('config', 'push.workflow', {
     message: `tables.${table.name}.workflow is suppress, which needs the permission ManageData; the calling user does not have it`,

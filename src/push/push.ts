@@ -20,7 +20,6 @@ import { readBatchTables } from '../replica/bookkeeping/batches.ts';
 import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 import type { PushContext } from './context.ts';
-import type { PushTableOptions } from '../reconcile/push-plan.ts';
 import { readCallingUser } from './find-rows.ts';
 import { TableTally, type PushReport, type PushTally } from './report.ts';
 import { finishTable, isSettledUnasked, pushOneTable, type TablePushOrder } from './push-table.ts';
@@ -92,7 +91,7 @@ export async function finishPushes(around: PushContext): Promise<void> {
       if (!isSettledUnasked(errorOf(thrown))) throw thrown;
     });
     for (const table of tables) {
-      const finished = finishTable(context, table, { caller, options: optionsOf(context, table) });
+      const finished = finishTable(context, table, caller);
       await finished.catch((thrown: unknown) => warn(errorOf(thrown), { table: table.localName }));
     }
   } catch (thrown) {
@@ -103,10 +102,6 @@ export async function finishPushes(around: PushContext): Promise<void> {
 async function identify(context: PushContext): Promise<UserDescriptor> {
   await context.before?.('identify', '');
   return readCallingUser(context);
-}
-
-function optionsOf({ settings }: PushContext, { name }: TwoWayTable): PushTableOptions {
-  return settings.tableOptions(name) ?? { conflict: 'ask', workflow: 'run' };
 }
 
 /** How often refused rows are tried again in one push: tables rarely refer to each other more deeply. */
@@ -166,7 +161,7 @@ async function pushTables(
     // The first table is described meanwhile. With all of them, an origin that is down would be asked many times.
     if (table !== chosen[0]) await caller();
     const tally = must(tallies.get(table.id), 'each table has one');
-    await pushOneTable(context, table, { confirm, caller, options: optionsOf(context, table), stop, tally });
+    await pushOneTable(context, table, { confirm, caller, stop, tally });
     return tally.report?.error ?? null;
   });
 }

@@ -6,7 +6,6 @@
  *    const report = await pushNow(fixture);
  *    origin(fixture)                                  // rows at the origin, some columns of them
  */
-import { must } from '../../src/base/assert.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import type { KeepUpload, PushContext, PushSettings, TablePush } from '../../src/push/context.ts';
 import type { PushTableOptions } from '../../src/reconcile/push-plan.ts';
@@ -67,9 +66,7 @@ export function pushNow(fixture: Fixture, choice: PushChoice = {}): Promise<Push
 
 /** The push of a table before anything is asked, for what takes one. */
 export function openPush(fixture: Fixture, choice: PushChoice = {}, table = 'Note'): TablePush {
-  const { settings, ...context } = pushContext(fixture, choice);
-  const options = must(settings.tableOptions(table), 'every table is pushed');
-  return openUnasked({ settings, ...context }, twoWayTable(fixture, table), { options });
+  return openUnasked(pushContext(fixture, choice), twoWayTable(fixture, table));
 }
 
 /** What a push would do now. */

@@ -185,9 +185,7 @@ export async function pushStaged(place: PutbackPlace): Promise<PushReport> {
 /** Opens a table for the look-ups of a push. */
 export function openLookUp(place: PutbackPlace, tableId: number): TablePush {
   const { replica, settings } = place.push;
-  const run = openUnasked(place.push, stagedTable(place, tableId), {
-    options: { conflict: 'origin', workflow: place.workflow },
-  });
+  const run = openUnasked(place.push, stagedTable(place, tableId));
   const descriptor = readTableDescriptor(replica, tableId)?.descriptor;
   const asksByName = descriptor?.asksByName === true || (settings.columns?.(run.table.name) ?? null) !== null;
   // The names of a thousand columns do not fit into a request.
