@@ -287,7 +287,7 @@ class Daemon {
     const ended = this.#results.note(run, outcome, end, this.#log);
     joined.takeWork({ kind: 'ended', isRefresh: isRefresh(run), ...ended });
     // After a failure, the replica itself may be unusable.
-    if (outcome.error === null) this.#refreshWatch.tell(this.#resources, this.#jobs, this.#log);
+    if (outcome.error === null) this.#refreshWatch.tell(this.#resources);
   }
 
   /** Everything failed: the jobs stay due, and are tried again when the circuit lets them. */

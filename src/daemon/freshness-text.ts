@@ -2,7 +2,6 @@
  * Says in a sentence how each table is kept up to date, for `rowsync status`, the page and the log. It says when it is
  * followed and pulled, or why it is only pulled.
  */
-import type { Logger } from '../base/log.ts';
 import { someOf } from '../base/text.ts';
 import type { Config } from '../config/load.ts';
 import { timesText } from '../config/cron-times.ts';
@@ -14,7 +13,7 @@ import { withReplicaErrors } from '../replica/sqlite-errors.ts';
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
 import { readTables, type TableRecord } from '../replica/bookkeeping/tables.ts';
 import { countPages } from '../replica/bookkeeping/pages.ts';
-import type { Jobs } from './jobs.ts';
+import { jobsOf } from './jobs.ts';
 import type { Resources } from './resources.ts';
 
 export interface RefreshFacts {
@@ -51,7 +50,8 @@ function whyNot(given: Pick<RefreshFacts, 'follows' | 'table' | 'hasStamp' | 'is
 }
 
 /** What is done for each table that the origin has, by its name here. @throws RowsyncError of the replica. */
-export function freshnessTexts(replica: Connection, config: Config, jobs: Jobs): ReadonlyMap<string, string> {
+export function freshnessTexts(replica: Connection, config: Config): ReadonlyMap<string, string> {
+  const jobs = jobsOf(config);
   const { follows } = pullSettings(config);
   const textOf = (table: TableRecord): string => {
     const hasStamp = (): boolean => {
@@ -79,9 +79,9 @@ export class RefreshWatch {
   }
 
   /** Logs the tables whose sentence changed since the last call. @throws RowsyncError of the replica. */
-  tell({ replica, config }: Pick<Resources, 'replica' | 'config'>, jobs: Jobs, log: Logger): void {
+  tell({ replica, config, log }: Pick<Resources, 'replica' | 'config' | 'log'>): void {
     const before = this.#textByTable;
-    this.#textByTable = freshnessTexts(replica, config, jobs);
+    this.#textByTable = freshnessTexts(replica, config);
     const changed = [...this.#textByTable].filter(([table, text]) => before.get(table) !== text);
     for (const [text, of] of Map.groupBy(changed, ([, changedText]) => changedText))
       log.info('table.way', { table: someOf(of.map(([table]) => table)), way: text });

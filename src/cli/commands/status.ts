@@ -9,7 +9,6 @@ import type { Config } from '../../config/load.ts';
 import { findConfigs } from '../../config/paths.ts';
 import { boundTo } from '../../config/settings.ts';
 import { problemsAt, type DaemonFacts } from '../../daemon/account-facts.ts';
-import { jobsOf } from '../../daemon/jobs.ts';
 import { freshnessTexts } from '../../daemon/freshness-text.ts';
 import type { Invocation, Runner } from '../../extra.ts';
 import { troubledTables, type Problem } from '../../reconcile/account/account.ts';
@@ -130,7 +129,7 @@ function readReplica(config: Config, replica: Status['replica']): ReplicaPart {
   if (reader.isOlder())
     return { replica: { ...replica, isOlder: true }, identity: reader.identity(), tables: [], runs };
   const bound = boundTo(reader, config);
-  const refreshByTable = freshnessTexts(reader, bound, jobsOf(bound));
+  const refreshByTable = freshnessTexts(reader, bound);
   return {
     replica,
     identity: reader.identity(),
