@@ -13,7 +13,7 @@ import { basename, isAbsolute, join, normalize, sep } from 'node:path';
 import { createHash } from 'node:crypto';
 import { asRowsyncError, codeOf } from '../base/errors.ts';
 import { piecesOf, systemFiles, type FileSystem } from '../base/file-system.ts';
-import { BATCH_LIMITS, type MeasureFile, type PlannedRow, type SentCell } from '../reconcile/push-plan.ts';
+import { BATCH_LIMITS, type PlannedRow, type SentCell } from '../reconcile/push-plan.ts';
 import type { Unsendable } from '../reconcile/match-column.ts';
 import { isHeaderText } from '../wire/header-parameters.ts';
 import type { StreamedBytes } from '../wire/write-body.ts';
@@ -48,14 +48,10 @@ interface UnsendableFile {
 /** The files of a batch, by the values that name them. */
 export type Uploads = ReadonlyMap<string, ReadFile | UnsendableFile>;
 
-/** Measures the files that values name; relative names are looked up in `uploadDir`. */
-export function fileMeasurer(uploadDir: string | null, files = systemFiles): MeasureFile {
-  return (value) => findFile(files, value, uploadDir);
-}
-
 type Place = { readonly path: string; readonly bytes: number } | UnsendableFile;
 
-function findFile(files: FileSystem, value: string, uploadDir: string | null): Place {
+/** Measures the file that a value names; a relative name is looked up in `uploadDir`. */
+export function findFile(files: FileSystem, value: string, uploadDir: string | null): Place {
   const name = value.slice(UPLOAD_PREFIX.length);
   if (name === '' || name.includes('\0')) return { problem: 'no file can have this name' };
   const isRelative = !isAbsolute(name);

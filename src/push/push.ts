@@ -15,7 +15,7 @@ import { guessText } from '../reconcile/option-bindings.ts';
 import type { Connection } from '../replica/connection.ts';
 import { readDropped } from '../replica/stored-errors.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
-import { readTables, tableNamed, tablesNamed } from '../replica/bookkeeping/tables.ts';
+import { readTables, tableNamed, tablesNamed, type TableRecord } from '../replica/bookkeeping/tables.ts';
 import { readBatchTables } from '../replica/bookkeeping/batches.ts';
 import { hasMarks, readRowStates } from '../replica/bookkeeping/row-states.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
@@ -176,11 +176,7 @@ export function pushedAmong(
 }
 
 /** A two-way table that another program dropped, or of which it dropped a column; the next pull makes it again. */
-interface BrokenTable {
-  readonly id: number;
-  readonly localName: string;
-  readonly error: RowsyncError;
-}
+type BrokenTable = Pick<TableRecord, 'id' | 'localName'> & { readonly error: RowsyncError };
 
 /** Those that are not pushed for that reason, narrowed to the names if there are any. */
 export function brokenAmong(from: Connection, names: readonly string[]): readonly BrokenTable[] {

@@ -6,6 +6,7 @@
 import { must } from '../base/assert.ts';
 import { stampFromMs, type Clock } from '../base/clock.ts';
 import { RowsyncError } from '../base/errors.ts';
+import { systemFiles } from '../base/file-system.ts';
 import { shellWord } from '../base/text.ts';
 import { diffRows, type RowChange } from '../capture/find-edits.ts';
 import type { TwoWayTable } from '../capture/two-way-table.ts';
@@ -21,6 +22,7 @@ import {
   type PlannedRow,
   type WriteMethod,
   type MakeMatch,
+  type MeasureFile,
   type PlanOptions,
   type PushTable,
 } from '../reconcile/push-plan.ts';
@@ -37,7 +39,7 @@ import { requireHarmlessTriggers } from '../replica/triggers.ts';
 import type { Row } from '../wire/schema.ts';
 import { step, type Round, type TablePush, type PushContext, type PushSettings } from './context.ts';
 import { requireSameCaller, type FoundBlock } from './find-rows.ts';
-import { attachUploads, readUploads, fileMeasurer, type Uploads } from './attached-files.ts';
+import { attachUploads, findFile, readUploads, type Uploads } from './attached-files.ts';
 import { differingRows } from '../reconcile/merge.ts';
 import { isAsExpected } from '../reconcile/renamed-columns.ts';
 import { type Batch, storeBatch } from '../replica/bookkeeping/batches.ts';
@@ -269,7 +271,8 @@ export function pushTable({ columns, matchColumn, allowsAdd }: TwoWayTable): Pus
 
 export function planOptions({ clock, settings, files }: PlanContext): PlanOptions {
   const limits = { ...BATCH_LIMITS, ...settings.batchLimits };
-  return { limits, makeMatch: matchMaker(clock), measureFile: fileMeasurer(settings.uploadDir, files?.system) };
+  const measureFile: MeasureFile = (value) => findFile(files?.system ?? systemFiles, value, settings.uploadDir);
+  return { limits, makeMatch: matchMaker(clock), measureFile };
 }
 
 interface PlanContext extends Pick<PushContext, 'clock' | 'files'> {

@@ -47,8 +47,7 @@ export async function sendBatch(run: TablePush, batch: Batch): Promise<Sent> {
   await step(run, 'send');
   const sending = new Sending(run, batch.method);
   await sending.send(batch.rows);
-  const { endById, stop } = sending.end(batch.rows);
-  return { batch: withEnds(batch, endById), stop: stop ?? tooManyUnanswered(run) };
+  return sending.end(batch);
 }
 
 /** After too many unanswered requests the rest waits for the next push; rows found to be at fault leave no more. */
@@ -87,14 +86,12 @@ class Sending {
     }
   }
 
-  end(rows: readonly BatchRow[]): {
-    readonly endById: ReadonlyMap<number, RowEnd>;
-    readonly stop: RowsyncError | null;
-  } {
+  end(batch: Batch): Sent {
+    const { rows } = batch;
     const isForbidden = rows.length > 1 && rows.every(({ id }) => isRightLost(this.#endById.get(id)));
     return isForbidden
-      ? { endById: new Map(), stop: forbidden(this.#run) }
-      : { endById: this.#endById, stop: this.#stop };
+      ? { batch: withEnds(batch, new Map()), stop: forbidden(this.#run) }
+      : { batch: withEnds(batch, this.#endById), stop: this.#stop ?? tooManyUnanswered(this.#run) };
   }
 
   #answered(rows: readonly BatchRow[], statuses: readonly StatusDescriptor[]): void {
