@@ -118,7 +118,7 @@ async function settleEarlier(run: TablePush, { asks }: { readonly asks: boolean 
 /** Captures and sends. Guards pass if a person confirms now, or agreed beforehand to at least as many rows. */
 async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncError | null> {
   const { context, table } = run;
-  const { retries } = run.tally;
+  const { tally } = run;
   let isFirst = true;
   // Ends: a round that does not count has at least one more request without an answer.
   for (let round = 1; round <= ROUNDS_MAX;) {
@@ -134,10 +134,10 @@ async function pushRounds(run: TablePush, confirm: boolean): Promise<RowsyncErro
       await context.replica.write('Letting edits of an older copy go', (tx) =>
         storeFacts(tx, table.id, { older_copy: null }),
       );
-    const failedBefore = retries.unansweredCount;
+    const failedBefore = tally.unansweredCount;
     const stop = await pushRound(run, { edits, confirmed, isLast: round === ROUNDS_MAX });
     if (stop !== null) return stop;
-    if (retries.unansweredCount === failedBefore) round += 1;
+    if (tally.unansweredCount === failedBefore) round += 1;
   }
   return null;
 }

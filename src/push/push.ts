@@ -131,9 +131,9 @@ async function pushWithRetries(
 
 /** Lets rows be tried again that the origin refused before it accepted others. Returns their tables. */
 async function retryOvertaken({ replica, clock }: PushContext, { tallies }: TablesOrder): Promise<ReadonlySet<number>> {
-  const due = [...tallies].flatMap(([tableId, { counts, retries }]) => {
-    const ids = retries.takeOvertaken();
-    return ids.length === 0 ? [] : [{ tableId, counts, ids }];
+  const due = [...tallies].flatMap(([tableId, tally]) => {
+    const ids = tally.takeOvertaken();
+    return ids.length === 0 ? [] : [{ tableId, counts: tally.counts, ids }];
   });
   if (due.length === 0) return new Set();
   return replica.write('Trying refused rows again', (tx) => {

@@ -164,14 +164,14 @@ function readHolders(tx: Tx, table: TwoWayTable, holders: readonly Row[]): Facts
 
 /** Rows whose requests ended without an answer in an earlier push leave alone. */
 function limitUnanswered(tx: Tx, { table, tally }: TablePush, ids: readonly number[]): void {
-  const { limits } = tally.retries;
+  const { limits } = tally;
   for (const id of readUnansweredIds(tx, table.id, ids)) if (!limits.has(id)) limits.set(id, 1);
 }
 
 /** What becomes of each edited row of a block; nothing is written yet. */
 function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
   const { context, planned } = run;
-  const { limits } = run.tally.retries;
+  const { limits } = run.tally;
   const waiting = new Map<number, Unsendable>();
   const adopted = new Map<number, Row>();
   const free: RowChange[] = [];
@@ -196,7 +196,7 @@ function decide(run: TablePush, facts: Facts, round: Round): RecordDecision {
 
 /** Whether a row may leave now. A row that may be the result of another one, or write over a row unseen, does not. */
 function judgeRow(
-  { planned: { match }, tally: { retries }, table }: TablePush,
+  { planned: { match }, tally, table }: TablePush,
   facts: Facts,
   { id, local }: RowChange,
   isLast: boolean,
@@ -205,7 +205,7 @@ function judgeRow(
     const reason = 'the origin shows its row with a value that cannot be read, so an edit might overwrite it unseen';
     return { reason, column: null, hope: 'soon' };
   }
-  if (retries.isNarrowing && retries.limits.has(id)) return 'wait';
+  if (tally.isNarrowing && tally.limits.has(id)) return 'wait';
   if (facts.kind !== 'insert' || match === null || local === null) return 'send';
   // Its match value was edited after the look-up.
   const lookUp = facts.lookUps.get(id);

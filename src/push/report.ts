@@ -52,8 +52,16 @@ export interface PushTally {
   isReversed: boolean;
 }
 
-/** What one push remembers of one table's rows that may leave again. */
-export class RetryMemory {
+/** What one push counts and remembers of one table, also while refused rows are tried again. */
+export class TableTally {
+  readonly counts: TablePushCounts = {
+    insertedCount: 0,
+    updatedCount: 0,
+    deletedCount: 0,
+    refusedCount: 0,
+    inDoubtCount: 0,
+    conflictCount: 0,
+  };
   readonly push: PushTally;
   /** Rows whose requests ended without an answer, with the size of the next request for each. */
   readonly limits = new Map<number, number>();
@@ -61,10 +69,22 @@ export class RetryMemory {
   isNarrowing = false;
   /** Requests that ended so. */
   unansweredCount = 0;
+  durationMs = 0;
+  /** Rows that the origin did not return right before sending, in all batches: a guard judges them together. */
+  missingCount = 0;
+  /** The latest; null before the table was begun. */
+  report: TablePushReport | null = null;
+  readonly #table: Pick<TwoWayTable, 'id' | 'localName'>;
+  readonly #began = new Set<number>();
+  /** The id that a row has now, by the one that it had. */
+  readonly #idNow = new Map<number, number>();
   /** `takenCount` of the push when the origin refused a row, by the row's id. */
   readonly #refused = new Map<number, number>();
+  #lastConflictId: number | null = null;
+  #isBegun = false;
 
-  constructor(push: PushTally) {
+  constructor(table: Pick<TwoWayTable, 'id' | 'localName'>, push: PushTally = { takenCount: 0, isReversed: false }) {
+    this.#table = table;
     this.push = push;
   }
 
@@ -77,35 +97,6 @@ export class RetryMemory {
     const ids = [...this.#refused].flatMap(([id, takenBefore]) => (takenBefore < this.push.takenCount ? [id] : []));
     this.#refused.clear();
     return ids;
-  }
-}
-
-/** What one push counts of one table, also while refused rows are tried again. */
-export class TableTally {
-  readonly counts: TablePushCounts = {
-    insertedCount: 0,
-    updatedCount: 0,
-    deletedCount: 0,
-    refusedCount: 0,
-    inDoubtCount: 0,
-    conflictCount: 0,
-  };
-  readonly retries: RetryMemory;
-  durationMs = 0;
-  /** Rows that the origin did not return right before sending, in all batches: a guard judges them together. */
-  missingCount = 0;
-  /** The latest; null before the table was begun. */
-  report: TablePushReport | null = null;
-  readonly #table: Pick<TwoWayTable, 'id' | 'localName'>;
-  readonly #began = new Set<number>();
-  /** The id that a row has now, by the one that it had. */
-  readonly #idNow = new Map<number, number>();
-  #lastConflictId: number | null = null;
-  #isBegun = false;
-
-  constructor(table: Pick<TwoWayTable, 'id' | 'localName'>, push: PushTally = { takenCount: 0, isReversed: false }) {
-    this.#table = table;
-    this.retries = new RetryMemory(push);
   }
 
   /** Adds the rows that wait to be sent or looked up now, unless the beginning has ended. */

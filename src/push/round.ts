@@ -29,7 +29,7 @@ export async function pushRound(
   run: TablePush,
   { edits, ...order }: Pick<Round, 'confirmed' | 'isLast'> & { readonly edits: Edits },
 ): Promise<RowsyncError | null> {
-  run.tally.retries.isNarrowing = false;
+  run.tally.isNarrowing = false;
   const queue = new BlockQueue(run, edits);
   const leaving: Round['leaving'] = [];
   const round = { ...order, leaving, putBack: (block: IdBlock) => queue.putBack(block) };
@@ -80,7 +80,7 @@ class BlockQueue {
 
   #read(kind: ChangeKind): readonly number[] {
     const { context, table, tally } = this.#run;
-    const { isReversed } = tally.retries.push;
+    const { isReversed } = tally.push;
     const { rowsMax } = { ...BATCH_LIMITS, ...context.settings.batchLimits };
     const count = Math.min(rowsMax, this.#left[kind]);
     if (count === 0) return [];

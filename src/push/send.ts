@@ -52,7 +52,7 @@ export async function sendBatch(run: TablePush, batch: Batch): Promise<Sent> {
 
 /** After too many unanswered requests the rest waits for the next push; rows found to be at fault leave no more. */
 function tooManyUnanswered({ table, tally }: TablePush): RowsyncError | null {
-  if (tally.retries.unansweredCount < UNANSWERED_MAX) return null;
+  if (tally.unansweredCount < UNANSWERED_MAX) return null;
   return new RowsyncError('originDown', 'push.unanswered', {
     message: `${table.localName}: ${UNANSWERED_MAX} requests ended without an answer about their rows; the other changes wait for the next push`,
     hint: 'rowsync failures shows what came in place of an answer. Ask whoever runs the firewall or the proxy on the way to the origin.',
@@ -181,7 +181,7 @@ class Sending {
   }
 
   #setUnknown(rows: readonly BatchRow[], words: OriginWords): void {
-    this.#run.tally.retries.unansweredCount += 1;
+    this.#run.tally.unansweredCount += 1;
     const unanswered = { rowCount: rows.length, words };
     for (const { id } of rows) this.#endById.set(id, { answer: null, unanswered });
   }

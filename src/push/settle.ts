@@ -175,12 +175,12 @@ export async function settleBatch(run: TablePush, batch: Batch, findings: Findin
 
 function settleRows(tx: Tx, run: TablePush, batch: Batch, findings: Findings): void {
   const { context, table, tally } = run;
-  const { limits } = tally.retries;
+  const { limits } = tally;
   const rules = { columns: table.columns, policy: run.options.conflict, match: run.planned.match, limits };
   const settled = batch.rows.map((row) => settledRow(row, newsOf(findings, row)));
   const { own, merged } = partMerged(tx, table, settleTaken(tx, run, batch, settled));
   // If rows that failed before failed again, the others wait for the next round.
-  tally.retries.isNarrowing ||= batch.rows.some(({ id, unanswered }) => unanswered !== undefined && limits.has(id));
+  tally.isNarrowing ||= batch.rows.some(({ id, unanswered }) => unanswered !== undefined && limits.has(id));
   const outcomes = readRowFacts(tx, table, [...own.keys()]).map((facts) =>
     decideSettled(facts, must(own.get(facts.id), 'facts are of these rows'), rules),
   );
@@ -267,12 +267,13 @@ function carryOut(tx: Tx, run: TablePush, outcomes: readonly RowOutcome[]): void
 }
 
 /** Counts rows in their order: a refused one may be taken once others are. */
-function count({ table, tally: { counts, retries } }: TablePush, settled: readonly SettledRow[]): void {
+function count({ table, tally }: TablePush, settled: readonly SettledRow[]): void {
+  const { counts } = tally;
   for (const one of settled) {
     const { row } = one;
-    if (row.answer?.as === 'refused') retries.noteRefused(row.id);
+    if (row.answer?.as === 'refused') tally.noteRefused(row.id);
     if (!isTaken(one, table.columns)) continue;
-    retries.push.takenCount += 1;
+    tally.push.takenCount += 1;
     // A new row that was merged into an existing one is not an insert at the origin.
     if (row.kind === 'insert' && row.answer?.as !== 'matched') counts.insertedCount += 1;
     else if (row.kind !== 'delete') counts.updatedCount += 1;

@@ -153,7 +153,7 @@ test('a row that was not answered before leaves alone', async () => {
   fixture.execute(`UPDATE "Note" SET "Title" = 'x'`);
   await capture(fixture);
   const run = openPush(fixture);
-  run.tally.retries.limits.set(3, 1);
+  run.tally.limits.set(3, 1);
   const putBack: IdBlock[] = [];
   const round = { confirmed: false, isLast: false, leaving: [], putBack: (block: IdBlock) => void putBack.push(block) };
 

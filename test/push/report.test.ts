@@ -4,7 +4,7 @@ import { startBehindProxy } from '../support/fault-proxy.ts';
 import { codesOf, pushNow } from '../support/push.ts';
 import { capture, NOTE, startTwoWay, twoWayTable } from '../support/two-way.ts';
 import { pushText } from '../../src/cli/report/push-report.ts';
-import { RetryMemory, TableTally, type PushReport, type TablePushReport } from '../../src/push/report.ts';
+import { TableTally, type PushReport, type TablePushReport } from '../../src/push/report.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
@@ -144,7 +144,8 @@ test('edits that were made after the beginning are not of it', async () => {
 
 test('a refused row is tried again once, if other rows were accepted after it', () => {
   const push = { takenCount: 0, isReversed: false };
-  const [memory, other] = [new RetryMemory(push), new RetryMemory(push)];
+  const tallyOf = (id: number): TableTally => new TableTally({ id, localName: 'Note' }, push);
+  const [memory, other] = [tallyOf(1), tallyOf(2)];
   memory.noteRefused(1);
   push.takenCount += 1;
   memory.noteRefused(2);
