@@ -3,7 +3,6 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { verifyFiles } from '../../src/extras/verify/files.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { contentsOf, fileOf, startFilesFixture, storeProblems, type FilesFixture } from '../support/files.ts';
 
@@ -306,15 +305,4 @@ test('content comes along into another folder, and what is in neither is fetched
   expect(storeProblems(fixture.files(), folder)).toEqual([]);
   expect(fixture.files().filter(({ state }) => state !== 'here')).toEqual([]);
   expect(fixture.files().every(({ path }) => path?.startsWith(folder))).toBe(true);
-});
-
-test('a verification in another folder finds no content lost that stands in the former one', async () => {
-  await using fixture = await pulled();
-  const { settings, ...context } = fixture.filesContext();
-  const folder = join(fixture.folder, 'elsewhere');
-
-  const report = await verifyFiles({ ...context, settings: { ...settings, folder } }, { tables: [] });
-
-  expect(report).toMatchObject({ damagedCount: 0, mending: null, error: null });
-  expect(storeProblems(fixture.files(), folder)).toEqual([]);
 });

@@ -1,19 +1,9 @@
 /** The file store: what stands under a final name is whole, equal content stands once, leftovers go. */
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-  statSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync, statSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openStore, type CompleteFile, type FileStore } from '../../src/files/store.ts';
-import { inspectContent } from '../../src/extras/shared/stored-content.ts';
 import { FileDisk, fileSystemOf } from '../sim/world/files-disk.ts';
 import { contentsOf } from '../support/files.ts';
 import { temporaryFolder } from '../support/replica.ts';
@@ -98,30 +88,6 @@ test('a planted link is not written through', async () => {
   expect(readFileSync(outside, 'utf8')).toBe('precious');
   expect(readFileSync(store.pathOf(file.sha256), 'utf8')).toBe('x');
 });
-
-test.each([
-  ['whole', (): undefined => undefined, 'whole'],
-  ['with a flipped byte', (path: string) => damage(path, 'hellO'), 'damaged'],
-  ['cut short', (path: string) => damage(path, 'hell'), 'damaged'],
-  ['missing', (path: string) => rmSync(path), 'missing'],
-] as const)('content that is %s is found to be so', async (_what, harm, state) => {
-  using folder = temporaryFolder();
-  const store = await openStore(folder.path);
-  const file = await write(store, 'hello');
-  await store.keep([file]);
-
-  harm(store.pathOf(file.sha256));
-
-  expect(await inspectContent(store, file)).toBe(state);
-});
-
-/** Writes other content, with the times of the old one. */
-function damage(path: string, text: string): void {
-  const { atime, mtime } = statSync(path);
-  writeFileSync(path, text, { flag: 'r+' });
-  if (text.length < 5) writeFileSync(path, text);
-  utimesSync(path, atime, mtime);
-}
 
 test('content outlives a power cut, at whatever operation a process before it ended', async () => {
   const sha256 = createHash('sha256').update('hello').digest('hex');

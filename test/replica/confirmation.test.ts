@@ -1,17 +1,17 @@
 /**
  * What a person lets through once counts once, and what they decide stays decided, also where the power fails behind it.
  */
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { carryOutDecision } from '../../src/capture/person-decision.ts';
 import { resync } from '../../src/cli/commands/resync.ts';
-import { backUp, restore } from '../../src/extras/backup/replica-copy.ts';
 import { confirmHeld } from '../../src/replica/confirmation.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { surround, type TransactionFacts } from '../support/surround.ts';
 import { codesOf, pushNow } from '../support/push.ts';
-import { startFixture, type Fixture } from '../support/replica.ts';
+import { copyReplica, startFixture, type Fixture } from '../support/replica.ts';
 import { startTwoWay, twoWaySettings } from '../support/two-way.ts';
 
 /** Opens the replica once more; the transactions that were kept of what is done with it from then on. */
@@ -256,10 +256,11 @@ test('a consent that stands in an older copy lets nothing through once the copy 
   fixture.execute(`UPDATE "Note" SET "Title" = 'mine'`);
   await pushNow(fixture, { settings });
   expect(confirmHeld(fixture.path, ['push'], [])).toHaveLength(1);
-  await backUp(fixture.path, copy);
+  await copyReplica(fixture.path, copy);
   await pushNow(fixture, { settings });
   fixture.replica.close();
-  await restore(copy, { path: fixture.path, stamp: '20260601T120000Z' });
+  for (const ending of ['-wal', '-shm']) rmSync(fixture.path + ending, { force: true });
+  copyFileSync(copy, fixture.path);
   fixture.restart();
   fixture.execute(`UPDATE "Note" SET "Title" = 'by a slip'`);
 

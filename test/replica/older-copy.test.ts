@@ -8,13 +8,12 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { RowsyncError } from '../../src/base/errors.ts';
 import { carryOutDecision } from '../../src/capture/person-decision.ts';
-import { backUp, restore } from '../../src/extras/backup/replica-copy.ts';
 import { confirmHeld } from '../../src/replica/confirmation.ts';
 import { disownFile } from '../../src/replica/older-copy.ts';
 import { openReplica } from '../../src/replica/database.ts';
 import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
 import { sql } from '../../src/base/sql.ts';
-import { temporaryFolder, type Fixture } from '../support/replica.ts';
+import { copyReplica, temporaryFolder, type Fixture } from '../support/replica.ts';
 import { atOrigin, changesSent, codesOf, countsOf, previewNow, pushNow, setFaults } from '../support/push.ts';
 import { AT, startTwoWay } from '../support/two-way.ts';
 import { retryRows } from '../../src/capture/writer/apply-outcome.ts';
@@ -34,33 +33,26 @@ function added(fixture: Fixture): readonly unknown[] {
 
 const STATES = 'SELECT row_id AS id, kind FROM sync_failures ORDER BY row_id';
 
-test.each(['copied by hand', 'restored'])(
-  'does not create again what an older copy, %s, wants to create',
-  async (how) => {
-    await using fixture = await startTwoWay();
-    const copy = join(fixture.folder, 'copy.db');
-    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('once')`);
-    await backUp(fixture.path, copy);
-    await pushNow(fixture);
-    if (how === 'restored') {
-      fixture.replica.close();
-      await restore(copy, { path: fixture.path, stamp: '20260601T120000Z' });
-      fixture.restart();
-    } else putBack(fixture, copy);
+test('does not create again what an older copy wants to create', async () => {
+  await using fixture = await startTwoWay();
+  const copy = join(fixture.folder, 'copy.db');
+  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('once')`);
+  await copyReplica(fixture.path, copy);
+  await pushNow(fixture);
+  putBack(fixture, copy);
 
-    await fixture.pull();
-    fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
-    await pushNow(fixture);
-    await pushNow(fixture);
+  await fixture.pull();
+  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('new')`);
+  await pushNow(fixture);
+  await pushNow(fixture);
 
-    expect(added(fixture)).toEqual([
-      [7, 'once'],
-      [8, 'new'],
-    ]);
-    expect(fixture.rows(STATES)).toEqual([{ id: -2, kind: 'inDoubt' }]);
-    expect(fixture.rows('SELECT refused FROM sync_status')).toEqual([{ refused: 1 }]);
-  },
-);
+  expect(added(fixture)).toEqual([
+    [7, 'once'],
+    [8, 'new'],
+  ]);
+  expect(fixture.rows(STATES)).toEqual([{ id: -2, kind: 'inDoubt' }]);
+  expect(fixture.rows('SELECT refused FROM sync_status')).toEqual([{ refused: 1 }]);
+});
 
 test.each([
   ['on its way', 'send'],
@@ -71,7 +63,7 @@ test.each([
   fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('once', 'n1')`);
   await pushNow(fixture, {
     before: async (step) => {
-      if (step === moment) await backUp(fixture.path, copy);
+      if (step === moment) await copyReplica(fixture.path, copy);
     },
   });
   fixture.execute(`UPDATE "Note" SET "Code" = 'n2' WHERE _id = 7`);
@@ -94,7 +86,7 @@ test.each([
   await using fixture = await startTwoWay({ editing: { conflict: 'local' } });
   const copy = join(fixture.folder, 'copy.db');
   fixture.execute(edit);
-  await backUp(fixture.path, copy);
+  await copyReplica(fixture.path, copy);
   await pushNow(fixture, { options: { conflict: 'local' } });
   if (later !== null) fixture.execute(later);
   await pushNow(fixture, { options: { conflict: 'local' } });
@@ -111,7 +103,7 @@ test('keeps what may have been created where a person discards it once it was de
   await using fixture = await startTwoWay();
   const copy = join(fixture.folder, 'copy.db');
   fixture.execute(`INSERT INTO "Note" ("Title", "Count") VALUES ('once', 3)`);
-  await backUp(fixture.path, copy);
+  await copyReplica(fixture.path, copy);
   await pushNow(fixture);
   putBack(fixture, copy);
   await pushNow(fixture);
@@ -127,7 +119,7 @@ test('keeps what may have been created where a person discards it once it was de
 test('reads every page of an older copy again', async () => {
   await using fixture = await startTwoWay();
   const copy = join(fixture.folder, 'copy.db');
-  await backUp(fixture.path, copy);
+  await copyReplica(fixture.path, copy);
   fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('once')`);
   await pushNow(fixture);
   putBack(fixture, copy);
@@ -148,7 +140,7 @@ describe('edits of a copy that is put back', () => {
       INSERT INTO "Note" ("Title", "Code") VALUES ('named', 'n1');
       INSERT INTO "Note" ("Title") VALUES ('unnamed');
       UPDATE "Note" SET "Title" = 'changed' WHERE _id = 1`);
-    await backUp(fixture.path, copy);
+    await copyReplica(fixture.path, copy);
     disownFile(fixture.path);
     putBack(fixture, copy);
     return fixture;
@@ -302,7 +294,7 @@ test('doubts a refused create too, since it may have been mended and taken since
   const copy = join(fixture.folder, 'copy.db');
   fixture.execute(`INSERT INTO "Note" ("Title", "Code") VALUES ('again', 'c1')`);
   expect(countsOf(await pushNow(fixture))).toMatchObject({ refused: 1 });
-  await backUp(fixture.path, copy);
+  await copyReplica(fixture.path, copy);
   fixture.execute(`UPDATE "Note" SET "Code" = 'free' WHERE _id < 0`);
   await pushNow(fixture);
   putBack(fixture, copy);
@@ -446,7 +438,7 @@ test('doubts a create in flight that a unique column does not find, since its va
   const before = async (step: string): Promise<void> => {
     if (step !== 'send' || isCopied) return;
     isCopied = true;
-    await backUp(fixture.path, copy);
+    await copyReplica(fixture.path, copy);
   };
   await pushNow(fixture, { before });
   fixture.execute(`UPDATE "Note" SET "Code" = 'second' WHERE "Code" = 'first'`);
@@ -470,7 +462,7 @@ test('does not send what was on its way in the copy, and did not arrive, before 
   const before = async (step: string): Promise<void> => {
     if (step !== 'send' || isCopied) return;
     isCopied = true;
-    await backUp(fixture.path, copy);
+    await copyReplica(fixture.path, copy);
     throw new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
   };
   await pushNow(fixture, { before });

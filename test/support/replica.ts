@@ -36,6 +36,16 @@ export function temporaryFolder(): { readonly path: string; [Symbol.dispose](): 
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
+/** Copies a replica as it is now; others may be writing to it. */
+export async function copyReplica(path: string, copy: string): Promise<void> {
+  const db = new Database(path, { readonly: true });
+  try {
+    await db.backup(copy);
+  } finally {
+    db.close();
+  }
+}
+
 /** Pull settings for small tables. */
 function testSettings(settings: Partial<PullSettings> = {}): PullSettings {
   return { pageRows: 500, maxDeletePercent: 50, concurrency: 4, tableOptions: () => ({ sort: null }), ...settings };

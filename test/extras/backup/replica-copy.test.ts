@@ -17,6 +17,7 @@ import { expect, test } from 'vitest';
 import { openReplica } from '../../../src/replica/database.ts';
 import { backUp, restore } from '../../../src/extras/backup/replica-copy.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
+import { pushNow } from '../../support/push.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
 import { startTwoWay } from '../../support/two-way.ts';
 
@@ -318,4 +319,22 @@ test.each([
 
   expect(titlesIn(fixture.path)).toHaveLength(4);
   fixture.restart();
+});
+
+test('what a restored copy wants to create is not created again', async () => {
+  await using fixture = await startTwoWay();
+  const copy = join(fixture.folder, 'copy.db');
+  fixture.execute(`INSERT INTO "Note" ("Title") VALUES ('once')`);
+  await backUp(fixture.path, copy);
+  await pushNow(fixture);
+  fixture.replica.close();
+  await restore(copy, { path: fixture.path, stamp: STAMP });
+  fixture.restart();
+
+  await fixture.pull();
+  await pushNow(fixture);
+  await pushNow(fixture);
+
+  expect(originTitles(fixture).filter((title) => title === 'once')).toHaveLength(1);
+  expect(fixture.rows('SELECT row_id, kind FROM sync_failures')).toEqual([{ row_id: -2, kind: 'inDoubt' }]);
 });

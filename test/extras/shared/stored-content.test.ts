@@ -2,7 +2,17 @@
  * Content of the file store: which files have it and which should, whether it is undamaged, and its way to a backup and
  * back.
  */
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
@@ -154,8 +164,11 @@ describe('content', () => {
       [first, 'oNe'],
       [second, 'tw'],
     ] as const) {
-      chmodSync(store.pathOf(content.sha256), 0o600);
-      writeFileSync(store.pathOf(content.sha256), text);
+      const path = store.pathOf(content.sha256);
+      const { atime, mtime } = statSync(path);
+      chmodSync(path, 0o600);
+      writeFileSync(path, text);
+      utimesSync(path, atime, mtime);
     }
 
     const found = await Promise.all([first, second, third, NONE].map((content) => inspectContent(store, content)));

@@ -1,9 +1,10 @@
 /** Proving that files are whole: damage is found and mended, what is gone at the origin is marked. */
 import { rmSync, writeFileSync, chmodSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { verifyFiles } from '../../../src/extras/verify/files.ts';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
-import { fileOf, startFilesFixture, type FilesFixture } from '../../support/files.ts';
+import { fileOf, startFilesFixture, storeProblems, type FilesFixture } from '../../support/files.ts';
 
 const columns = [{ name: 'Cover', type: 'Attachment', options: ['AllowSeeRevisionHistory'] }];
 const ALBUM: TableSpec = {
@@ -271,4 +272,15 @@ test('a file larger than any page comes where a rule asks for its size first, an
   expect(report).toMatchObject({ downloadedCount: 1, failedCount: 0, error: null });
   expect(verified).toMatchObject({ askedCount: 1, damagedCount: 0, differentCount: 0, error: null });
   expect(fixture.sandbox.requests.all.filter(({ verb }) => verb === 'HEAD')).toHaveLength(2);
+});
+
+test('a verification in another folder finds no content lost that is in the former one', async () => {
+  await using fixture = await pulled();
+  const { settings, ...context } = fixture.filesContext();
+  const folder = join(fixture.folder, 'elsewhere');
+
+  const report = await verifyFiles({ ...context, settings: { ...settings, folder } }, { tables: [] });
+
+  expect(report).toMatchObject({ damagedCount: 0, mending: null, error: null });
+  expect(storeProblems(fixture.files(), folder)).toEqual([]);
 });
