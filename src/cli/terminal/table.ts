@@ -48,8 +48,10 @@ export function boxTable(
     ...(width === null ? PLAIN : BOXED),
     columns: columns.map((column) => ({ alignment: column.align ?? 'left' })),
   });
-  const lines = text.split('\n').map((line) => line.trimEnd()); // an expression would try each blank of a long value
-  return lines.join('\n');
+  return text
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
 }
 
 const BOXED: TableUserConfig = {
