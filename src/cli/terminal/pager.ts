@@ -15,6 +15,9 @@ export async function writePaged(session: Pick<Session, 'stdout'>, text: string)
   const environment = processEnvironment();
   const command = environment['PAGER'] ?? 'less';
   if (!stdout.isTerminal || command === '') return stdout.write(text);
+  // As in git, Ctrl-C is for the pager: without rowsync, the shell would read the same terminal.
+  const ignore = (): void => undefined;
+  process.on('SIGINT', ignore);
   const pager = spawn('/bin/sh', ['-c', command], {
     stdio: ['pipe', 'inherit', 'inherit'],
     env: { LESS: 'FRX', ...environment },
@@ -25,5 +28,6 @@ export async function writePaged(session: Pick<Session, 'stdout'>, text: string)
     ([code]) => !NOT_RUN.includes(Number(code)),
     () => false, // there is no shell
   );
+  process.off('SIGINT', ignore);
   if (!isRun) await stdout.write(text);
 }

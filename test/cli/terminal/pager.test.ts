@@ -1,7 +1,10 @@
 /** Long texts on a terminal go through the pager of the environment. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, expect, test, vi } from 'vitest';
 import { writePaged } from '../../../src/cli/terminal/pager.ts';
 import { collectingOutput } from '../../support/session.ts';
@@ -44,4 +47,24 @@ test('a pager that ends before it has read everything is no failure', async () =
   await writePaged({ stdout }, 'a line\n'.repeat(100_000));
 
   expect(stdout.text()).toBe('');
+});
+
+test('Ctrl-C is for the pager, which rowsync outlives', async () => {
+  const program = new URL('../../../src/cli/terminal/pager.ts', import.meta.url).href;
+  const code = `
+    const { writePaged } = await import(${JSON.stringify(program)});
+    await writePaged({ stdout: { isTerminal: true, write: async () => undefined } }, 'all of it\\n');
+    process.stdout.write('and more');
+    process.kill(process.pid, 'SIGINT');
+    setTimeout(() => undefined, 60_000);`;
+  const env = { ...process.env, PAGER: 'kill -INT $PPID; sleep 0.3; cat' };
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const read = text(child.stdout);
+
+  // Behind the pager, it counts again.
+  expect(await once(child, 'close')).toEqual([null, 'SIGINT']);
+  expect(await read).toBe('all of it\nand more');
 });
