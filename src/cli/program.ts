@@ -102,7 +102,7 @@ function wrapHelp(text: string, width: number | null): string {
 
 /** SQL may begin with a comment, which is no option: a blank before it changes nothing. */
 function withoutDashes(argument: string): string {
-  return /^--\s/.test(argument) ? ` ${argument}` : argument;
+  return /^--(?:\s|.*\n)/.test(argument) ? ` ${argument}` : argument;
 }
 
 function buildProgram(

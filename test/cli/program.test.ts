@@ -44,8 +44,8 @@ test.each([...COMMANDS.filter((command) => command !== 'schema'), 'schema show',
   },
 );
 
-test('takes SQL that begins with a comment for what it is', async () => {
-  const { exitCode, stderr } = await runCli(['sql', '-- how many\nSELECT 1', '--config', join(folder, 'none.yaml')]);
+test.each(['-- how many', '--how many'])('takes SQL that begins with a comment for what it is: %s', async (comment) => {
+  const { exitCode, stderr } = await runCli(['sql', `${comment}\nSELECT 1`, '--config', join(folder, 'none.yaml')]);
 
   expect(stderr).not.toContain('unknown option');
   expect(stderr).toContain('none.yaml');
