@@ -253,12 +253,12 @@ function readManifest(folder: string): readonly string[] {
   }
 }
 
-async function writeCsv(
+function writeCsv(
   path: string,
   columns: readonly ParquetColumn[],
   rows: () => Iterable<readonly Stored[]>,
-): Promise<readonly WrittenColumn[]> {
+): readonly WrittenColumn[] {
   const answer = { columns: columns.map(({ name }) => name), rows: rows() };
   for (const text of answerAsCsv(answer, { escapeFormulas: false, forTerminal: false })) appendFileSync(path, text);
-  return Promise.resolve(columns.map(({ name, type }) => ({ name, type: type === 'boolean' ? '0 or 1' : type })));
+  return columns.map(({ name, type }) => ({ name, type: type === 'boolean' ? '0 or 1' : type }));
 }
