@@ -10,6 +10,7 @@ import { applyOutcome, applyEvent, readRowFacts } from '../../capture/writer/app
 import { discardEdits } from '../../capture/resolve-conflict.ts';
 import type { TwoWayTable } from '../../capture/two-way-table.ts';
 import { storeRemoteRows } from '../../capture/writer/store-origin-rows.ts';
+import { REVISIONS_MAX } from '../../reconcile/files.ts';
 import type { RowOutcome } from '../../reconcile/row-outcome.ts';
 import { decideCell, decideMadeAgain, writtenRow } from '../../reconcile/row-outcome.ts';
 import { findById, findByMatch } from '../../push/find-rows.ts';
@@ -39,9 +40,6 @@ import {
   readRecords,
   type PutbackRecord,
 } from './putback-records.ts';
-
-/** Files of one cell that are attached one after the other. */
-const REVISIONS_MAX = 1_000;
 
 /** Rounds of one run: no chain of references is longer, and the rest waits for `--resume`. */
 const ROUNDS_MAX = 200;
