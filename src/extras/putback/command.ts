@@ -75,7 +75,9 @@ export function addPutbackCommand(program: Command, runner: Runner): void {
       new Option('--plan', 'show what would be done, and send nothing (default)').conflicts(['confirm', 'resume']),
     )
     .option('--confirm', 'put the rows back; safety.maxPushRows does not hold them')
-    .option('--status', 'show what was put back, and what waits')
+    .addOption(
+      new Option('--status', 'show what was put back, and what waits').conflicts(['confirm', 'plan', 'resume']),
+    )
     .option('--resume', 'continue what was begun, and try refused rows again')
     .option('--again', 'with --resume: send rows in doubt once more, since they are not at the origin')
     .addHelpText('after', EXAMPLES)
@@ -97,8 +99,9 @@ async function putback(
   const given = { table, ids, options };
   const isResume = options.resume === true;
   const isStatus = options.status === true;
-  const isNamed = table !== undefined || (options.into !== undefined && !isResume);
-  if (!isStatus && isResume === isNamed) throw usage('Name the table of the rows, or --resume or --status alone');
+  const isAlone = isResume || isStatus;
+  const isNamed = table !== undefined || (options.into !== undefined && !isAlone);
+  if (isAlone === isNamed) throw usage('Name the table of the rows, or --resume or --status alone');
   if (options.again === true && !isResume) throw usage('--again needs --resume');
   const { workflow = null } = options;
   const configs = await loadConfigs(invocation, options);

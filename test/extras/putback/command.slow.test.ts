@@ -475,6 +475,19 @@ test.each([[['--resume', '--plan']], [['Customer', '--confirm', '--plan']]])(
     expect(world.sandbox.requests.all).toEqual([]);
   },
 );
+
+test.each([[['Customer', '1', '--status']], [['--confirm', '--status']]])(
+  'a status is no run: %j is refused',
+  async (words) => {
+    await using world = await startWorld();
+    await world.purge();
+
+    const { exitCode, stdout } = await world.run('putback', ...words);
+
+    expect([exitCode, stdout]).toEqual([2, '']);
+  },
+);
+
 test.each([false, true])(
   'undone twice, rows that were put back stay, with the references to them; unique: %s',
   async (isUnique) => {
