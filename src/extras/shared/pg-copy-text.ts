@@ -41,17 +41,9 @@ const WRITERS: Readonly<Record<PgType, CellWriter>> = {
   timestamptz: (value) => (typeof value === 'string' && isInstant(value) ? value : undefined),
 };
 
-/** Checked dates: most tables have few different ones, and each is checked once. */
-const seenDates = new Set<string>();
-const SEEN_MAX = 20_000;
-
 /** There is no year 0 in PostgreSQL. */
 function isRealDate(text: string): boolean {
-  if (seenDates.has(text)) return true;
-  if (text.startsWith('0000') || !isDate(text)) return false;
-  if (seenDates.size >= SEEN_MAX) seenDates.clear();
-  seenDates.add(text);
-  return true;
+  return !text.startsWith('0000') && isDate(text);
 }
 
 /** The time of an instant, with at most microseconds; more digits would be rounded. */
