@@ -30,10 +30,8 @@ interface DiffOptions {
   readonly to: string;
 }
 
-interface Span {
-  readonly after: number;
-  readonly upTo: number;
-}
+/** A row that differs, and the name of its table. */
+type TableDifference = readonly [table: string, row: RowDifference];
 
 export function addDiffCommand(program: Command, runner: Runner): void {
   program
@@ -61,25 +59,24 @@ async function showDiff(invocation: Invocation, name: string | undefined, option
   using reader = openReader(config.replica.path);
   const tables = chooseKnownTables(readKnownTables(reader), name);
   for (const table of tables) for (const moment of [from, to]) checkKnown(reader, table, { moment, nowMs });
-  const span = { after: lastSeqAt(reader, from), upTo: lastSeqAt(reader, to) };
+  const rows = differencesIn(reader, tables, { after: lastSeqAt(reader, from), upTo: lastSeqAt(reader, to) });
   const times = { from: stampFromMs(from * 1000), to: stampFromMs(to * 1000) };
-  const chunks = invocation.isJson ? diffJson(reader, tables, { ...span, times }) : diffText(reader, tables, span);
-  await writeAll(stdout, chunks);
+  await writeAll(stdout, invocation.isJson ? diffJson(rows, times) : diffText(rows, plural(tables.length, 'table')));
   return EXIT.done;
 }
 
-function* rowsOf(from: Connection, tables: readonly KnownTable[], span: Span): Generator<[string, RowDifference]> {
+function* differencesIn(
+  from: Connection,
+  tables: readonly KnownTable[],
+  span: { readonly after: number; readonly upTo: number },
+): Generator<TableDifference> {
   for (const { table } of tables) {
     for (const row of differencesOf(readTableEntries(from, table, span))) yield [table, row];
   }
 }
 
-function* diffJson(
-  from: Connection,
-  tables: readonly KnownTable[],
-  { times, ...span }: Span & { readonly times: { readonly from: string; readonly to: string } },
-): Generator<string> {
-  const items = rowsOf(from, tables, span).map(([table, { rowId, kind, cells }]) => {
+function* diffJson(rows: Generator<TableDifference>, times: object): Generator<string> {
+  const items = rows.map(([table, { rowId, kind, cells }]) => {
     const texts = cells.map(
       (cell) => `{"column":${JSON.stringify(cell.column)},"before":${cell.before},"after":${cell.after}}`,
     );
@@ -90,12 +87,11 @@ function* diffJson(
   yield '\n';
 }
 
-function* diffText(from: Connection, tables: readonly KnownTable[], span: Span): Generator<string> {
+function* diffText(rows: Generator<TableDifference>, where: string): Generator<string> {
   let count = 0;
-  for (const [table, { rowId, kind, cells }] of rowsOf(from, tables, span)) {
+  for (const [table, { rowId, kind, cells }] of rows) {
     count += 1;
     yield `${[`${printable(table)} ${rowId}: ${kindText(kind)}`, ...cellLines(kind, cells, '  ')].join('\n')}\n`;
   }
-  const where = plural(tables.length, 'table');
   yield count === 0 ? `No differences in ${where}\n` : `${plural(count, 'row')} of ${where} differ\n`;
 }

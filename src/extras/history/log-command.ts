@@ -14,7 +14,7 @@ import {
   isRenumbering,
   readRunCounts,
   readRunEntries,
-  type EntryFilter,
+  type HistoryEntry,
   type RunCount,
 } from './entries.ts';
 import { findKnownTable, readKnownTables } from './known-since.ts';
@@ -103,9 +103,9 @@ async function showLog(invocation: Invocation, options: LogOptions): Promise<num
     await stdout.write('  what to do: set history: true in the configuration, for all tables or for one\n');
     return EXIT.done;
   }
-  const form = { filter, withRows };
-  const text = (): Iterable<string> => logText(reader, runs, form).map((piece) => wrapProse(piece, stdout.width()));
-  await writeAll(stdout, invocation.isJson ? logJson(reader, runs, form) : text());
+  const entriesOf = withRows ? (run: LoggedRun) => readRunEntries(reader, run, filter) : null;
+  const text = (): Iterable<string> => logText(runs, entriesOf).map((piece) => wrapProse(piece, stdout.width()));
+  await writeAll(stdout, invocation.isJson ? logJson(runs, entriesOf) : text());
   return EXIT.done;
 }
 
@@ -141,33 +141,24 @@ function originName(reader: Connection, localName: string): string {
   return readTables(reader).find((table) => table.localName === localName)?.name ?? localName;
 }
 
-interface RunListFormat {
-  readonly filter: EntryFilter;
-  readonly withRows: boolean;
-}
+/** Reads the entries of a run; null where rows are not listed. */
+type RunEntries = ((run: LoggedRun) => Iterable<HistoryEntry>) | null;
 
-function* logJson(
-  from: Connection,
-  runs: readonly LoggedRun[],
-  { filter, withRows }: RunListFormat,
-): Generator<string> {
-  // Begun when its run is written: one statement is open at a time, and none once the reader went away.
-  const entriesOf = function* (run: LoggedRun): Iterable<Iterable<string>> {
-    for (const entry of readRunEntries(from, run, filter)) yield [printableJson(entryJson(entry))];
-  };
+function* logJson(runs: readonly LoggedRun[], entriesOf: RunEntries): Generator<string> {
   const items = runs.map((run) => {
     const listed = { ...run, schemaChanges: run.schemaChanges.map(schemaChangeText) };
-    return withRows ? listJson(listed, 'entries', entriesOf(run)) : [printableJson(JSON.stringify(listed))];
+    if (entriesOf === null) return [printableJson(JSON.stringify(listed))];
+    // Begun when its run is written: one statement is open at a time, and none once the reader went away.
+    const entries = function* (): Iterable<Iterable<string>> {
+      for (const entry of entriesOf(run)) yield [printableJson(entryJson(entry))];
+    };
+    return listJson(listed, 'entries', entries());
   });
   yield* listJson({}, 'runs', items);
   yield '\n';
 }
 
-function* logText(
-  from: Connection,
-  runs: readonly LoggedRun[],
-  { filter, withRows }: RunListFormat,
-): Generator<string> {
+function* logText(runs: readonly LoggedRun[], entriesOf: RunEntries): Generator<string> {
   if (runs.length === 0) yield 'No changes\n';
   for (const [index, run] of runs.entries()) {
     const span = run.from === run.to ? run.to : `${run.from} to ${run.to}`;
@@ -176,7 +167,7 @@ function* logText(
     for (const change of run.changes.toReversed()) {
       yield `  ${printable(change.table ?? 'all tables')}: ${countedText(change)}\n`;
     }
-    if (withRows) yield* rowsText(from, run, filter);
+    if (entriesOf !== null) yield* rowsText(entriesOf(run));
   }
 }
 
@@ -192,9 +183,9 @@ function headOf({ runId, work, changes }: LoggedRun): string {
   return work === null ? `run ${runId}` : `run ${runId}, ${printable(work)}`;
 }
 
-function* rowsText(from: Connection, run: LoggedRun, filter: EntryFilter): Generator<string> {
+function* rowsText(entries: Iterable<HistoryEntry>): Generator<string> {
   let count = 0;
-  for (const entry of readRunEntries(from, run, filter)) {
+  for (const entry of entries) {
     if (entry.rowId === null || isRenumbering(entry)) continue;
     count += 1;
     if (count > ROWS_MAX) break;
