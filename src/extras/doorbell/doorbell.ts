@@ -1,10 +1,12 @@
 /**
  * When a table that rang is read. A ring is a hint that something may have changed. Rings within a moment are one, and
  * a table is read at most once a second. A ring may be faster than its change, so a table from which nothing came is
- * read again a few times.
+ * read again a few times. It also says which tables `follow: auto` leaves to it.
  */
 import type { Clock } from '../../base/clock.ts';
+import type { WorkEvent } from '../../daemon/context.ts';
 import type { TableOutcome } from '../../daemon/work-kinds.ts';
+import { RUNG_REST_MS } from '../../reconcile/follow.ts';
 
 /** Rings within this time are one. */
 const MERGE_MS = 200;
@@ -12,6 +14,8 @@ const MERGE_MS = 200;
 const READ_EVERY_MS = 1_000;
 /** How long after the last ring a table is read again, as long as nothing came. */
 const AGAIN_AFTER_MS = [1_000, 3_000, 10_000] as const;
+/** How long what a ring brought proves that the origin calls when a table changes. */
+const RING_PROVES_MS = 3_600_000;
 /** Times from stamp to here that are kept for the percentiles. */
 const TIMES_MAX = 1_000;
 
@@ -37,8 +41,12 @@ export class Doorbell {
   broughtCount = 0;
   readonly #parts: DoorbellParts;
   readonly #waiting = new Map<string, RungTable>();
+  /** When a ring last had a table read, and when one last brought rows. */
   readonly #readMs = new Map<string, number>();
   readonly #broughtMs = new Map<string, number>();
+  /** When a table was last read for any reason, and when the schedule last brought rows, which no ring had. */
+  readonly #seenMs = new Map<string, number>();
+  readonly #missedMs = new Map<string, number>();
   readonly #times: number[] = [];
   #isAtWork = false;
   #wake = new AbortController();
@@ -71,9 +79,25 @@ export class Doorbell {
     return since.toSorted(([, a], [, b]) => a - b);
   }
 
-  /** When a ring last brought rows of a table; -Infinity for never. */
-  broughtMs(table: string): number {
-    return this.#broughtMs.get(table) ?? -Infinity;
+  /** Notes what the daemon read. */
+  note(event: WorkEvent): void {
+    if (event.kind !== 'ended' || (event.work !== 'pull' && event.work !== 'follow')) return;
+    const begunMs = this.#parts.clock.monotonicMs() - event.durationMs;
+    for (const { name, error, counts } of event.tables) {
+      if (error !== null) continue;
+      this.#seenMs.set(name, begunMs);
+      const isChanged = counts.insertedCount + counts.updatedCount + counts.deletedCount > 0;
+      if (isChanged && !event.isRefresh) this.#missedMs.set(name, begunMs);
+    }
+  }
+
+  /** Whether `follow: auto` leaves a table to rings: they brought its last changes, and not long ago. */
+  bringsChanges(table: string): boolean {
+    const nowMs = this.#parts.clock.monotonicMs();
+    const broughtMs = this.#broughtMs.get(table) ?? -Infinity;
+    const isMissed = broughtMs <= (this.#missedMs.get(table) ?? -Infinity);
+    const restMs = nowMs - (this.#seenMs.get(table) ?? -Infinity);
+    return !isMissed && nowMs - broughtMs <= RING_PROVES_MS && restMs < RUNG_REST_MS;
   }
 
   #nextReadMs(table: string): number {

@@ -24,7 +24,6 @@ import { readTables } from '../../replica/bookkeeping/tables.ts';
 import { isSame } from '../http/page-key.ts';
 import { answerPath, handBounded, listenOn, REQUEST_MS_MAX } from '../http/server.ts';
 import { Doorbell } from './doorbell.ts';
-import { RungTables } from './rung-tables.ts';
 import { makeSecret } from './secret.ts';
 import { changingServer, type DaemonServer } from '../http/changing-server.ts';
 import { httpOf } from '../shared/http-settings.ts';
@@ -51,7 +50,6 @@ export function takeRings(view: DaemonView): LinkedPart {
     refresh: (tables) => view.refresh(tables),
     originNowMs: () => clock.nowMs() + (view.resources().origin.counters().clockAheadMs ?? 0),
   });
-  const rung = new RungTables(clock);
   const listen = listener(view);
   const counts = { rung: 0, secret: 0, table: 0, many: 0 };
   let second = { startedMs: -Infinity, ringCount: 0 };
@@ -83,8 +81,8 @@ export function takeRings(view: DaemonView): LinkedPart {
     },
     metrics: () => doorbellMetrics(counts, doorbell),
     prepare: changingServer(view, { listensAt: ownAddress, open: openOwnServer }),
-    takeWork: (event) => rung.note(event),
-    bringsChanges: (table) => rung.waits(table, doorbell.broughtMs(table)),
+    takeWork: (event) => doorbell.note(event),
+    bringsChanges: (table) => doorbell.bringsChanges(table),
   };
 }
 

@@ -2,6 +2,7 @@
  * When a table that rang is read, on a clock that the test moves.
  */
 import { expect, test } from 'vitest';
+import type { WorkEvent } from '../../../src/daemon/context.ts';
 import type { TableOutcome } from '../../../src/daemon/work-kinds.ts';
 import { Doorbell } from '../../../src/extras/doorbell/doorbell.ts';
 import { doorbellMetrics } from '../../../src/extras/doorbell/ring-requests.ts';
@@ -36,7 +37,7 @@ function openDoorbell({ brings = 1 } = {}) {
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  return { doorbell, reads, pass, asked, stop };
+  return { doorbell, clock, reads, pass, asked, stop };
 }
 
 test('rings within 200 ms are one read, of all tables that rang', async () => {
@@ -121,4 +122,64 @@ test('nothing is read after the daemon was told to stop', async () => {
   await pass(1_000);
 
   expect(reads).toEqual([]);
+});
+
+/** The end of a run that began to read a table so long ago, and brought some rows. */
+function readOf(agoMs: number, changedCount: number, changes: Partial<WorkEvent> = {}): WorkEvent {
+  const counts = { insertedCount: 0, updatedCount: changedCount, deletedCount: 0 };
+  const tables = [{ name: 'Note', localName: 'Note', error: null, held: null, counts, isFollowed: true }];
+  const ended = { kind: 'ended', work: 'follow', isRefresh: false, durationMs: agoMs, tables } as const;
+  return { ...ended, ...changes } as WorkEvent;
+}
+
+/** A doorbell by which rows of a table came so long ago. */
+async function openRung(agoMs = 600_000) {
+  const opened = openDoorbell();
+  opened.doorbell.ring('Note');
+  await opened.pass(200);
+  opened.clock.advance(agoMs);
+  return opened.doorbell;
+}
+
+test.each<[string, { rungAgoMs?: number; missedAgoMs?: number; readAgoMs?: number }, boolean]>([
+  ['a ring brought the last change', {}, true],
+  ['that was an hour ago', { rungAgoMs: 3_600_000 }, true],
+  ['that was longer ago', { rungAgoMs: 3_600_001 }, false],
+  ['the schedule brought one since', { missedAgoMs: 599_999 }, false],
+  ['the schedule brought one in that moment', { missedAgoMs: 600_000 }, false],
+  ['the schedule brought one before', { missedAgoMs: 600_001 }, true],
+  ['it was read ten minutes ago', { readAgoMs: 600_000 }, false],
+  ['it was read a bit later', { readAgoMs: 599_999 }, true],
+])('following leaves a table to the doorbell where %s: %j is %s', async (_what, changes, expected) => {
+  const { rungAgoMs = 600_000, missedAgoMs = Infinity, readAgoMs = 599_999 } = changes;
+  const doorbell = await openRung(rungAgoMs);
+  doorbell.note(readOf(missedAgoMs, 1));
+  doorbell.note(readOf(readAgoMs, 0));
+
+  expect(doorbell.bringsChanges('Note')).toBe(expected);
+});
+
+test.each([
+  ['brought nothing', readOf(10, 0), true],
+  ['brought a change', readOf(10, 1), false],
+  ['read it because somebody wanted it now', readOf(10, 1, { isRefresh: true }), true],
+  ['did something else', readOf(10, 1, { work: 'push' }), true],
+])(
+  'a table of which a ring brought rows waits for rings after a run that %s: %o is %s',
+  async (_what, event, expected) => {
+    const doorbell = await openRung();
+    doorbell.note(readOf(20, 0));
+
+    doorbell.note(event);
+
+    expect(doorbell.bringsChanges('Note')).toBe(expected);
+  },
+);
+
+test('a table waits for no ring that nothing has read yet, or for which none rang', async () => {
+  const { doorbell } = openDoorbell();
+  doorbell.note(readOf(10, 0));
+
+  expect(doorbell.bringsChanges('Note')).toBe(false);
+  expect((await openRung()).bringsChanges('Note')).toBe(false);
 });
