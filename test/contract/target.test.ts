@@ -8,7 +8,7 @@ import { keepRows } from './target.ts';
 
 test('a table with so many rows that the clean-up could not read them all is refused before a row is made', async () => {
   const mark = { id: 1, name: 'Name', alias: 'name', type: 'Text', dataOptions: '' };
-  const table: TableFields = { id: 1, recordName: 'Full', alias: 't', key: 'Id', columns: [mark], views: [] };
+  const table: TableFields = { recordName: 'Full', alias: 't', key: 'Id', columns: [mark] };
   const requests: string[] = [];
   const json = (path: string) => {
     requests.push(path);

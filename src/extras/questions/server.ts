@@ -19,7 +19,6 @@ export interface RawReply {
 }
 
 export interface ColumnFields {
-  readonly id: number;
   readonly name: string;
   readonly alias: string;
   readonly type: string;
@@ -30,12 +29,10 @@ export interface ColumnFields {
 }
 
 export interface TableFields {
-  readonly id: number;
   readonly recordName: string;
   readonly alias: string;
   readonly key: string;
   readonly columns: readonly ColumnFields[];
-  readonly views: readonly { readonly name: string; readonly alias: string; readonly type: string }[];
 }
 
 export type RowFields = Readonly<Record<string, unknown>> & { readonly '@row.id': number };

@@ -6,7 +6,7 @@ import { cleanUp, cleanUpText, failedText, noMadeRows } from '../../../src/extra
 
 const SENT_MS = 1_000_000;
 const mark = { id: 1, name: 'Name', alias: 'name', type: 'Text', dataOptions: '' };
-const table = { id: 1, recordName: 'Contract Test', alias: 't', key: 'Id', columns: [mark], views: [] };
+const table = { recordName: 'Contract Test', alias: 't', key: 'Id', columns: [mark] };
 
 /** A clean-up after a run that was told these ids, at an origin that shows these rows to one read after the other. */
 async function clean(made: Partial<ReturnType<typeof noMadeRows>>, ...reads: readonly (readonly object[])[]) {

@@ -10,11 +10,10 @@ type Answer = Partial<Omit<RawReply, 'headers'>> & {
 };
 
 function column(id: number, name: string, type: string, given: Partial<ColumnFields> = {}): ColumnFields {
-  return { id, name, alias: `f_${id}`, type, dataOptions: '', kind: 'Updatable', readOnly: false, width: 0, ...given };
+  return { name, alias: `f_${id}`, type, dataOptions: '', kind: 'Updatable', readOnly: false, width: 0, ...given };
 }
 
 const TABLE: TableFields = {
-  id: 1,
   recordName: 'Order Line',
   alias: 't_1',
   key: 'Id',
@@ -28,7 +27,6 @@ const TABLE: TableFields = {
     column(7, 'Price', 'Numeric'),
     column(8, 'Owner', 'User', { kind: 'RecordOwner' }),
   ],
-  views: [],
 };
 
 /** An origin that gives one answer after the other, the last one again and again, and what it was asked. */

@@ -208,11 +208,11 @@ test('a row that a colleague makes in the table meanwhile stays', async () => {
 });
 
 function column(id: number, name: string, type = 'Text', given: Partial<ColumnFields> = {}): ColumnFields {
-  return { id, name, alias: `f_${id}`, type, dataOptions: '', ...given };
+  return { name, alias: `f_${id}`, type, dataOptions: '', ...given };
 }
 
 function tableOf(...columns: readonly ColumnFields[]): TableFields {
-  return { id: 1, recordName: 'Contract Test', alias: 't_1', key: 'Key', columns, views: [] };
+  return { recordName: 'Contract Test', alias: 't_1', key: 'Key', columns };
 }
 
 test('where columns have no kind, the key does not get the marker, which all rows share', () => {
