@@ -206,9 +206,10 @@ async function reply(
   return answerMonitor(request, path, view);
 }
 
-function isOwnHost(host: string, names: readonly string[] | null): boolean {
-  if (names !== null) return names.includes(host);
+/** `names` as of `namesOf`. Clients leave out port 80. */
+export function isOwnHost(host: string, names: readonly string[] | null): boolean {
   const name = host.replace(/:\d+$/, '');
+  if (names !== null) return names.includes(name === host ? `${host}:80` : host);
   return OWN_NAMES.some((own) => own === name);
 }
 

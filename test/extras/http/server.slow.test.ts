@@ -8,6 +8,7 @@ import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { LoopDelay } from '../../../src/extras/http/loop-delay.ts';
+import { isOwnHost } from '../../../src/extras/http/server.ts';
 import { temporaryFolder } from '../../support/replica.ts';
 import { startDaemon, type TestDaemon } from '../../support/daemon.ts';
 import { ask, portOf } from '../../support/http.ts';
@@ -345,4 +346,15 @@ test('an address that is taken ends the start with a sentence', async () => {
   const daemon = startDaemon(sandbox, `http: { listen: "${path}" }\n`);
 
   await expect(daemon.stop()).rejects.toMatchObject({ code: 'daemon.listen' });
+});
+
+test.each([
+  ['127.0.0.1', '127.0.0.1:80', true],
+  ['[::1]', '[::1]:80', true],
+  ['127.0.0.1:80', '127.0.0.1:80', true],
+  ['127.0.0.1', '127.0.0.1:8787', false],
+  ['127.0.0.1:8787', '127.0.0.1:80', false],
+  ['evil.example', '127.0.0.1:80', false],
+])('the host %s means a server at %s: %s', (host, name, expected) => {
+  expect(isOwnHost(host, [name])).toBe(expected);
 });
