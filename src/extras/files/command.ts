@@ -141,7 +141,7 @@ interface PruneReport {
   readonly bytes: number;
 }
 
-/** Removes what nothing refers to from a locked replica's store, or only counts it. @throws RowsyncError `files.store`. */
+/** Removes what nothing refers to in a locked replica's store, or counts it. @throws RowsyncError `files.store`. */
 export async function pruneFiles(
   from: Connection,
   { folder, dryRun }: { readonly folder: string; readonly dryRun: boolean },
