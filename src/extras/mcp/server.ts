@@ -119,7 +119,7 @@ async function ask(question: ToolQuestion, { host, settings, signal }: AgentServ
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- answered by our own program
   const { stale, ages } = reply.value as { stale: readonly string[]; ages: string };
   if (stale.length === 0 || (await readNow(stale))) return answerTo(question);
-  return failed(`No daemon could be asked to read what is too old: ${ages}`, { code: 'fresh.stale' });
+  return failed(`No daemon has read what is too old: ${ages}`, { code: 'fresh.stale' });
 }
 
 async function propose(

@@ -322,7 +322,7 @@ test(
 
     expect(young).toMatchObject({ isError: false, value: { rows: [[90]] } });
     expect(old).toMatchObject({ isError: true, value: { code: 'fresh.stale' } });
-    expect(old.value['error']).toMatch(/^No daemon could be asked to read what is too old: Large is 1 h/);
+    expect(old.value['error']).toMatch(/^No daemon has read what is too old: Large is 1 h/);
     expect(wrong).toMatchObject({ isError: true, value: { code: 'usage.invalid' } });
   },
 );
