@@ -222,7 +222,15 @@ function isNeedless(step: ServiceStep, root: string): boolean {
   if (step.kind === 'remove') return false;
   const hasMode = (statSync(path).mode & 0o777) === step.mode;
   if (step.kind === 'protect') return hasMode;
-  return step.once || (hasMode && readFileSync(path, 'utf8') === step.text);
+  return step.once || (hasMode && hasText(path, step.text));
+}
+
+function hasText(path: string, text: string): boolean {
+  try {
+    return readFileSync(path, 'utf8') === text;
+  } catch {
+    return false; // not readable for this user, who may only want to see the steps
+  }
 }
 
 function take(step: ServiceStep, root: string | undefined): void {

@@ -259,3 +259,18 @@ test('the state of a service is said in words, and in JSON with --json', async (
   });
   expect([text.exitCode, json.exitCode]).toEqual([0, 0]);
 });
+
+test('a dry run names a file that it cannot read among those to write, as for another user than root', async () => {
+  using folder = temporaryFolder();
+  const token = join(folder.path, 'etc/rowsync/main.token');
+  mkdirSync(token, { recursive: true, mode: 0o600 }); // a folder cannot be read as a file, also by root
+  writeFileSync(join(folder.path, 'token'), 'x'.repeat(32));
+  const origin = ['--url', 'https://a.example', '--database', '1', '--token-file', join(folder.path, 'token')];
+
+  const { exitCode, stdout } = await runCli(['service', 'install', '--dry-run', '--root', folder.path, ...origin], {
+    folder: folder.path,
+  });
+
+  expect(stdout).toContain('would: write /etc/rowsync/main.token (mode 600)\n');
+  expect(exitCode).toBe(0);
+});
