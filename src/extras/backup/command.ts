@@ -8,6 +8,7 @@ import { resolve } from 'node:path';
 import { backUpAll, countAwaited, countLostForGood, earlierBackups, readLack, restoreAll } from './backup.ts';
 import { drillText, storeDrill } from './drill-result.ts';
 import { drillBackup } from './drill.ts';
+import { requireBackup } from './replica-copy.ts';
 import { filesBeside, type CarryReport } from '../shared/stored-content.ts';
 import type { Config } from '../../config/load.ts';
 import { existsSync, rmSync } from 'node:fs';
@@ -79,11 +80,9 @@ async function drillAndPrint(invocation: Invocation, file: string | undefined): 
   const config = await loadNamedConfig(invocation, { needsCredentials: false, keepsRoot: true });
   const nowMs = session.clock.nowMs();
   const path = file === undefined ? earlierBackups(config, nowMs)?.[0] : resolve(session.folder, file);
-  if (path === undefined || !existsSync(path))
-    throw usageError(
-      path === undefined ? 'There is no backup of this replica in backup.folder' : `There is no file ${path}`,
-      'Name the file that rowsync backup made.',
-    );
+  if (path === undefined)
+    throw usageError('There is no backup of this replica in backup.folder', 'Name the file that rowsync backup made.');
+  requireBackup(path);
   const owner = ownerOf(config.replica.path);
   if (owner !== null && !mayReadBackup(owner, path))
     throw usageError(`The user that owns the replica may not read ${path}`, 'Copy it to where that user may read it.');

@@ -9,13 +9,13 @@ import { dirname, join } from 'node:path';
 import type { Writable, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { EXIT, RowsyncError, usageError } from '../../base/errors.ts';
+import { EXIT, RowsyncError } from '../../base/errors.ts';
 import { NODE_FLAGS } from '../../base/node-flags.ts';
 import type { Config } from '../../config/load.ts';
 import { backUpAll, restoreAll } from './backup.ts';
 import { filesBeside, listContent, type CarryReport } from '../shared/stored-content.ts';
 import { mayOthersWrite, type Owner } from '../../reconcile/process-owner.ts';
-import { requireFree, type CopyReport } from './replica-copy.ts';
+import { requireBackup, requireFree, type CopyReport } from './replica-copy.ts';
 import { ownCommand } from '../shared/child-pool.ts';
 import type { Invocation } from '../../extra.ts';
 import { become, ownerOf } from '../../cli/runtime/process-owner.ts';
@@ -114,9 +114,7 @@ function requireClosed(folder: string): void {
 
 /** Hands a backup, read as its owner, to a child that restores it; returns the exit code of the child. */
 export async function restoreByChild({ session, isJson }: Invocation, config: Config, backup: string): Promise<number> {
-  if (!existsSync(backup)) {
-    throw usageError(`There is no file ${backup}`, 'Name the file that rowsync backup made.');
-  }
+  requireBackup(backup);
   const reader = ownerOf(backup);
   const child = start(session, config, ['restore', PIPE, ...(isJson ? ['--json'] : [])]);
   child.stdout.setEncoding('utf8').on('data', (said: string) => void session.stdout.write(said));

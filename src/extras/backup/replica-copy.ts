@@ -243,11 +243,15 @@ function change(db: Database.Database, work: (tx: Tx) => void): void {
   db.transaction(() => runOpen(db, work, { clock: systemClock, cause })).immediate();
 }
 
+/** @throws RowsyncError `usage.invalid` where there is no such file. */
+export function requireBackup(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return;
+  throw usageError(`There is no file ${path}`, 'Name the file that rowsync backup made.');
+}
+
 async function copyBackup(backup: string, partial: string): Promise<Pick<CopyReport, 'tableCount' | 'rowCount'>> {
   removeFile(partial);
-  if (!existsSync(backup)) {
-    throw usageError(`There is no file ${backup}`, 'Name the file that rowsync backup made.');
-  }
+  requireBackup(backup);
   try {
     const { tableCount, rowCount } = await backUp(backup, partial);
     return { tableCount, rowCount };

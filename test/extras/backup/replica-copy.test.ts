@@ -95,6 +95,19 @@ test('never replaces a file', async () => {
   await expect(backUp(fixture.path, join(fixture.folder, 'gone'))).rejects.toMatchObject({ code: 'backup.exists' });
 });
 
+test('restores no folder, and speaks of what was named', async () => {
+  await using fixture = await startFixture({ tables: [] });
+  fixture.replica.close();
+  const place = { path: fixture.path, stamp: STAMP };
+
+  await expect(restore(fixture.folder, place)).rejects.toMatchObject({
+    message: `There is no file ${fixture.folder}`,
+    hint: 'Name the file that rowsync backup made.',
+    exitCode: 2,
+  });
+  expect(readdirSync(fixture.folder).filter((name) => name.includes('replaced'))).toEqual([]);
+});
+
 test('says which folder is missing', async () => {
   await using fixture = await startFixture({ tables: [notes(3)] });
   await fixture.pull();
