@@ -8,8 +8,8 @@ import { resolve } from 'node:path';
 import { backUpAll, countAwaited, countLostForGood, earlierBackups, readLack, restoreAll } from './backup.ts';
 import { drillText, storeDrill } from './drill-result.ts';
 import { drillBackup } from './drill.ts';
-import { requireBackup } from './replica-copy.ts';
-import { filesBeside, type CarryReport } from '../shared/stored-content.ts';
+import { requireBackup, type CopyReport } from './replica-copy.ts';
+import type { CarryReport } from '../shared/stored-content.ts';
 import type { Config } from '../../config/load.ts';
 import { existsSync, rmSync } from 'node:fs';
 import { queryNumber } from '../../replica/query.ts';
@@ -115,7 +115,7 @@ async function backUpAndPrint(invocation: Invocation, file: string, options: Bac
     ? await backUpAll(config, target, { withFiles })
     : await backUpByChild(invocation, config, { target, withFiles });
   if (typeof report === 'number') return report;
-  if (options.moment === true) await requireMomentOf(invocation, config, target);
+  if (options.moment === true) await requireMomentOf(invocation, config, report);
   const { path, bytes, tableCount, rowCount, files } = report;
   const { awaited, failure } = readLack(report);
   const exitCode = exitCodeOf(failure === null ? [] : [failure]);
@@ -134,13 +134,13 @@ async function backUpAndPrint(invocation: Invocation, file: string, options: Bac
 }
 
 /** Removes a backup that is of no moment, as where a row came while it was made. @throws RowsyncError `fresh.moved`. */
-async function requireMomentOf(invocation: Invocation, config: Config, path: string): Promise<void> {
+async function requireMomentOf(invocation: Invocation, config: Config, { path, files }: CopyReport): Promise<void> {
   const [hold] = invocation.extras.flatMap((extra) => extra.hold ?? []);
   using reader = openReader(path);
   try {
     await hold?.(invocation, config, { reader, reads: () => [], options: { moment: true } });
   } catch (thrown) {
-    for (const made of [path, filesBeside(path)]) rmSync(made, { recursive: true, force: true });
+    for (const made of [path, files?.folder ?? []].flat()) rmSync(made, { recursive: true, force: true });
     throw thrown;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * `rowsync backup`, `restore` and `rebuild` as their users see them.
  */
-import { chownSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -332,3 +332,19 @@ test.skipIf(process.geteuid?.() !== 0)(
     expect([exitCode, missing.exitCode]).toEqual([2, 2]);
   },
 );
+
+test('a backup that is of no moment takes away nothing but what it made', async () => {
+  await using sandbox = await startTestSandbox({ tables: [ALBUM] });
+  using workspace = makeWorkspace(sandbox, WITH_FILES);
+  const { folder } = workspace;
+  await runCli(['pull'], { folder });
+  mkdirSync(join(folder, 'copy.db.files'));
+  writeFileSync(join(folder, 'copy.db.files', 'mine'), 'of another backup');
+
+  const without = await runCli(['backup', '--moment', '--without-files', 'copy.db'], { folder });
+  const withFiles = await runCli(['backup', '--moment', 'other.db'], { folder });
+
+  expect([without.stderr, withFiles.stderr].map((said) => said.includes('fresh.moved'))).toEqual([true, true]);
+  expect(readdirSync(folder).filter((name) => /^(?:copy|other)/.test(name))).toEqual(['copy.db.files']);
+  expect(readdirSync(join(folder, 'copy.db.files'))).toEqual(['mine']);
+});
