@@ -74,6 +74,7 @@ export async function backUpByChild(
   { target, withFiles }: { readonly target: string; readonly withFiles: boolean },
 ): Promise<CopyReport | number> {
   requireFree(target);
+  if (withFiles) requireFree(filesBeside(target));
   const writer = ownerOf(dirname(target));
   if (writer === null) requireClosed(dirname(target));
   const child = start(session, config, [

@@ -6,8 +6,15 @@ import { Readable, Writable } from 'node:stream';
 import { expect, test } from 'vitest';
 import type { Session } from '../../../src/cli/terminal/session.ts';
 import type { Config } from '../../../src/config/load.ts';
-import { receiveBackup, restoreReceived, sendBackup, streamOf } from '../../../src/extras/backup/piped-backup.ts';
+import {
+  backUpByChild,
+  receiveBackup,
+  restoreReceived,
+  sendBackup,
+  streamOf,
+} from '../../../src/extras/backup/piped-backup.ts';
 import { contentsOf, fileOf, startFilesFixture } from '../../support/files.ts';
+import { invocationIn } from '../../support/invocation.ts';
 import { temporaryFolder } from '../../support/replica.ts';
 import { sessionIn } from '../../support/session.ts';
 
@@ -117,4 +124,17 @@ test('a file that was damaged on the way is left out, and the rest comes', async
 
   expect(readFileSync(target).equals(readFileSync(source))).toBe(true);
   expect(contentsOf(`${target}.files`)).toEqual([]);
+});
+
+test('a child makes no backup beside the files of another one', async () => {
+  using folder = temporaryFolder();
+  const target = join(folder.path, 'copy.db');
+  mkdirSync(`${target}.files`);
+  const { invocation } = invocationIn(folder.path);
+  const config = { file: join(folder.path, 'none.yaml') } as Config;
+
+  const made = backUpByChild(invocation, config, { target, withFiles: true });
+
+  await expect(made).rejects.toMatchObject({ code: 'backup.exists', message: `${target}.files exists already` });
+  expect(readdirSync(folder.path)).toEqual(['copy.db.files']);
 });
