@@ -96,7 +96,7 @@ function nextText(config: string): string {
   return `next:\n  rowsync check --config ${config}\n  rowsync status --config ${config}\n  rowsync service status\n`;
 }
 
-/** @throws RowsyncError `service.failed` where the machine cannot run the service, so that steps would fail half-way. */
+/** @throws RowsyncError `service.failed` where the machine cannot run the service: steps would fail half-way. */
 function requireMachine(name: string, { root }: ServiceOptions): void {
   if (root !== undefined) return;
   if (examineUnits(name) === null)
