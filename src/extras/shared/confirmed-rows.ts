@@ -133,7 +133,7 @@ export function readForgotten(
   return queryAll(from, text, [after, upTo]) as ForgottenEntry[]; // as selected
 }
 
-/** Entries of the history behind one, in order, all or those of some numbers, without those of tables that are kept out. */
+/** Entries of the history behind one, in order, all or those of some numbers; those of tables kept out are left out. */
 export function readHistory(
   from: Connection,
   columns: readonly string[],
