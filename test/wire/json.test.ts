@@ -45,7 +45,8 @@ function failureOf(read: () => unknown): { code: string; message: string } {
 
 describe('descriptors', () => {
   // Shape: specification 2.2. Ids, alias and colour: the vendor's sample (origin facts 3.2); `logo`: 3.1; the rest made
-  // up. Specification, client: 2.2-1, 2.2-2, 2.2-3, 2.2-4, 2.2-5, 2.2-6, 2.2-7, 2.2-8, 2.2-9
+  // up.
+  // Specification, client: 2.2-1, 2.2-2, 2.2-3, 2.2-4, 2.2-5, 2.2-6, 2.2-7, 2.2-8, 2.2-9
   test('reads the database descriptor, and keeps what it does not know', () => {
     const database = readDatabase(parseBody(golden('database'), 'x'));
 
@@ -69,7 +70,8 @@ describe('descriptors', () => {
   });
 
   // Shape: specification 2.3. Column, view and table sample: origin facts 3.2; kind, readOnly, columns, groups: 3.3,
-  // 3.4. Specification, client: 2.3-1, 2.3-2, 2.3-3, 2.3-4, 2.3-5, 2.3-6, 2.3-7, 2.3-8, 2.3-9, 2.3-10, 2.3-11, 2.3-12
+  // 3.4.
+  // Specification, client: 2.3-1, 2.3-2, 2.3-3, 2.3-4, 2.3-5, 2.3-6, 2.3-7, 2.3-8, 2.3-9, 2.3-10, 2.3-11, 2.3-12
   test('reads the table descriptor, and keeps what it does not know', () => {
     const table = readTable(parseBody(golden('table'), 'x'));
 
@@ -92,7 +94,8 @@ describe('descriptors', () => {
     expect(writeTable(table)).toBe(golden('table'));
   });
 
-  // Shape: specification 2.9; `lastSeen` is made up. Specification, client: 2.9-1, 2.9-2, 2.9-3, 2.9-4
+  // Shape: specification 2.9; `lastSeen` is made up.
+  // Specification, client: 2.9-1, 2.9-2, 2.9-3, 2.9-4
   test('reads the user descriptor, and keeps what it does not know', () => {
     const user = readUser(parseBody(golden('user'), 'x'));
 
