@@ -83,6 +83,19 @@ test('deletes of more than half of the rows wait for a person, though they come 
   expect(report.tables).toMatchObject([{ deletedCount: 0, rowCount: 20, held: { code: 'guard.deletes' } }]);
 });
 
+test('deletes of more than half of the rows wait for a person, though a list of deleted rows names some of them', async () => {
+  const { fixture } = await startFollowed(20);
+  await using _ = fixture;
+  for (let id = 1; id <= 12; id += 1) fixture.sandbox.store.delete('Note', id);
+  const deleted = [1, 2, 3].map((id) => ({ '@row.id': id, deleted: '2026-01-01T01:30:00.000+00:00', deletedby: null }));
+  const answer = { status: 200, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(deleted) };
+  for (const nth of [1, 2]) fixture.sandbox.answerInstead(nth, answer, { method: 'deleted' });
+
+  const report = await fixture.pull({ follow: true });
+
+  expect(report.tables).toMatchObject([{ deletedCount: 0, rowCount: 20, held: { code: 'guard.deletes' } }]);
+});
+
 test('a delete beside an insert is noticed too, since what was added is here before rows are counted', async () => {
   const { fixture } = await startFollowed();
   await using _ = fixture;

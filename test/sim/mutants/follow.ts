@@ -18,6 +18,11 @@ export const FOLLOW_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'followed-deletes-in-parts',
+    without: 'Rows that a list names as deleted go without a person, though more than half of the table is missing.',
+    edits: [{ file: 'pull/follow.ts', find: 'isMassDelete(run, missing) || ', replace: '' }],
+  },
+  {
     name: 'follow-without-overlap',
     without:
       'What was changed is asked for from the watermark on, so that rows which were stamped before and seen after are missed.',

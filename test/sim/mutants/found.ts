@@ -146,6 +146,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'answers-older-than-allowed': { seed: 692 },
   'fresh-by-another-filter': { seed: 10714 },
   'followed-without-a-count': { test: 'test/pull/follow.test.ts' },
+  'followed-deletes-in-parts': { test: 'test/pull/follow.test.ts' },
   'window-begins-behind-its-first-second': { seed: 631109, follows: true },
   'seconds-that-were-hardly-over': { test: 'test/pull/mass-edits.test.ts' },
   'moved-ties-unnoticed': { test: 'test/reconcile/follow.test.ts' },
