@@ -16,7 +16,7 @@ import { openReader, type ReplicaReader } from '../../replica/reader.ts';
 import { momentOf, MOMENT_FORMS } from '../history/time-argument.ts';
 import { planInto, verifyInto } from './into-database.ts';
 import { LostRows, type LostSource } from './lost-rows.ts';
-import { chooseRows, END_OF_TIME, makePlan, type PutbackPlan, type PutbackChoice } from './make-plan.ts';
+import { chooseRows, makePlan, type PutbackPlan, type PutbackChoice } from './make-plan.ts';
 import { describeAgain, putbackPath, withPutback, type PutbackPlace } from './putback-file.ts';
 import {
   putbackPlanJson,
@@ -173,7 +173,7 @@ function choiceOf(main: ReplicaReader, { options, ids, table = '' }: PutbackArgu
       .map((name) => name.trim())
       .filter((name) => name !== ''),
     from: [since, run?.from ?? ''].toSorted().at(-1) ?? '',
-    until: run?.until ?? END_OF_TIME,
+    until: run?.until ?? '9999',
   };
 }
 

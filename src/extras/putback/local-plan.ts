@@ -9,7 +9,7 @@ import { fileFinder } from './attached-files.ts';
 import { LostRows } from './lost-rows.ts';
 import { findOrphans } from './orphans.ts';
 import { planPutback, type PlanTable } from './lost-row-outcome.ts';
-import { chooseRows, END_OF_TIME } from './make-plan.ts';
+import { chooseRows } from './make-plan.ts';
 import { putbackPlanText } from './putback-text.ts';
 
 /** The plan in words, and the tables whose rows come along. @throws RowsyncError `usage.invalid` if it was not lost. */
@@ -29,7 +29,7 @@ export function planLocally(
     ids: [row.id],
     with: lost.tables.map(({ name }) => name),
     from: '',
-    until: END_OF_TIME,
+    until: '9999',
   };
   const { rows, references: all } = chooseRows(lost, choice, {
     tables: { find: (name) => ({ options: { references: references[name] } }) },

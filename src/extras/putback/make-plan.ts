@@ -29,13 +29,10 @@ export interface PutbackChoice {
   readonly ids: readonly number[];
   /** Tables whose rows come along if they refer to one that is put back. */
   readonly with: readonly string[];
-  /** Stamps between which rows were deleted; empty for any time, and END_OF_TIME. */
+  /** Stamps between which rows were deleted; '' and '9999' for any time. */
   readonly from: string;
   readonly until: string;
 }
-
-/** Behind every stamp. */
-export const END_OF_TIME = '9999';
 
 export interface PutbackPlan {
   readonly rows: readonly PlannedPutback[];

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { LostRows } from '../../../src/extras/putback/lost-rows.ts';
 import {
   chooseRows,
-  END_OF_TIME,
   knownMatch,
   makePlan,
   uniqueColumn,
@@ -19,7 +18,7 @@ type Shop = Awaited<ReturnType<typeof startShop>>;
 const NO_RULES: { readonly tables: ReferenceRules } = { tables: { find: () => null } };
 
 function choiceOf(given: Partial<PutbackChoice> = {}): PutbackChoice {
-  return { table: 'Customer', ids: [], with: [], from: '', until: END_OF_TIME, ...given };
+  return { table: 'Customer', ids: [], with: [], from: '', until: '9999', ...given };
 }
 
 function lostIn(shop: Shop) {

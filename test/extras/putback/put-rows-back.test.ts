@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/base/sql.ts';
 import { LostRows } from '../../../src/extras/putback/lost-rows.ts';
-import { END_OF_TIME, chooseRows, makePlan } from '../../../src/extras/putback/make-plan.ts';
+import { chooseRows, makePlan } from '../../../src/extras/putback/make-plan.ts';
 import { carryOut, findThere } from '../../../src/extras/putback/put-rows-back.ts';
 import { describeAgain } from '../../../src/extras/putback/putback-file.ts';
 import { readRecords } from '../../../src/extras/putback/putback-records.ts';
@@ -20,7 +20,7 @@ const NO_RULES = { tables: { find: () => null } };
 async function planOf(shop: Shop, { place }: Opened) {
   using reader = openReader(shop.path);
   const lost = new LostRows(reader, { kind: 'deleted' });
-  const choice = { table: 'Customer', ids: [], with: ['Order'], from: '', until: END_OF_TIME };
+  const choice = { table: 'Customer', ids: [], with: ['Order'], from: '', until: '9999' };
   const chosen = chooseRows(lost, choice, NO_RULES);
   return await makePlan(place, lost, { ...chosen, config: NO_RULES, folders: [], revisions: false });
 }
