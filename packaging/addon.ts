@@ -1,6 +1,7 @@
 /**
- * Where an executable takes the machine code of better-sqlite3 from. A Debian package has it as a file. Alone, the executable
- * writes its own copy into a new folder that only this user reads, loads it, and removes it: nothing else can come in between.
+ * Where an executable takes the machine code of better-sqlite3 from. A Debian package has it as a file. Alone, the
+ * executable writes its own copy into a new folder that only this user reads, loads it, and removes it: nothing else
+ * can come in between.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';

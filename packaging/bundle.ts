@@ -1,9 +1,10 @@
 /**
- * Bundles of the program and of the library. Input: the sources and the packages of the checkout. Output: files below a folder,
- * and the packages that went into them with their versions and licenses.
+ * Bundles of the program and of the library. Input: the sources and the packages of the checkout. Output: files below a
+ * folder, and the packages that went into them with their versions and licenses.
  *
- * The program is made twice. For npm it is in parts, so that a command reads and compiles what it needs alone. For a single executable it is
- * CommonJS in one file. Names are kept and only blanks go, so that a stack still says where something happened.
+ * The program is made twice. For npm it is in parts, so that a command reads and compiles what it needs alone. For a
+ * single executable it is CommonJS in one file. Names are kept and only blanks go, so that a stack still says where
+ * something happened.
  */
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -27,7 +28,8 @@ function replaceText(name: string, id: RegExp, textOf: (path: string) => string)
 }
 
 const REPLACED: readonly Plugin[] = [
-  // Of undici connections are used (origin/transport.ts): past the front door of the package, its fetch, WebSocket and caches stay away.
+  // Of undici connections are used (origin/transport.ts): past the front door of the package, its fetch, WebSocket and
+  // caches stay away.
   replaceText(
     'undici-pool',
     /node_modules\/undici\/index\.js$/,
@@ -73,7 +75,8 @@ const REPLACED: readonly Plugin[] = [
     /node_modules\/prom-client\/lib\/(?:defaultMetrics|pushgateway|cluster)\.js$/,
     () => 'module.exports = { metricsList: [] };',
   ),
-  // The dates of cron ask Intl for the language of the system, whose data takes nine megabytes; nothing here shows their words.
+  // The dates of cron ask Intl for the language of the system, whose data takes nine megabytes; nothing here shows
+  // their words.
   replaceText(
     'dates-without-language',
     /node_modules\/luxon\/build\/node\/luxon\.js$/,
@@ -100,12 +103,17 @@ function editParts(name: string, edit: (text: string) => string): Plugin {
   };
 }
 
-/** Writes what is not ASCII as escapes. V8 keeps a text in which one character needs two bytes with two bytes for each. */
+/**
+ * Writes what is not ASCII as escapes. V8 keeps a text in which one character needs two bytes with two bytes for each.
+ */
 const onlyAscii = editParts('only-ascii', (text) =>
   text.replaceAll(/[^\0-\x7F]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
 );
 
-/** V8 reads the body of an arrow function before it knows that it is one. As other functions, the modules of an executable take 6 MiB less. */
+/**
+ * V8 reads the body of an arrow function before it knows that it is one. As other functions, the modules of an
+ * executable take 6 MiB less.
+ */
 const withoutArrows = editParts('without-arrows', (text) => text.replaceAll('__esmMin(()=>{', '__esmMin(function(){'));
 
 /** What all bundles have in common; `output` says where they are written, and in which form. */
@@ -124,8 +132,8 @@ async function bundleOf(options: BuildOptions & { readonly output: OutputOptions
 }
 
 /**
- * Packages that are CommonJS ask for what is built into Node with `require`. `createRequire` takes a path apart, and one for each part of
- * the program has V8 optimise that at the start, which takes 5 MiB.
+ * Packages that are CommonJS ask for what is built into Node with `require`. `createRequire` takes a path apart, and
+ * one for each part of the program has V8 optimise that at the start, which takes 5 MiB.
  */
 const REQUIRE =
   "import { createRequire } from 'node:module';" +
@@ -138,9 +146,9 @@ const LATE: readonly string[] = ['child_process', 'fs/promises'];
 const BUILTIN = '\0builtin:';
 
 /**
- * What is built into Node is loaded when something of it is used. An import reads every property, and so loads what `node:http` loads only when
- * asked; a second undici is among it. What the bundler makes of `require` looks at the properties of `node:util` and `node:fs`, which loads 35
- * modules more. So a getter for each name is between.
+ * What is built into Node is loaded when something of it is used. An import reads every property, and so loads what
+ * `node:http` loads only when asked; a second undici is among it. What the bundler makes of `require` looks at the
+ * properties of `node:util` and `node:fs`, which loads 35 modules more. So a getter for each name is between.
  */
 const builtinWhenUsed: Plugin = {
   name: 'builtin-when-used',
@@ -190,7 +198,9 @@ const programBeside: Plugin = {
   resolveId: (path) => (path === './main.ts' ? { id: './program.mjs', external: true } : null),
 };
 
-/** Bundles what npm's command starts; it is CommonJS, which every Node can read, and compiled before the cache is on. */
+/**
+ * Bundles what npm's command starts; it is CommonJS, which every Node can read, and compiled before the cache is on.
+ */
 export async function bundleStart(outfile: string): Promise<void> {
   await bundleOf({
     input: 'src/cli/start.ts',
@@ -208,7 +218,9 @@ function libraryBanner(): string {
   return `${REQUIRE}\nif (Number.parseInt(process.versions.node) < ${min}) throw new Error(\`${said}\`);`;
 }
 
-/** Bundles the client and the sandbox for npm, so that a Node too old for them still reads them, and gets to the check. */
+/**
+ * Bundles the client and the sandbox for npm, so that a Node too old for them still reads them, and gets to the check.
+ */
 export async function bundleLibraries(folder: string): Promise<readonly BundledPackage[]> {
   const libraries = ['extras/library/library', 'sandbox/library'].map((path) =>
     bundleOf({
@@ -228,9 +240,9 @@ export async function bundleLibraries(folder: string): Promise<readonly BundledP
 }
 
 /**
- * What the parts of the program begin with that many commands load; each also has what that imports. Node takes half a millisecond for a
- * part, however small, and the bundler would make 130 for a status. Every command needs the start. Almost all need almost all of what a status
- * needs: the configuration, the replica, and what extras add to both.
+ * What the parts of the program begin with that many commands load; each also has what that imports. Node takes half a
+ * millisecond for a part, however small, and the bundler would make 130 for a status. Every command needs the start.
+ * Almost all need almost all of what a status needs: the configuration, the replica, and what extras add to both.
  */
 const PARTS = [
   { name: 'start', test: /\/src\/cli\/(?:main|program)\.ts$/, priority: 2 },

@@ -1,6 +1,6 @@
 /**
- * The Debian package: the executable with its machine code in /usr/lib, units, user, folders, manual, completions. Every file in
- * it has the time of the commit.
+ * The Debian package: the executable with its machine code in /usr/lib, units, user, folders, manual, completions.
+ * Every file in it has the time of the commit.
  */
 import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';

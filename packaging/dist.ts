@@ -1,6 +1,6 @@
 /**
- * `npm run dist`: makes everything that is handed to users, in release/. Needs Linux on x64, git, dpkg-deb, and strip for both platforms.
- * ROWSYNC_SIGNING_KEY names an SSH key that signs the checksums; it stays outside of the checkout.
+ * `npm run dist`: makes everything that is handed to users, in release/. Needs Linux on x64, git, dpkg-deb, and strip
+ * for both platforms. ROWSYNC_SIGNING_KEY names an SSH key that signs the checksums; it stays outside of the checkout.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * One executable for Linux: the Node that the project pins without its symbols, the program, and what comes with it as assets.
- * V8's compiled code is left out: it differs from build to build.
+ * One executable for Linux: the Node that the project pins without its symbols, the program, and what comes with it as
+ * assets. V8's compiled code is left out: it differs from build to build.
  */
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,7 @@
 /**
- * The package for npm, made in a folder of its own. The program is one bundle with every JavaScript package in it; only better-sqlite3, which has
- * machine code, is installed beside it. So the package.json in it names fewer dependencies than that of the checkout.
+ * The package for npm, made in a folder of its own. The program is one bundle with every JavaScript package in it; only
+ * better-sqlite3, which has machine code, is installed beside it. So the package.json in it names fewer dependencies
+ * than that of the checkout.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

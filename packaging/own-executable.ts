@@ -1,5 +1,6 @@
 /**
- * `npm run executable`: release/rowsync, the executable for this machine alone. Needs Linux, and no program beside Node.
+ * `npm run executable`: release/rowsync, the executable for this machine alone. Needs Linux, and no program beside
+ * Node.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * The platforms that executables and Debian packages are made for. The Node of this machine comes from the checkout. That of another one is the same
- * version from the registry, known by its hash: a new version in package.json needs a new hash here.
+ * The platforms that executables and Debian packages are made for. The Node of this machine comes from the checkout.
+ * That of another one is the same version from the registry, known by its hash: a new version in package.json needs a
+ * new hash here.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -8,7 +9,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProgram, TOP } from './paths.ts';
 
-/** What an executable is made for; `strip` is the program that takes symbols away from its programs, null to keep them. */
+/**
+ * What an executable is made for; `strip` is the program that takes symbols away from its programs, null to keep them.
+ */
 export interface ExecutablePlatform {
   readonly name: 'linux-x64' | 'linux-arm64';
   readonly debian: 'amd64' | 'arm64';
@@ -45,7 +48,9 @@ export function addonOf({ name }: ExecutablePlatform): string {
   return join(TOP, `node_modules/better-sqlite3/prebuilds/${name}.node`);
 }
 
-/** The Node of a platform; one from the registry is put into the folder. @throws where it is not the one that is known. */
+/**
+ * The Node of a platform; one from the registry is put into the folder. @throws where it is not the one that is known.
+ */
 export function nodeOf({ node }: ExecutablePlatform, folder: string): string {
   if (node === null) return NODE;
   const options = { cwd: folder, encoding: 'utf8' } as const;

@@ -1,6 +1,6 @@
 /**
- * Everything that is handed to users: the package of npm, one executable, a Debian package, what a container is built from, the list of
- * what is in them (CycloneDX), checksums, and their signature. The same commit gives the same bytes.
+ * Everything that is handed to users: the package of npm, one executable, a Debian package, what a container is built
+ * from, the list of what is in them (CycloneDX), checksums, and their signature. The same commit gives the same bytes.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
- * The list of what stands in the executable, as CycloneDX 1.6 (ECMA-424). Input: packages, and the lock file for their hashes.
- * Output: JSON, the same for the same commit. Pure but for reading the lock file.
+ * The list of what stands in the executable, as CycloneDX 1.6 (ECMA-424). Input: packages, and the lock file for their
+ * hashes. Output: JSON, the same for the same commit. Pure but for reading the lock file.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

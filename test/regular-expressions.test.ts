@@ -1,6 +1,7 @@
 /**
- * Regular expressions whose time grows with the square of a text, or faster, stop the process when someone sends a long one. Every
- * expression of the program takes time in proportion to its text, or stands in a list here with what bounds the text.
+ * Regular expressions whose time grows with the square of a text, or faster, stop the process when someone sends a long
+ * one. Every expression of the program takes time in proportion to its text, or stands in a list here with what bounds
+ * the text.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseSync } from 'oxc-parser';

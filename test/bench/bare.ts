@@ -1,7 +1,7 @@
 /**
- * The bare loop that rowsync is compared with. What someone would write in an afternoon who knows how many rows there are,
- * trusts every answer, and never has to resume. An undici pool with the same concurrency, `JSON.parse`, and one prepared upsert
- * per row into a table like the replica's, one transaction per page, with the same pragmas.
+ * The bare loop that rowsync is compared with. What someone would write in an afternoon who knows how many rows there
+ * are, trusts every answer, and never has to resume. An undici pool with the same concurrency, `JSON.parse`, and one
+ * prepared upsert per row into a table like the replica's, one transaction per page, with the same pragmas.
  */
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';

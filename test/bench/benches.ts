@@ -1,7 +1,7 @@
 /**
  * The benchmarks, by name. Each one compares rowsync with the bare loop of bare.ts against the same sandbox process, or
- * counts what a change at the origin costs. Times are never asserted: figures and their bounds are printed, and a person
- * (or a script that reads `--json`) judges.
+ * counts what a change at the origin costs. Times are never asserted: figures and their bounds are printed, and a
+ * person (or a script that reads `--json`) judges.
  */
 import { join } from 'node:path';
 import type { PullReport } from '../../src/pull/report.ts';

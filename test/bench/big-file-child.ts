@@ -1,6 +1,7 @@
 /**
- * A server for one huge file, in a process of its own. GET of an attachment answers with so many bytes, a POST is read to its end
- * and accepted, everything else continues to a sandbox. Started by files.ts with the number of bytes and the sandbox's URL.
+ * A server for one huge file, in a process of its own. GET of an attachment answers with so many bytes, a POST is read
+ * to its end and accepted, everything else continues to a sandbox. Started by files.ts with the number of bytes and the
+ * sandbox's URL.
  */
 import { once } from 'node:events';
 import { createServer, request as sendRequest, type IncomingMessage, type ServerResponse } from 'node:http';

@@ -1,5 +1,6 @@
 /**
- * What a choice of columns saves and costs: the bytes of a pull without half of the columns, and the time of one that masks some, against a whole one.
+ * What a choice of columns saves and costs: the bytes of a pull without half of the columns, and the time of one that
+ * masks some, against a whole one.
  */
 import { join } from 'node:path';
 import type { ColumnChoice } from '../../src/reconcile/column-selection.ts';

@@ -1,6 +1,6 @@
 /**
- * A SQLite file with one table of 12 columns, one of every kind that `--data` knows, for a sandbox to serve. The rows are
- * the same in every run.
+ * A SQLite file with one table of 12 columns, one of every kind that `--data` knows, for a sandbox to serve. The rows
+ * are the same in every run.
  */
 import Database from 'better-sqlite3';
 

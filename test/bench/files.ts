@@ -1,6 +1,6 @@
 /**
- * The benchmarks of attached files. Many small ones against a bare loop that does the least someone would call safe: GET, pipe
- * to a temporary file, fsync, rename. And the memory that one huge file takes.
+ * The benchmarks of attached files. Many small ones against a bare loop that does the least someone would call safe:
+ * GET, pipe to a temporary file, fsync, rename. And the memory that one huge file takes.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,7 +1,7 @@
 /**
- * The benchmark of following a large table over a slow line: requests counted, and how long it takes until changes are here. The overlap
- * of two minutes reads the rows of earlier changes again, so the largest change comes last but one. The sandbox's own
- * work is measured and taken off.
+ * The benchmark of following a large table over a slow line: requests counted, and how long it takes until changes are
+ * here. The overlap of two minutes reads the rows of earlier changes again, so the largest change comes last but one.
+ * The sandbox's own work is measured and taken off.
  */
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -68,7 +68,10 @@ async function comparing(origin: BenchOrigin, opened: OpenPull, rowCount: number
   return { name: 'follow.comparing.requests', value: requestCount, unit: 'requests', bound, note };
 }
 
-/** `follow.*`: requests of a follow after each change, of the first pull by its pages, and milliseconds until 100 changes are here. */
+/**
+ * `follow.*`: requests of a follow after each change, of the first pull by its pages, and milliseconds until 100
+ * changes are here.
+ */
 export async function followBench({ origins, folder, isSmoke }: BenchContext): Promise<readonly Figure[]> {
   const rowCount = isSmoke ? 20_000 : 1_000_000;
   const origin = await origins.serve(rowCount, { latencyMs: isSmoke ? 0 : LATENCY_MS, apart: 'follow' });

@@ -1,6 +1,6 @@
 /**
- * What the journal costs a pull that brings changes, in time, room and memory: the same changes are pulled by a replica with history and by
- * one without, in turn. And how long a question about an earlier moment takes.
+ * What the journal costs a pull that brings changes, in time, room and memory: the same changes are pulled by a replica
+ * with history and by one without, in turn. And how long a question about an earlier moment takes.
  */
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';

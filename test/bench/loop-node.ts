@@ -1,6 +1,6 @@
 /**
- * The loop that a careful programmer writes in half an hour in Node: four connections, gzip, one prepared insert a row, WAL, and a commit a page.
- * It knows the number of rows, trusts every answer and can only begin anew.
+ * The loop that a careful programmer writes in half an hour in Node: four connections, gzip, one prepared insert a row,
+ * WAL, and a commit a page. It knows the number of rows, trusts every answer and can only begin anew.
  */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';

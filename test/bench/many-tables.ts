@@ -1,6 +1,6 @@
 /**
- * The benchmark of many small tables: what a pull that finds nothing new costs where all of them are two-way, beside the same tables as
- * mirrors. It shows whether work that grows with the whole schema is done once for each table.
+ * The benchmark of many small tables: what a pull that finds nothing new costs where all of them are two-way, beside
+ * the same tables as mirrors. It shows whether work that grows with the whole schema is done once for each table.
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';

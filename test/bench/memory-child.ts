@@ -1,6 +1,6 @@
 /**
- * One pull, with `store` the files of one, with `push` one push, or with `sink` one load into PostgreSQL, in a process of its own, so that its peak memory
- * can be read. Started by benches.ts and files.ts with one JSON argument.
+ * One pull, with `store` the files of one, with `push` one push, or with `sink` one load into PostgreSQL, in a process
+ * of its own, so that its peak memory can be read. Started by benches.ts and files.ts with one JSON argument.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Address } from './origin-child.ts';
@@ -11,7 +11,9 @@ import type { PgAddress } from '../../src/extras/postgres/context.ts';
 import { benchWriter } from './sink.ts';
 import { pullFilesOnce, pullOnce, pushOnce, type PushWay } from './ours.ts';
 
-/** Linux carries the peak that `getrusage` tells over from the parent, so its own record of this process comes first. */
+/**
+ * Linux carries the peak that `getrusage` tells over from the parent, so its own record of this process comes first.
+ */
 function peakBytes(): number {
   const status = existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : '';
   const kibibytes = /^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1];

@@ -1,6 +1,6 @@
 /**
- * A sandbox in a process of its own, so that a benchmark does not measure it. Started by origin.ts, which sends orders to
- * change rows; ends with its parent.
+ * A sandbox in a process of its own, so that a benchmark does not measure it. Started by origin.ts, which sends orders
+ * to change rows; ends with its parent.
  */
 import { systemClock } from '../../src/base/clock.ts';
 import { startSandbox } from '../../src/sandbox/main.ts';

@@ -27,7 +27,9 @@ export class Origins {
     this.#folder = folder;
   }
 
-  /** A sandbox that serves `rowCount` rows; the same one for equal arguments, so whoever changes rows names it apart. */
+  /**
+   * A sandbox that serves `rowCount` rows; the same one for equal arguments, so whoever changes rows names it apart.
+   */
   serve(
     rowCount: number,
     options: { readonly latencyMs?: number; readonly apart?: string } = {},

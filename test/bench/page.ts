@@ -1,6 +1,6 @@
 /**
- * What the pages over a large table cost the daemon, which makes them in another process: its own processor time for each, how long its
- * other work was held up, and whether the last page of rows comes as fast as the first.
+ * What the pages over a large table cost the daemon, which makes them in another process: its own processor time for
+ * each, how long its other work was held up, and whether the last page of rows comes as fast as the first.
  */
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

@@ -1,7 +1,7 @@
 /**
- * Whole processes, as a user starts them: the packed bundle from its start to its end, beside what someone would use instead. A Node that does
- * nothing stands beside the small commands, and a hand-written loop in Node and in Python beside the pull. The Python one is left out
- * where `urllib3` or `orjson` is not installed.
+ * Whole processes, as a user starts them: the packed bundle from its start to its end, beside what someone would use
+ * instead. A Node that does nothing stands beside the small commands, and a hand-written loop in Node and in Python
+ * beside the pull. The Python one is left out where `urllib3` or `orjson` is not installed.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -40,9 +40,9 @@ interface Run {
 /** Loaded before a program of Node, from the folder in which it runs. */
 const PEAK = './peak.cjs';
 /**
- * Says at the end of a process how much memory it took at most, in KiB, and its processor time in milliseconds, as the last line on stderr. The
- * system's own count of memory would begin with that of the process that started this one. A module of the old kind, since what loads the others
- * takes 6 MiB itself.
+ * Says at the end of a process how much memory it took at most, in KiB, and its processor time in milliseconds, as the
+ * last line on stderr. The system's own count of memory would begin with that of the process that started this one. A
+ * module of the old kind, since what loads the others takes 6 MiB itself.
  */
 const PEAK_MODULE = `process.once('exit', () => {
   const { user, system } = process.cpuUsage();

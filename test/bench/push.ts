@@ -1,6 +1,6 @@
 /**
- * The benchmark of pushing: 20,000 edited rows, each read again, sent, and read back, against a bare loop of the same requests
- * with the same bodies. Both sides change a database of their own, so that neither meets the other's values.
+ * The benchmark of pushing: 20,000 edited rows, each read again, sent, and read back, against a bare loop of the same
+ * requests with the same bodies. Both sides change a database of their own, so that neither meets the other's values.
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -14,7 +14,10 @@ import type { TwoWayContext } from './two-way.ts';
 /** Rows of one batch, on both sides. */
 const BATCH_ROWS = 500;
 
-/** `push.ratio`: rows/s of a push of edited rows, re-read and read-back included ÷ of bare requests with the same bodies. */
+/**
+ * `push.ratio`: rows/s of a push of edited rows, re-read and read-back included ÷ of bare requests with the same
+ * bodies.
+ */
 export async function pushBench(context: TwoWayContext): Promise<readonly Figure[]> {
   const rowCount = context.isSmoke ? 2000 : 20_000;
   const origin = await context.origins.serve(rowCount, { apart: 'push' });

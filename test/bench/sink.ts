@@ -1,6 +1,7 @@
 /**
- * Streaming into PostgreSQL: a first load against `psql \copy` of the same rows into a table with the same key, changes applied a second, how
- * far behind a steady trickle is, and memory. The replica is written directly, since no origin takes part. Skipped where there is no server.
+ * Streaming into PostgreSQL: a first load against `psql \copy` of the same rows into a table with the same key, changes
+ * applied a second, how far behind a steady trickle is, and memory. The replica is written directly, since no origin
+ * takes part. Skipped where there is no server.
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';

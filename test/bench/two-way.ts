@@ -1,6 +1,7 @@
 /**
- * The benchmarks of two-way tables: what capturing costs whoever edits, what comparing with base costs, and what the merge costs
- * a pull. Each figure is a ratio to the same work without rowsync, on a table of the size and shape that it is asked about.
+ * The benchmarks of two-way tables: what capturing costs whoever edits, what comparing with base costs, and what the
+ * merge costs a pull. Each figure is a ratio to the same work without rowsync, on a table of the size and shape that it
+ * is asked about.
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';

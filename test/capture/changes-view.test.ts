@@ -1,5 +1,6 @@
 /**
- * The view of what waits, where there are more two-way tables than SQLite takes terms in one SELECT, and where another client takes it away.
+ * The view of what waits, where there are more two-way tables than SQLite takes terms in one SELECT, and where another
+ * client takes it away.
  */
 import { expect, test } from 'vitest';
 import { readTwoWayTables } from '../../src/capture/two-way-table.ts';

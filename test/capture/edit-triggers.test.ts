@@ -1,5 +1,6 @@
 /**
- * The triggers of a two-way table refuse at once what cannot be pushed, in the words of the table, and let pass what can.
+ * The triggers of a two-way table refuse at once what cannot be pushed, in the words of the table, and let pass what
+ * can.
  */
 import { expect, test } from 'vitest';
 import { captureTriggers } from '../../src/capture/edit-triggers.ts';

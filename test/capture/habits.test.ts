@@ -1,6 +1,6 @@
 /**
- * What people do with a replica in a graphical client without thinking of rowsync. An edit made before it and one made after it both arrive, once,
- * and the two sides are equal.
+ * What people do with a replica in a graphical client without thinking of rowsync. An edit made before it and one made
+ * after it both arrive, once, and the two sides are equal.
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -19,7 +19,10 @@ function inClient(fixture: Fixture, work: (db: Database.Database) => void): void
   }
 }
 
-/** As DB Browser for SQLite changes a table: a new one, the rows, the old one dropped, the name. Triggers and indexes go. */
+/**
+ * As DB Browser for SQLite changes a table: a new one, the rows, the old one dropped, the name. Triggers and indexes
+ * go.
+ */
 function rebuild(db: Database.Database): void {
   const text = String(db.prepare(`SELECT sql FROM sqlite_schema WHERE name = 'Note'`).pluck().get());
   db.exec(`PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON; SAVEPOINT "change";

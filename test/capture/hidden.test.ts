@@ -1,6 +1,6 @@
 /**
- * Columns that are hidden from the calling user for a while: what becomes of edits, questions, refusals and rows meanwhile, and once the
- * column is shown again.
+ * Columns that are hidden from the calling user for a while: what becomes of edits, questions, refusals and rows
+ * meanwhile, and once the column is shown again.
  */
 import { expect, test } from 'vitest';
 import { carryOutDecision } from '../../src/capture/person-decision.ts';

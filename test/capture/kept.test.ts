@@ -1,5 +1,6 @@
 /**
- * What is kept about rows and columns stays about these: under other ids, and once columns or whole tables are made anew.
+ * What is kept about rows and columns stays about these: under other ids, and once columns or whole tables are made
+ * anew.
  */
 import { describe, expect, test } from 'vitest';
 import { prune } from '../../src/extras/schema/prune.ts';

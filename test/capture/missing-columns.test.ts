@@ -1,6 +1,6 @@
 /**
- * Columns of a two-way table that could be written and vanish at the origin. The table is held, with all its edits, until the
- * column is back or a person prunes it. Nothing is guessed about a column that nobody shows.
+ * Columns of a two-way table that could be written and vanish at the origin. The table is held, with all its edits,
+ * until the column is back or a person prunes it. Nothing is guessed about a column that nobody shows.
  */
 import { describe, expect, test } from 'vitest';
 import { prune } from '../../src/extras/schema/prune.ts';

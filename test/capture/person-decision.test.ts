@@ -12,8 +12,8 @@ import type { Fixture } from '../support/replica.ts';
 import { AT, startTwoWay } from '../support/two-way.ts';
 
 /**
- * Two tables with edits that a guard holds. One that the origin does not have any more and that is called Note here, and one that
- * the origin calls so by now.
+ * Two tables with edits that a guard holds. One that the origin does not have any more and that is called Note here,
+ * and one that the origin calls so by now.
  */
 async function startTwins(): Promise<Fixture> {
   const columns = [{ name: 'Title', type: 'Text' }];

@@ -1,6 +1,6 @@
 /**
- * Which conflicts wait for a person, and for how long: as long as both sides differ, the policy asks and the column can be
- * written, and no longer. A row that is asked nothing any more continues.
+ * Which conflicts wait for a person, and for how long: as long as both sides differ, the policy asks and the column can
+ * be written, and no longer. A row that is asked nothing any more continues.
  */
 import { expect, test } from 'vitest';
 import { carryOutDecision } from '../../src/capture/person-decision.ts';

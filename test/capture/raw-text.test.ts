@@ -1,5 +1,6 @@
 /**
- * Texts that a client in another encoding wrote: they wait with the reason, byte by byte as they are, whatever else happens to their row.
+ * Texts that a client in another encoding wrote: they wait with the reason, byte by byte as they are, whatever else
+ * happens to their row.
  */
 import { expect, test } from 'vitest';
 import { resolveConflict } from '../../src/capture/resolve-conflict.ts';

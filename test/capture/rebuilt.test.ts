@@ -1,6 +1,6 @@
 /**
- * Tables that another client rebuilt or altered: other collations and types, columns and keys of its own, names in another case. Nothing
- * of that changes what is synced; what could is told.
+ * Tables that another client rebuilt or altered: other collations and types, columns and keys of its own, names in
+ * another case. Nothing of that changes what is synced; what could is told.
  */
 import { expect, test } from 'vitest';
 import { atOrigin, changesSent, codesOf, here, pushNow } from '../support/push.ts';

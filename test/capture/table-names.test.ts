@@ -1,6 +1,6 @@
 /**
- * Tables whose names mean something else in our own SQL, such as an alias, are pulled, edited and pushed like any other. They
- * keep no other table from changing its shape.
+ * Tables whose names mean something else in our own SQL, such as an alias, are pulled, edited and pushed like any
+ * other. They keep no other table from changing its shape.
  */
 import { expect, test } from 'vitest';
 import { readOrigin, readReplica } from '../support/compare.ts';

@@ -1,4 +1,7 @@
-/** What capture, merge and push need to know of a table is read without the origin, and once while nothing of it changes. */
+/**
+ * What capture, merge and push need to know of a table is read without the origin, and once while nothing of it
+ * changes.
+ */
 import { expect, test } from 'vitest';
 import { findTwoWayTable, missingColumnsError, readTwoWayTables } from '../../src/capture/two-way-table.ts';
 import { readColumns, storeColumnState } from '../../src/replica/bookkeeping/columns.ts';

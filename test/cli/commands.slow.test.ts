@@ -1,6 +1,6 @@
 /**
- * Every command against a sandbox: what it prints, and the code it exits with. Where the process itself matters (signals,
- * pipes, the first impression), it is a real one; otherwise the command line runs in this process.
+ * Every command against a sandbox: what it prints, and the code it exits with. Where the process itself matters
+ * (signals, pipes, the first impression), it is a real one; otherwise the command line runs in this process.
  */
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';

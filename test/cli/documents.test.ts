@@ -1,6 +1,6 @@
 /**
- * What the documents for users show, held against the program: configurations, faults, commands and links. The reference in
- * docs/reference/ is made from the program and has tests of its own.
+ * What the documents for users show, held against the program: configurations, faults, commands and links. The
+ * reference in docs/reference/ is made from the program and has tests of its own.
  */
 import { SECTIONS } from '../support/sections.ts';
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** What is said of two-way tables and columns that another program drops, renames, or puts a trigger on, and of views that pruning would break. */
+/**
+ * What is said of two-way tables and columns that another program drops, renames, or puts a trigger on, and of views
+ * that pruning would break.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';

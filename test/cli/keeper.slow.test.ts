@@ -1,4 +1,6 @@
-/** Who keeps the tables, where nothing answers for a daemon: the lock of the replica tells that a process is at work. */
+/**
+ * Who keeps the tables, where nothing answers for a daemon: the lock of the replica tells that a process is at work.
+ */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';

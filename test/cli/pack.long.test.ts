@@ -1,6 +1,6 @@
 /**
- * The package as users get it. Packed, installed with production dependencies only into a temporary prefix, and run from there
- * against a sandbox that is started from the checkout.
+ * The package as users get it. Packed, installed with production dependencies only into a temporary prefix, and run
+ * from there against a sandbox that is started from the checkout.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,6 @@
-/** Problems of a configuration in words: all of them at once, each with its place, and no value that could be a secret. */
+/**
+ * Problems of a configuration in words: all of them at once, each with its place, and no value that could be a secret.
+ */
 import { beforeEach, expect, test } from 'vitest';
 import { configFolder, GOOD, type ConfigFolder } from '../support/config.ts';
 

@@ -89,7 +89,8 @@ describe.each(ZONES)('in %s, around every change of the clocks', (zone) => {
       return found.slice(1).map((ms, index) => (ms - (found[index] ?? 0)) / 60_000);
     });
 
-    // Where clocks change by half an hour, full hours are once half an hour further apart, and once half an hour closer.
+    // Where clocks change by half an hour, full hours are once half an hour further apart, and once half an hour
+    // closer.
     const allowed = zone === 'Australia/Lord_Howe' && minutes === 60 ? [30, 60, 90] : [minutes];
     expect([...new Set(pauses)].filter((pause) => !allowed.includes(pause))).toEqual([]);
   });

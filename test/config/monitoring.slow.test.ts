@@ -1,6 +1,6 @@
 /**
- * The files for monitoring that come with rowsync: they name metrics and views that there are, and Prometheus' own tool finds the alarms
- * right and ringing when they should. That part is skipped where promtool is not installed.
+ * The files for monitoring that come with rowsync: they name metrics and views that there are, and Prometheus' own tool
+ * finds the alarms right and ringing when they should. That part is skipped where promtool is not installed.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,6 @@
 /**
- * The option table against the files made from it, the JSON Schema and the commented example in config/; and the words in which options refuse.
+ * The option table against the files made from it, the JSON Schema and the commented example in config/; and the words
+ * in which options refuse.
  */
 import { SECTIONS } from '../support/sections.ts';
 import { readFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * What nobody has documented (origin facts, sections 1.2, 2.1, 4.1, 5.4, 5.5 and 8). Each question is put to the server under
- * test, and the answers are printed at the end. The sandbox must give the answers that rowsync assumes; of a real database any
- * answer is welcome. They are those of `rowsync contract`.
+ * What nobody has documented (origin facts, sections 1.2, 2.1, 4.1, 5.4, 5.5 and 8). Each question is put to the server
+ * under test, and the answers are printed at the end. The sandbox must give the answers that rowsync assumes; of a real
+ * database any answer is welcome. They are those of `rowsync contract`.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 

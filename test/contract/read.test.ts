@@ -1,6 +1,6 @@
 /**
- * The reading half of the specification as statements about any server that claims to speak it (sections 2.2 to 2.5, 4.1 to
- * 4.5, 4.10, 5 and 8). Run against a sandbox, or against a database named in the environment (see target.ts).
+ * The reading half of the specification as statements about any server that claims to speak it (sections 2.2 to 2.5,
+ * 4.1 to 4.5, 4.10, 5 and 8). Run against a sandbox, or against a database named in the environment (see target.ts).
  */
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 

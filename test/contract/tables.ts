@@ -1,6 +1,6 @@
 /**
- * The tables of the sandbox that the contract suite starts. Every type of the specification with and without a value, names that
- * need escaping, enough rows for two pages. Produces table specs.
+ * The tables of the sandbox that the contract suite starts. Every type of the specification with and without a value,
+ * names that need escaping, enough rows for two pages. Produces table specs.
  */
 import type { Cells, TableSpec } from '../../src/sandbox/store/spec.ts';
 

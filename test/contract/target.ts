@@ -1,6 +1,6 @@
 /**
- * What the contract suite talks to: a sandbox of its own, or a database named by the environment. Requests are made with
- * `fetch`, never with rowsync's client, so that a misunderstanding shared by client and sandbox is seen.
+ * What the contract suite talks to: a sandbox of its own, or a database named by the environment. Requests are made
+ * with `fetch`, never with rowsync's client, so that a misunderstanding shared by client and sandbox is seen.
  *
  *    ROWSYNC_CONTRACT_URL        scheme and host; without it the suite starts a sandbox
  *    ROWSYNC_CONTRACT_DATABASE   the database's id
@@ -8,7 +8,8 @@
  *    ROWSYNC_CONTRACT_TABLE      the table to read; the first one with enough rows unless given
  *    ROWSYNC_CONTRACT_WRITE      a table that may be written to: rows are created in it and deleted again
  *
- * Against a database, a test whose subject is missing there is skipped with the reason; against the sandbox that is a failure.
+ * Against a database, a test whose subject is missing there is skipped with the reason; against the sandbox that is a
+ * failure.
  */
 import type { TestContext } from 'vitest';
 
@@ -71,7 +72,9 @@ const TIMEOUT_MS = 55_000;
 /** Rows that a table may have before; with those of a suite, the clean-up still reads all of them with one request. */
 const ROWS_BEFORE_MAX = 300;
 
-/** The rows that a suite makes in a table, and what deletes them. @throws Error for a table with too many rows for that. */
+/**
+ * The rows that a suite makes in a table, and what deletes them. @throws Error for a table with too many rows for that.
+ */
 export async function keepRows(target: Pick<Target, 'call' | 'json'>, table: TableFields, mark: ColumnFields) {
   const rows = (await target.json(`${table.alias}/select.json?top=${ROWS_BEFORE_MAX + 1}`)) as readonly unknown[];
   if (rows.length > ROWS_BEFORE_MAX)

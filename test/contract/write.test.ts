@@ -1,7 +1,7 @@
 /**
- * The writing half of the specification as statements about any server that claims to speak it (sections 2.4 to 2.8, 4.6
- * to 4.9 and 7). Against a real database it runs only where ROWSYNC_CONTRACT_WRITE names a table; rows are created in it
- * and deleted again, nothing else is touched. The table needs a Text column that may be left with any value.
+ * The writing half of the specification as statements about any server that claims to speak it (sections 2.4 to 2.8,
+ * 4.6 to 4.9 and 7). Against a real database it runs only where ROWSYNC_CONTRACT_WRITE names a table; rows are created
+ * in it and deleted again, nothing else is touched. The table needs a Text column that may be left with any value.
  */
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 

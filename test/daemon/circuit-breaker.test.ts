@@ -1,6 +1,6 @@
 /**
- * What the daemon remembers of failures: which work waits, for how long, and what ends the wait. Also whether a failure concerns one
- * table, one kind of work or the whole origin, by the error and one small request.
+ * What the daemon remembers of failures: which work waits, for how long, and what ends the wait. Also whether a failure
+ * concerns one table, one kind of work or the whole origin, by the error and one small request.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { RowsyncError, type ErrorKind } from '../../src/base/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Clocks that jump under a daemon: set by hand, by NTP, at 1970 until the network is up, standing still with the machine. Schedules
- * follow the wall clock, waits the monotonic one, and nothing waits for a time that was never meant.
+ * Clocks that jump under a daemon: set by hand, by NTP, at 1970 until the network is up, standing still with the
+ * machine. Schedules follow the wall clock, waits the monotonic one, and nothing waits for a time that was never meant.
  */
 import { expect, test } from 'vitest';
 import { pushNow } from '../support/push.ts';

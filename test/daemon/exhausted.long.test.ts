@@ -1,6 +1,6 @@
 /**
- * A service that has no memory left, as under MemoryMax of its unit: a control group of the kernel bounds the daemon and the processes that make its
- * pages. Skipped where this process cannot make one.
+ * A service that has no memory left, as under MemoryMax of its unit: a control group of the kernel bounds the daemon
+ * and the processes that make its pages. Skipped where this process cannot make one.
  */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

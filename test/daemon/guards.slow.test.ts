@@ -1,6 +1,6 @@
 /**
- * What a guard holds under a running daemon. It is counted, told once, and let through by a person at another terminal, who
- * agrees to what was shown and to no more.
+ * What a guard holds under a running daemon. It is counted, told once, and let through by a person at another terminal,
+ * who agrees to what was shown and to no more.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** Parts that extras join to a daemon: each hears everything, and one that fails or is slow holds up nothing for ever. */
+/**
+ * Parts that extras join to a daemon: each hears everything, and one that fails or is slow holds up nothing for ever.
+ */
 import { expect, test } from 'vitest';
 import { loggerOf, silentLogger } from '../../src/base/log.ts';
 import type { Config } from '../../src/config/load.ts';

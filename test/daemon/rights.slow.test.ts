@@ -1,6 +1,6 @@
 /**
- * Rights that are narrowed under a running daemon, and come back. What they concern stops, everything else continues, a person is
- * told, the origin is asked slowly, and where it is safe the work begins again by itself.
+ * Rights that are narrowed under a running daemon, and come back. What they concern stops, everything else continues, a
+ * person is told, the origin is asked slowly, and where it is safe the work begins again by itself.
  */
 import { expect, test } from 'vitest';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';

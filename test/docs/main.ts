@@ -1,4 +1,7 @@
-/** `npm run docs`: writes the pages of reference, the list of messages and the picture of the demo, and drops exceptions that are gone. */
+/**
+ * `npm run docs`: writes the pages of reference, the list of messages and the picture of the demo, and drops exceptions
+ * that are gone.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,7 @@
 /**
- * Every text that the program may print, read from its sources, so that a change of words is a diff of one file and a person can read all of them.
- * What is not a sentence (SQL, names, single words) stays out; an inserted value is shown as an ellipsis.
+ * Every text that the program may print, read from its sources, so that a change of words is a diff of one file and a
+ * person can read all of them. What is not a sentence (SQL, names, single words) stays out; an inserted value is shown
+ * as an ellipsis.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'oxc-parser';

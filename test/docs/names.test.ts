@@ -1,4 +1,7 @@
-/** The rules about names and words hold, but for exceptions that were there before them: `npm run docs` removes those that are gone. */
+/**
+ * The rules about names and words hold, but for exceptions that were there before them: `npm run docs` removes those
+ * that are gone.
+ */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { messagesText } from './messages.ts';

@@ -1,6 +1,7 @@
 /**
- * Rules about names and words: a type name has one meaning, retired words (docs/glossary.md) do not come back, folders stay small, and what a header
- * names exists. Each rule lists its breaches as short texts without paths, so that moving a file changes none of them.
+ * Rules about names and words: a type name has one meaning, retired words (docs/glossary.md) do not come back, folders
+ * stay small, and what a header names exists. Each rule lists its breaches as short texts without paths, so that moving
+ * a file changes none of them.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseSync, type Statement } from 'oxc-parser';
@@ -20,7 +21,10 @@ const RETIRED_NAMES =
 const RETIRED_NOUNS = new Set(['told', 'asked', 'looked', 'wished']);
 const RETIRED_PARTS = new Set(RETIRED_NAMES.split(' '));
 
-/** Fields and locals whose word is right, or known to users: columns, keys of JSON, codes, headers, whole numbers, work that is under way. */
+/**
+ * Fields and locals whose word is right, or known to users: columns, keys of JSON, codes, headers, whole numbers, work
+ * that is under way.
+ */
 const FINE_NAMES = new Set(
   [
     'pull_consent push_consent consents way asked sink.inTheWay X-Frame-Options',
@@ -96,7 +100,9 @@ function repeated(names: readonly string[]): readonly string[] {
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
 }
 
-/** `readRowHistory` has the parts read, row and history. "Two-way table" is a word of the glossary, other ways are not. */
+/**
+ * `readRowHistory` has the parts read, row and history. "Two-way table" is a word of the glossary, other ways are not.
+ */
 function partsOf(name: string): readonly string[] {
   return name
     .replace(/two-?way/i, '')

@@ -1,6 +1,6 @@
 /**
- * The pages of reference, made from the program itself: help texts, the schema of the configuration, the records of errors and events, the
- * metrics of a daemon, and the views of a new replica. Produces file names and their text.
+ * The pages of reference, made from the program itself: help texts, the schema of the configuration, the records of
+ * errors and events, the metrics of a daemon, and the views of a new replica. Produces file names and their text.
  */
 import { SECTIONS } from '../support/sections.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -92,7 +92,10 @@ async function metricsPage(): Promise<string> {
   return page('Metrics', 'No label has the value of a row.', table(['metric', 'kind', 'labels', 'meaning'], rows));
 }
 
-/** The views of a new replica, and their columns. @throws Error for a column without a text, and a text without a column. */
+/**
+ * The views of a new replica, and their columns. @throws Error for a column without a text, and a text without a
+ * column.
+ */
 function viewsPage(): string {
   const folder = mkdtempSync(join(tmpdir(), 'rowsync-docs-'));
   const replica = openReplica(join(folder, 'replica.db'), { clock: systemClock });

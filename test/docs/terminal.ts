@@ -1,6 +1,6 @@
 /**
- * The text of a terminal as an SVG picture. Takes lines; produces the picture, which has a background of its own and so is readable on light
- * and dark pages. Pure.
+ * The text of a terminal as an SVG picture. Takes lines; produces the picture, which has a background of its own and so
+ * is readable on light and dark pages. Pure.
  */
 import { LINE_STYLES } from '../../src/extras/demo/command.ts';
 

@@ -1,4 +1,7 @@
-/** What each column of the sync_ views says, for the reference. The generator fails for a column that has no line here, and for a line without a column. */
+/**
+ * What each column of the sync_ views says, for the reference. The generator fails for a column that has no line here,
+ * and for a line without a column.
+ */
 
 /** A view: what it has one row for, and its columns. */
 export interface ViewText {

@@ -1,6 +1,6 @@
 /**
- * Every extra can be removed: a copy of the tree without its folder and its line type-checks, its commands are gone from the help, and the
- * core still pulls and pushes. Extras that build on a removed one are removed with it.
+ * Every extra can be removed: a copy of the tree without its folder and its line type-checks, its commands are gone
+ * from the help, and the core still pulls and pushes. Extras that build on a removed one are removed with it.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,9 @@ import { LAYERS } from '../support/tidy.ts';
 const TOP = new URL('../../', import.meta.url).pathname;
 const RUN_MS_MAX = 600_000;
 
-/** One copy for all tests: a change of it costs the compiler only the files that see it, and Node compiles a file once. */
+/**
+ * One copy for all tests: a change of it costs the compiler only the files that see it, and Node compiles a file once.
+ */
 const folder = mkdtempSync(join(tmpdir(), 'rowsync-removal-'));
 
 beforeAll(() => {

@@ -1,4 +1,7 @@
-/** Revisions are listed of cells that changed, and of no others; a list that fails is listed again later, and costs no file that the cell names. */
+/**
+ * Revisions are listed of cells that changed, and of no others; a list that fails is listed again later, and costs no
+ * file that the cell names.
+ */
 import { expect, test } from 'vitest';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { testClock } from '../support/clock.ts';

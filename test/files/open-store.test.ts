@@ -1,4 +1,7 @@
-/** Opening the store of a replica, wherever the configuration has it now: content comes along, and a disk that is missing is not taken for a loss. */
+/**
+ * Opening the store of a replica, wherever the configuration has it now: content comes along, and a disk that is
+ * missing is not taken for a loss.
+ */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,7 @@
-/** What leaves the history: the oldest entries beyond its bounds, and every value of a column that the configuration leaves out. */
+/**
+ * What leaves the history: the oldest entries beyond its bounds, and every value of a column that the configuration
+ * leaves out.
+ */
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
 import { forgetColumn, pruneHistories } from '../../src/history/prune.ts';

@@ -1,4 +1,6 @@
-/** The changes of a decision that no test can notice, each with the reason, and the files that have no other survivor. */
+/**
+ * The changes of a decision that no test can notice, each with the reason, and the files that have no other survivor.
+ */
 
 import { EQUIVALENT_IN_WIRE } from './equivalent-wire.ts';
 

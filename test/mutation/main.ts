@@ -1,14 +1,17 @@
 /**
  * Shows which changes of a decision no test notices.
  *
- *    npm run mutation                                  files in `DONE` that changed since their last proof, or whose tests did
+ *    npm run mutation                                  files in `DONE` that changed since their last proof, or whose
+ *                                                      tests did
  *    npm run mutation -- --all                         every file in `DONE`
  *    npm run mutation -- src/reconcile/merge.ts        of one file, by the tests of its room
  *
- * proven.json has what each file was when it was last proven. A run that finds nothing notes it there, but for one of CI.
+ * proven.json has what each file was when it was last proven. A run that finds nothing notes it there, but for one of
+ * CI.
  *
- * A change that the compiler refuses does not count. Each that survives is printed as soon as that is known, so a run that is cut off has said
- * something. Ends with 1 where a change survives that `equivalent.ts` does not name, or where a name there is no longer needed.
+ * A change that the compiler refuses does not count. Each that survives is printed as soon as that is known, so a run
+ * that is cut off has said something. Ends with 1 where a change survives that `equivalent.ts` does not name, or where
+ * a name there is no longer needed.
  */
 import { createHash } from 'node:crypto';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -168,7 +171,10 @@ async function main(files: readonly string[]): Promise<number> {
   return open.length + unneeded.length === 0 ? 0 : 1;
 }
 
-/** The code of a file without lines of comment, and without the paths of its imports: neither can change what a test notices. */
+/**
+ * The code of a file without lines of comment, and without the paths of its imports: neither can change what a test
+ * notices.
+ */
 function codeOf(file: string): string {
   return readFileSync(join(TOP, file), 'utf8')
     .replace(/^ *(?:\/\*\*[^]*?\*\/|\/\/.*)\n/gm, '')

@@ -1,7 +1,8 @@
 /**
- * Every mutant of a TypeScript file, woven into one text: at each place the running code asks which mutant is active. So a process that
- * loaded the file once can run its tests against each of them. What is changed: conditions and operands (to true, to false), boundaries,
- * arithmetic, defaults, constants, anchors of expressions, calls such as filter and toSorted, and statements, which are removed.
+ * Every mutant of a TypeScript file, woven into one text: at each place the running code asks which mutant is active.
+ * So a process that loaded the file once can run its tests against each of them. What is changed: conditions and
+ * operands (to true, to false), boundaries, arithmetic, defaults, constants, anchors of expressions, calls such as
+ * filter and toSorted, and statements, which are removed.
  */
 import { parseSync } from 'oxc-parser';
 

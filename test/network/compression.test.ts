@@ -1,4 +1,7 @@
-/** What a body unpacks to. Bombs, encodings that nobody asked for, layers, damage; the memory that bombs take is in memory.test.ts. */
+/**
+ * What a body unpacks to. Bombs, encodings that nobody asked for, layers, damage; the memory that bombs take is in
+ * memory.test.ts.
+ */
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 
 import { describe } from 'vitest';

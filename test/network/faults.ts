@@ -1,6 +1,6 @@
 /**
- * A fault of every class that the wire has, for whole pulls and whole pushes through a proxy (fault-proxy.ts). The single
- * requests, and many more faults, are in the other tests of this folder.
+ * A fault of every class that the wire has, for whole pulls and whole pushes through a proxy (fault-proxy.ts). The
+ * single requests, and many more faults, are in the other tests of this folder.
  */
 import type { Socket } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';

@@ -1,6 +1,6 @@
 /**
- * A fault of every class under a whole pull. Nothing is half applied, and no row and no ETag is lost or believed too soon. Once
- * the fault is over, the next pull makes both sides the same.
+ * A fault of every class under a whole pull. Nothing is half applied, and no row and no ETag is lost or believed too
+ * soon. Once the fault is over, the next pull makes both sides the same.
  */
 import { describe, expect, test } from 'vitest';
 
@@ -31,7 +31,9 @@ function changeOrigin({ sandbox }: Fixture): void {
   sandbox.store.delete('Note', 3);
 }
 
-/** The same without ETags: a table whose pages are too large forgets them, since it reads smaller pages from then on. */
+/**
+ * The same without ETags: a table whose pages are too large forgets them, since it reads smaller pages from then on.
+ */
 function withoutEtags(all: unknown): unknown {
   return JSON.parse(JSON.stringify(all, (key, value: unknown) => (key === 'etag' ? null : value)));
 }

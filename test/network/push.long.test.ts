@@ -1,7 +1,8 @@
 /**
- * A fault of every class in place of the answers to a whole push, whether the request had reached the origin or not. A row whose requests end
- * without an answer although the origin answers is parked with what came. When the fault is over and these are tried again, every edit is at the
- * origin exactly once, nothing is parked any more, and both sides are the same.
+ * A fault of every class in place of the answers to a whole push, whether the request had reached the origin or not. A
+ * row whose requests end without an answer although the origin answers is parked with what came. When the fault is over
+ * and these are tried again, every edit is at the origin exactly once, nothing is parked any more, and both sides are
+ * the same.
  */
 import { describe, expect, test } from 'vitest';
 import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
@@ -14,7 +15,10 @@ import { retryRows } from '../../src/capture/writer/apply-outcome.ts';
 
 const isChange = ({ path }: FaultRequest): boolean => /\/(?:create|update|upsert|delete)\.json/.test(path);
 
-/** What says that nothing was done: the push ends with it. Whatever else comes says nothing, and the push looks up what happened. */
+/**
+ * What says that nothing was done: the push ends with it. Whatever else comes says nothing, and the push looks up what
+ * happened.
+ */
 const SAYS_NO: ReadonlySet<string> = new Set(['a redirect elsewhere', '429', '404 without a message', '401']);
 
 const FATES: readonly (readonly [string, boolean])[] = [

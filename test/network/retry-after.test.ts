@@ -13,7 +13,10 @@ const WHOLE = json([{ '@row.id': 1, Title: 'a', status: 200, id: 1 }]);
 /** The clock of these tests says 2026-01-01T00:00:00Z; its chance is 0, so that waits have no jitter. */
 const NOW = Date.UTC(2026, 0, 1);
 
-/** The header, and seconds of wait before the second request; null where there is none, because the time of a call is over. */
+/**
+ * The header, and seconds of wait before the second request; null where there is none, because the time of a call is
+ * over.
+ */
 const FORMS: readonly (readonly [string, string | readonly string[] | null, number | null])[] = [
   ['seconds', '7', 7],
   ['four hundred digits', '9'.repeat(400), null],

@@ -1,6 +1,6 @@
 /**
- * Answers that the origin, or something in front of it, may give and the sandbox never does: whether the client tries again, and
- * with which code and message it fails. Failures below HTTP are in request-errors.test.ts.
+ * Answers that the origin, or something in front of it, may give and the sandbox never does: whether the client tries
+ * again, and with which code and message it fails. Failures below HTTP are in request-errors.test.ts.
  */
 import { gzipSync } from 'node:zlib';
 import nock from 'nock';

@@ -1,6 +1,6 @@
 /**
- * The client against answers written by hand: bytes from the specification, sent by a plain socket. It shares no code with the server, so
- * that a mistake in src/wire cannot be made on both sides.
+ * The client against answers written by hand: bytes from the specification, sent by a plain socket. It shares no code
+ * with the server, so that a mistake in src/wire cannot be made on both sides.
  */
 import { describe, expect, test } from 'vitest';
 

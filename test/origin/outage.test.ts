@@ -50,7 +50,9 @@ describe('work on tables', () => {
     },
   };
 
-  /** Works on a table after the other, each with its error, and returns what stopped it and which tables were stopped. */
+  /**
+   * Works on a table after the other, each with its error, and returns what stopped it and which tables were stopped.
+   */
   async function run(errors: readonly (RowsyncError | null)[]) {
     const stops: (RowsyncError | null)[] = [];
     const tables = { tables: errors.map((error) => ({ error })), concurrency: 1 };

@@ -1,6 +1,6 @@
 /**
- * What a failed request means: its code, its words, what the operator does next, and whether another attempt may help. Complete answers
- * are in answers.test.ts.
+ * What a failed request means: its code, its words, what the operator does next, and whether another attempt may help.
+ * Complete answers are in answers.test.ts.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

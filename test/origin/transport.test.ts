@@ -1,6 +1,6 @@
 /**
- * One exchange: its time-outs and bounds, what a receiver takes, and what is known of a request that was given up. What a failed exchange
- * means is in request-errors.test.ts.
+ * One exchange: its time-outs and bounds, what a receiver takes, and what is known of a request that was given up. What
+ * a failed exchange means is in request-errors.test.ts.
  */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';

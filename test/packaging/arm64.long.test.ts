@@ -1,6 +1,7 @@
 /**
- * What the executable and the Debian package for ARM64 run on: tests of values, the replica, capture and pushes in the Node that is shipped for that
- * platform, under emulation. vitest itself runs on this machine; the processes that it starts for the tests do not.
+ * What the executable and the Debian package for ARM64 run on: tests of values, the replica, capture and pushes in the
+ * Node that is shipped for that platform, under emulation. vitest itself runs on this machine; the processes that it
+ * starts for the tests do not.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * The tests of commands, against what users run: the packed program of npm, and the executable. ROWSYNC_PROGRAM tells them which one
- * (support/program.ts).
+ * The tests of commands, against what users run: the packed program of npm, and the executable. ROWSYNC_PROGRAM tells
+ * them which one (support/program.ts).
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +28,9 @@ const SUITES = [
   'test/security/process.slow.test.ts',
 ];
 
-/** Conflicts, what the documents show, and what the page answers. Both have the same program, so one of them is enough. */
+/**
+ * Conflicts, what the documents show, and what the page answers. Both have the same program, so one of them is enough.
+ */
 const ONCE = [
   'test/cli/commands/conflicts.slow.test.ts',
   'test/cli/documents',

@@ -1,6 +1,6 @@
 /**
- * What `npm run dist` makes: the same bytes from another folder, checksums that a user can verify as docs/install.md says, and a list of packages
- * that agrees with the bytes of the bundle.
+ * What `npm run dist` makes: the same bytes from another folder, checksums that a user can verify as docs/install.md
+ * says, and a list of packages that agrees with the bytes of the bundle.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

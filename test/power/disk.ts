@@ -1,6 +1,6 @@
 /**
- * What a disk may show after a power cut: rebuilt from the record of disk-log.c. Content that was not synced may be there in part, page by page
- * and torn within one; names whose folder was not synced may be old, new, or some of each.
+ * What a disk may show after a power cut: rebuilt from the record of disk-log.c. Content that was not synced may be
+ * there in part, page by page and torn within one; names whose folder was not synced may be old, new, or some of each.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';

@@ -1,9 +1,11 @@
 /**
- * Cuts the power while the built program works, again and again. Ends with 1 where something that was acknowledged is not there.
+ * Cuts the power while the built program works, again and again. Ends with 1 where something that was acknowledged is
+ * not there.
  *
  *    npm run power                           2,000 cuts
  *    npm run power -- --cuts 100 --seed 7    fewer
- *    npm run power -- --removals             takes a sync out of the program, one after the other; the cuts must find each
+ *    npm run power -- --removals             takes a sync out of the program, one after the other; the cuts must find
+ *                                            each
  */
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';

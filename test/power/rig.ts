@@ -1,7 +1,8 @@
 /**
- * Power cuts of the built program. A story runs once, with disk-log.c preloaded, while what was acknowledged outside is noted: requests that reached
- * the origin, commits of a SQL client, and what commands said. Then the power is cut at any operation of the record: the disk and the origin are
- * put back as they may have been, the program continues, and what was acknowledged must be there.
+ * Power cuts of the built program. A story runs once, with disk-log.c preloaded, while what was acknowledged outside is
+ * noted: requests that reached the origin, commits of a SQL client, and what commands said. Then the power is cut at
+ * any operation of the record: the disk and the origin are put back as they may have been, the program continues, and
+ * what was acknowledged must be there.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';

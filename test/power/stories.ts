@@ -1,4 +1,7 @@
-/** What rowsync does while the power may fail: pulls, pushes with files, backups, exports, a restore, and the upgrade of a replica of 0.1.0. */
+/**
+ * What rowsync does while the power may fail: pulls, pushes with files, backups, exports, a restore, and the upgrade of
+ * a replica of 0.1.0.
+ */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

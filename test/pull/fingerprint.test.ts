@@ -63,7 +63,10 @@ async function find(fixture: Fixture, context = fixture.context()): Promise<Chan
   return await findChangedWindows({ context, table: await preparedTable(fixture, context) });
 }
 
-/** Finds windows, reads them, and compares again; which windows were read, how many rows were deleted, and what is ignored now. */
+/**
+ * Finds windows, reads them, and compares again; which windows were read, how many rows were deleted, and what is
+ * ignored now.
+ */
 async function bringChanges(fixture: Fixture, context = fixture.context()) {
   const table = await preparedTable(fixture, context);
   const found = must(await findChangedWindows({ context, table }), 'the origin aggregates');

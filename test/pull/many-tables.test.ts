@@ -29,7 +29,10 @@ function openListening(fixture: Fixture): readonly string[] {
   return statements;
 }
 
-/** How many statements of a pull that finds nothing new read the whole schema or ledger, and which ones change the schema. */
+/**
+ * How many statements of a pull that finds nothing new read the whole schema or ledger, and which ones change the
+ * schema.
+ */
 async function secondPull(
   tableCount: number,
   isTwoWay: boolean,

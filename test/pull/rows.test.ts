@@ -1,6 +1,6 @@
 /**
- * Tables of which only some rows come here (`rows`): the filter goes with every request, rows that leave it are told from deleted ones, and a narrower
- * filter waits for a person.
+ * Tables of which only some rows come here (`rows`): the filter goes with every request, rows that leave it are told
+ * from deleted ones, and a narrower filter waits for a person.
  */
 import { describe, expect, test } from 'vitest';
 import type { PullSettings } from '../../src/pull/context.ts';

@@ -1,6 +1,6 @@
 /**
- * Triggers of other programs, which also fire for what rowsync writes. A table waits for a person where one writes to a synced table or
- * says RAISE; indexes for full text and audits go on.
+ * Triggers of other programs, which also fire for what rowsync writes. A table waits for a person where one writes to a
+ * synced table or says RAISE; indexes for full text and audits go on.
  */
 import { expect, test } from 'vitest';
 import { readOrigin, readReplica } from '../support/compare.ts';

@@ -1,5 +1,6 @@
 /**
- * Windows of the creation time: what a sweep asks for, and what becomes of windows that grow, shrink, move or do not hold.
+ * Windows of the creation time: what a sweep asks for, and what becomes of windows that grow, shrink, move or do not
+ * hold.
  */
 import { expect, test } from 'vitest';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';

@@ -1,6 +1,6 @@
 /**
- * New rows whose answer got lost, and rows at the origin that may be theirs or another client's. No row is taken for two, and what
- * was not taken is kept.
+ * New rows whose answer got lost, and rows at the origin that may be theirs or another client's. No row is taken for
+ * two, and what was not taken is kept.
  */
 import { describe, expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Files attached by SQL against a real sandbox. What the origin has afterwards, what the store has without a download, and what
- * waits where a file cannot be sent.
+ * Files attached by SQL against a real sandbox. What the origin has afterwards, what the store has without a download,
+ * and what waits where a file cannot be sent.
  */
 import { createHash } from 'node:crypto';
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';

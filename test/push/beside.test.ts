@@ -1,6 +1,7 @@
 /**
- * Rows whose answer got lost beside other changes of the same table: rows of other batches, rows that were deleted here, and rows that a
- * pull brought in. Each row of the origin is the row of one change, and no delete is dropped unseen.
+ * Rows whose answer got lost beside other changes of the same table: rows of other batches, rows that were deleted
+ * here, and rows that a pull brought in. Each row of the origin is the row of one change, and no delete is dropped
+ * unseen.
  */
 import { expect, test } from 'vitest';
 import { RowsyncError } from '../../src/base/errors.ts';

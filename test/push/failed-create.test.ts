@@ -1,6 +1,6 @@
 /**
- * Rows of which the origin says that it failed, with a status of 5xx beside those of other rows. It may have made a new row
- * before it failed, so that one is looked up before it goes again.
+ * Rows of which the origin says that it failed, with a status of 5xx beside those of other rows. It may have made a new
+ * row before it failed, so that one is looked up before it goes again.
  */
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -15,7 +15,10 @@ const LATER = { ...systemClock, nowMs: () => systemClock.nowMs() + 61_000 };
 const UNNAMED = `INSERT INTO "Note" ("Title", "Count") VALUES ('x', 9)`;
 const NAMED = `INSERT INTO "Note" ("Title", "Code") VALUES ('x', 'n1')`;
 
-/** The origin says of every row of the next request that creates rows that it failed, after it took them or instead of that. */
+/**
+ * The origin says of every row of the next request that creates rows that it failed, after it took them or instead of
+ * that.
+ */
 function failNext(fixture: Fixture, isTaken: boolean): void {
   const { origin } = fixture;
   let hasFailed = false;

@@ -1,4 +1,7 @@
-/** What a push asks the origin: rows by match value that it may not return, and who is calling. A row that cannot be found holds up no other. */
+/**
+ * What a push asks the origin: rows by match value that it may not return, and who is calling. A row that cannot be
+ * found holds up no other.
+ */
 import { describe, expect, test } from 'vitest';
 import { stampFromMs, systemClock } from '../../src/base/clock.ts';
 import type { IdBlock } from '../../src/push/context.ts';
@@ -22,7 +25,9 @@ import { startTwoWay, twoWaySettings } from '../support/two-way.ts';
 /** Of each character, six bytes come of its encoding: more than the origin takes of a query. */
 const LONG = 'é'.repeat(4_000);
 
-/** Refuses the questions of those numbers, counted from the next one, as a filter that the origin does not understand. */
+/**
+ * Refuses the questions of those numbers, counted from the next one, as a filter that the origin does not understand.
+ */
 function refuseFilters({ sandbox }: Fixture, numbers: readonly number[]): void {
   const body = JSON.stringify({ error: 400, code: 3000, message: 'the filter cannot be read' });
   const answer = { status: 400, headers: { 'Content-Type': 'application/json' }, body };

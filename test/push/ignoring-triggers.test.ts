@@ -1,6 +1,6 @@
 /**
- * Triggers of other programs that could leave rows as they were where rowsync writes: their table waits, and nothing of it is taken for an
- * edit. Once the trigger is gone, or leaves rowsync's own writes alone, everything continues.
+ * Triggers of other programs that could leave rows as they were where rowsync writes: their table waits, and nothing of
+ * it is taken for an edit. Once the trigger is gone, or leaves rowsync's own writes alone, everything continues.
  */
 import { describe, expect, test } from 'vitest';
 import type { Fixture } from '../support/replica.ts';

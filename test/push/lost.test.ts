@@ -1,6 +1,6 @@
 /**
- * Answers that never come: after each method, with and without a column that identifies rows. Whatever happened at the origin, nothing
- * is there twice and nothing is lost.
+ * Answers that never come: after each method, with and without a column that identifies rows. Whatever happened at the
+ * origin, nothing is there twice and nothing is lost.
  */
 import { describe, expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
@@ -162,7 +162,10 @@ describe('a create without a match value', () => {
 });
 
 describe('a new row that is looked for by another user than the one that sent it', () => {
-  /** Creates a row whose answer is lost permanently; afterwards the origin returns no such row, since it never was, or is hidden. */
+  /**
+   * Creates a row whose answer is lost permanently; afterwards the origin returns no such row, since it never was, or
+   * is hidden.
+   */
   async function loseCreate(
     fixture: Fixture,
     fault: FaultName,
@@ -238,7 +241,8 @@ describe('a new row that is looked for by another user than the one that sent it
     expect(titlesOf(fixture).at(-1)).toBe('y');
   });
 
-  // Nothing but the doubt tells of the row that stands at the origin, hidden, since there is no other answer to its create.
+  // Nothing but the doubt tells of the row that stands at the origin, hidden, since there is no other answer to its
+  // create.
   test.each([
     ['it is deleted here after that', `DELETE FROM "Note" WHERE "Code" = 'n1'`],
     ['it gets another unique value after that', `UPDATE "Note" SET "Code" = 'n2' WHERE "Code" = 'n1'`],
@@ -301,7 +305,10 @@ test('deletes at the origin a row that was deleted here while its create was on 
 });
 
 describe('a row that was sent before the calling user changed', () => {
-  /** Sends what was edited and ends before the read-back; then another user calls, and the row is not among those that it is shown. */
+  /**
+   * Sends what was edited and ends before the read-back; then another user calls, and the row is not among those that
+   * it is shown.
+   */
   async function sendAndChangeUser(fixture: Fixture, id: number): Promise<void> {
     const end = new RowsyncError('originDown', 'origin.stopped', { message: 'the process ends', hint: '' });
     await pushNow(fixture, {

@@ -1,5 +1,6 @@
 /**
- * Match values that more than one row has, or is to have: two rows here, a row here and one at the origin, one after the other.
+ * Match values that more than one row has, or is to have: two rows here, a row here and one at the origin, one after
+ * the other.
  */
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';

@@ -1,4 +1,7 @@
-/** A push against a sandbox: what leaves, what is settled, and what is kept. What an earlier push left behind is settled before a pull. */
+/**
+ * A push against a sandbox: what leaves, what is settled, and what is kept. What an earlier push left behind is settled
+ * before a pull.
+ */
 import { describe, expect, test } from 'vitest';
 import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';

@@ -1,6 +1,6 @@
 /**
- * Rows that name rows of other tables, which go side by side. The origin refuses an order line whose order it does not have yet,
- * and takes it once it has.
+ * Rows that name rows of other tables, which go side by side. The origin refuses an order line whose order it does not
+ * have yet, and takes it once it has.
  */
 import { expect, test } from 'vitest';
 import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
@@ -24,7 +24,9 @@ const TABLES: readonly TableSpec[] = [
   { name: 'Order', columns: [{ name: 'Code', type: 'Text', options: ['Unique'] }], rows: [{ Code: 'o1' }] },
 ];
 
-/** Two tables, of which the origin refuses lines without their order; returns how many times it was asked to take lines. */
+/**
+ * Two tables, of which the origin refuses lines without their order; returns how many times it was asked to take lines.
+ */
 async function startOrders(): Promise<Fixture & { readonly asked: { count: number } }> {
   const fixture = await startTwoWay({ tables: TABLES });
   const { origin, sandbox } = fixture;

@@ -1,6 +1,6 @@
 /**
- * Answers to other requests that fit the one that was sent: something on the way says once more what it said before. A new row cannot have
- * got the id of a row that is known already.
+ * Answers to other requests that fit the one that was sent: something on the way says once more what it said before. A
+ * new row cannot have got the id of a row that is known already.
  */
 import { expect, test } from 'vitest';
 import type { Origin } from '../../src/origin/client.ts';

@@ -1,6 +1,6 @@
 /**
- * An origin that is put back from a backup around a push, which gives the number of a revision a second time. The file that was
- * sent is not kept under the revision of another one, and is found although its number is not new.
+ * An origin that is put back from a backup around a push, which gives the number of a revision a second time. The file
+ * that was sent is not kept under the revision of another one, and is found although its number is not new.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

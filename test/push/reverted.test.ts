@@ -1,7 +1,7 @@
 /**
- * After a push, the origin goes back to what a page said before it. The page answers 304 to the ETag of that time, and the rows
- * that were pushed must follow anyway. Tables without system columns, where nothing else on a page tells the two times
- * apart.
+ * After a push, the origin goes back to what a page said before it. The page answers 304 to the ETag of that time, and
+ * the rows that were pushed must follow anyway. Tables without system columns, where nothing else on a page tells the
+ * two times apart.
  */
 import { expect, test } from 'vitest';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';

@@ -1,4 +1,7 @@
-/** What comes of a request: rows or whole batches that are refused, no answer, or one that proves nothing. No row holds up another one. */
+/**
+ * What comes of a request: rows or whole batches that are refused, no answer, or one that proves nothing. No row holds
+ * up another one.
+ */
 import { describe, expect, test } from 'vitest';
 import { readWaiting } from '../../src/replica/bookkeeping/refusals.ts';
 import { UNANSWERED_MAX } from '../../src/reconcile/push-answer.ts';

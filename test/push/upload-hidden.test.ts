@@ -1,6 +1,7 @@
 /**
- * Files attached by SQL whose answer got lost, and of which the origin shows nothing any more. A colleague replaced them or took
- * them away in a column without a history. They may have arrived, so none is sent a second time on a guess (I4).
+ * Files attached by SQL whose answer got lost, and of which the origin shows nothing any more. A colleague replaced
+ * them or took them away in a column without a history. They may have arrived, so none is sent a second time on a guess
+ * (I4).
  */
 import { describe, expect, test } from 'vitest';
 import type { FaultName } from '../../src/sandbox/server/faults.ts';

@@ -1,7 +1,7 @@
 /**
- * Files attached by SQL that a colleague's file overtakes. What was sent arrived, a colleague attached a newer file, and the row
- * was edited again or deleted here before the push read it back. Who wins is a conflict like any other, and nobody's file goes
- * without a message.
+ * Files attached by SQL that a colleague's file overtakes. What was sent arrived, a colleague attached a newer file,
+ * and the row was edited again or deleted here before the push read it back. Who wins is a conflict like any other, and
+ * nobody's file goes without a message.
  */
 import { describe, expect, test } from 'vitest';
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';
@@ -15,7 +15,9 @@ const AGAIN = `UPDATE "Album" SET "Photo" = 'file:c.txt' WHERE _id = 1`;
 const CLEAR = `UPDATE "Album" SET "Photo" = NULL WHERE _id = 1`;
 const DELETE = `DELETE FROM "Album" WHERE _id = 1`;
 
-/** Attaches a file; before the row is read back a colleague attaches another, and a user does what the statement says. */
+/**
+ * Attaches a file; before the row is read back a colleague attaches another, and a user does what the statement says.
+ */
 async function overtake({
   statement,
   conflict,

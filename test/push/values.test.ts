@@ -1,5 +1,6 @@
 /**
- * Values of other types than text on their whole way: edited by SQL, merged, sent, read back in the form that the origin gives them.
+ * Values of other types than text on their whole way: edited by SQL, merged, sent, read back in the form that the
+ * origin gives them.
  */
 import { expect, test } from 'vitest';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';

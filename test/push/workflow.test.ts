@@ -1,5 +1,6 @@
 /**
- * Pushes to a table whose workflow changes what was pushed: its values are taken, and nothing is sent back and forth (I9).
+ * Pushes to a table whose workflow changes what was pushed: its values are taken, and nothing is sent back and forth
+ * (I9).
  */
 import { expect, test } from 'vitest';
 import type { PushStep } from '../../src/push/context.ts';

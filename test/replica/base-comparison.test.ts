@@ -19,7 +19,8 @@ import { AT } from '../support/two-way.ts';
 /**
  * Note with these rows, here and in the base:
  *
- *    1 equal · 2 edited · 3 another right · 4 deleted here · 5 another spelling of a number · -2 new · 7 put here by another program
+ *    1 equal · 2 edited · 3 another right · 4 deleted here · 5 another spelling of a number · -2 new · 7 put here by
+ *      another program
  */
 async function start(): Promise<Bare> {
   const bare = await openBare([described('Title'), described('Count', 'Numeric')], { isTwoWay: true });

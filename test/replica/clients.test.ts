@@ -1,5 +1,6 @@
 /**
- * The file as other SQL clients read and edit it: every view works, and every edit is marked, with SQLite 3.37 and newer.
+ * The file as other SQL clients read and edit it: every view works, and every edit is marked, with SQLite 3.37 and
+ * newer.
  */
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';

@@ -1,5 +1,6 @@
 /**
- * What a person lets through once counts once, and what they decide stays decided, also where the power fails behind it.
+ * What a person lets through once counts once, and what they decide stays decided, also where the power fails behind
+ * it.
  */
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

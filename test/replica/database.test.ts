@@ -1,6 +1,7 @@
 /**
- * Opening the replica where it cannot be, or where something else is; writing while other SQL clients do; what a transaction lets its code do.
- * Root may write anywhere, so where a mode must count the test gives its rights away for that moment.
+ * Opening the replica where it cannot be, or where something else is; writing while other SQL clients do; what a
+ * transaction lets its code do. Root may write anywhere, so where a mode must count the test gives its rights away for
+ * that moment.
  */
 import {
   chmodSync,
@@ -54,7 +55,10 @@ function openingError(file = path, clock: Clock = systemClock): RowsyncError {
   throw new Error(`${file} could be opened`);
 }
 
-/** The files of a folder with their bytes, but for what holds none: locks, and what SQLite keeps beside a file that is read. */
+/**
+ * The files of a folder with their bytes, but for what holds none: locks, and what SQLite keeps beside a file that is
+ * read.
+ */
 function bytesIn(where: string): Readonly<Record<string, string>> {
   const names = readdirSync(where).filter((name) => !name.includes('.lock') && !name.endsWith('-shm'));
   const files = names.map((name) => [name, readFileSync(join(where, name)).toString('base64')] as const);

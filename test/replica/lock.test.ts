@@ -1,5 +1,6 @@
 /**
- * The lock of a replica and the modes of its files: one file under several names has one lock, and its group may use it where that is wanted.
+ * The lock of a replica and the modes of its files: one file under several names has one lock, and its group may use it
+ * where that is wanted.
  */
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
 /**
- * A mirror that another client broke is mended by the next pull: triggers, columns, tables, rows. Reading is possible at any time.
+ * A mirror that another client broke is mended by the next pull: triggers, columns, tables, rows. Reading is possible
+ * at any time.
  */
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';

@@ -56,7 +56,10 @@ test('a row whose answer got lost is on its way, like any other that was sent', 
   db.close();
 });
 
-/** Every table of ours with its columns, and every other object as text; without what a table of the user brings along, and columns that nothing reads. */
+/**
+ * Every table of ours with its columns, and every other object as text; without what a table of the user brings along,
+ * and columns that nothing reads.
+ */
 function schemaOf(path: string): unknown {
   const db = new Database(path, { readonly: true });
   try {

@@ -1,5 +1,6 @@
 /**
- * Older copies of a replica that were put back, by hand or by a restore: what they want to create may have been created since.
+ * Older copies of a replica that were put back, by hand or by a restore: what they want to create may have been created
+ * since.
  */
 import Database from 'better-sqlite3';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -132,7 +133,10 @@ test('reads every page of an older copy again', async () => {
 });
 
 describe('edits of a copy that is put back', () => {
-  /** Row 1 is edited in the copy, a row with a match value and one without are new, and nothing of it reached the origin. */
+  /**
+   * Row 1 is edited in the copy, a row with a match value and one without are new, and nothing of it reached the
+   * origin.
+   */
   async function startHeld(): Promise<Fixture> {
     const fixture = await startTwoWay({ editing: { match: 'Code' } });
     const copy = join(fixture.folder, 'copy.db');

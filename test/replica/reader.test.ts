@@ -1,4 +1,7 @@
-/** Reading a replica: without the right to write beside it, with names that are not in it, and which tables a query reads. */
+/**
+ * Reading a replica: without the right to write beside it, with names that are not in it, and which tables a query
+ * reads.
+ */
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';

@@ -1,5 +1,6 @@
 /**
- * What is kept of the schema: it is read again once someone has changed it, and a change that is taken back leaves nothing behind.
+ * What is kept of the schema: it is read again once someone has changed it, and a change that is taken back leaves
+ * nothing behind.
  */
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';

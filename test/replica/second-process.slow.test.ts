@@ -1,4 +1,7 @@
-/** A second process on the same replica: it is refused until the first has ended, however that ends, and readers are served meanwhile. */
+/**
+ * A second process on the same replica: it is refused until the first has ended, however that ends, and readers are
+ * served meanwhile.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

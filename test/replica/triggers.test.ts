@@ -1,6 +1,6 @@
 /**
- * Guards refuse every edit of a mirror, whoever makes it. Triggers are made and dropped only where they differ, and those of other programs
- * stop a table only if they can do harm.
+ * Guards refuse every edit of a mirror, whoever makes it. Triggers are made and dropped only where they differ, and
+ * those of other programs stop a table only if they can do harm.
  */
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Replicas that earlier versions wrote: what is kept when they are opened, what stands beside them then, and what a crash at any step
- * leaves.
+ * Replicas that earlier versions wrote: what is kept when they are opened, what stands beside them then, and what a
+ * crash at any step leaves.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,9 @@ const RUN_MS_MAX = 180_000;
 const why = canMount ? '' : ' (skipped: this user may not mount a tmpfs)';
 const CHILD = fileURLToPath(new URL('../support/upgrade-child.ts', import.meta.url));
 
-/** What stands in a file, whatever its version: the version, SQLite's opinion, and every row of a user's or of a base. */
+/**
+ * What stands in a file, whatever its version: the version, SQLite's opinion, and every row of a user's or of a base.
+ */
 function contentOf(path: string): Readonly<Record<string, unknown>> {
   const db = new Database(path, { readonly: true });
   try {
@@ -50,7 +52,10 @@ function contentOf(path: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** A row with the names that its columns have today; an upgraded file keeps the old name beside. No conflict is seen by an upgrade. */
+/**
+ * A row with the names that its columns have today; an upgraded file keeps the old name beside. No conflict is seen by
+ * an upgrade.
+ */
 function renamed(row: unknown): unknown {
   const { wish, ...others } = row as Readonly<Record<string, unknown>>;
   const now = wish === undefined ? others : { requested: wish, ...others };

@@ -1,4 +1,7 @@
-/** The shape of user tables and their bases, which follow in step: no value is lost by a rename, a new column, or what another client dropped. */
+/**
+ * The shape of user tables and their bases, which follow in step: no value is lost by a rename, a new column, or what
+ * another client dropped.
+ */
 import { describe, expect, test } from 'vitest';
 import { asRowsyncError } from '../../src/base/errors.ts';
 import { sql } from '../../src/base/sql.ts';

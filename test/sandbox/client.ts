@@ -1,6 +1,6 @@
 /**
- * A client that sees bytes: requests to a sandbox through node:http with no keep-alive and no decoding. So tests can look at
- * header case, status lines and compressed bodies as they come over the wire.
+ * A client that sees bytes: requests to a sandbox through node:http with no keep-alive and no decoding. So tests can
+ * look at header case, status lines and compressed bodies as they come over the wire.
  */
 import { request } from 'node:http';
 import { connect } from 'node:net';

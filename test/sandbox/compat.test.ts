@@ -1,6 +1,6 @@
 /**
- * What clients in the wild send and rely on (origin facts, section 7): each point as the bytes that such a client sends. The
- * number of the point stands in front of each group.
+ * What clients in the wild send and rely on (origin facts, section 7): each point as the bytes that such a client
+ * sends. The number of the point stands in front of each group.
  */
 import { describe, expect, test } from 'vitest';
 

@@ -1,6 +1,6 @@
 /**
- * Answers of the sandbox, byte for byte. The expected texts were written by hand from the specification (sections 2.2 to
- * 2.5 and 2.9, origin facts 3), not produced by our own encoder.
+ * Answers of the sandbox, byte for byte. The expected texts were written by hand from the specification (sections 2.2
+ * to 2.5 and 2.9, origin facts 3), not produced by our own encoder.
  */
 import { expect, test } from 'vitest';
 

@@ -1,7 +1,7 @@
 /**
- * Secrets and values of rows that would be noticed anywhere. Every command, in every form, against an origin that keeps its word
- * and one that throws the token back. The token stands in the file that holds it and nowhere else. Values of rows stand in the
- * replica and in answers that are about them, but in no log, status or metric.
+ * Secrets and values of rows that would be noticed anywhere. Every command, in every form, against an origin that keeps
+ * its word and one that throws the token back. The token stands in the file that holds it and nowhere else. Values of
+ * rows stand in the replica and in answers that are about them, but in no log, status or metric.
  */
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Sweeps of a database in which people work all the time, and whose origin goes away and comes back. Whatever happens before
- * a request depends on the seed; what several requests in flight see, on their order of arrival.
+ * Sweeps of a database in which people work all the time, and whose origin goes away and comes back. Whatever happens
+ * before a request depends on the seed; what several requests in flight see, on their order of arrival.
  */
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';

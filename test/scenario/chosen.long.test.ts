@@ -1,6 +1,6 @@
 /**
- * Columns that are left out and masked values, planted so that they would be noticed anywhere: in every file beside the replica, in what each command
- * and the page say, in logs, backups and exports, and in PostgreSQL.
+ * Columns that are left out and masked values, planted so that they would be noticed anywhere: in every file beside the
+ * replica, in what each command and the page say, in logs, backups and exports, and in PostgreSQL.
  */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The configuration changes between two pulls, or in the middle of one that was cut off, while both sides have edits. Nothing is
- * deleted but what was deleted, no edit is lost or reaches another row, and both sides agree in the end.
+ * The configuration changes between two pulls, or in the middle of one that was cut off, while both sides have edits.
+ * Nothing is deleted but what was deleted, no edit is lost or reaches another row, and both sides agree in the end.
  */
 import { expect, test } from 'vitest';
 import type { PullSettings } from '../../src/pull/context.ts';

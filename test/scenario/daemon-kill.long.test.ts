@@ -1,7 +1,8 @@
 /**
- * The real daemon, killed again and again while SQL clients and colleagues work: each daemon continues with what its predecessor left.
- * Every few kills everybody rests, and the invariants are checked against the ledger. All entries of the journal, taken back, lead to what the
- * tables were at first: none of them is half there, and no change is without one. 100 kills here; ROWSYNC_KILLS says how many.
+ * The real daemon, killed again and again while SQL clients and colleagues work: each daemon continues with what its
+ * predecessor left. Every few kills everybody rests, and the invariants are checked against the ledger. All entries of
+ * the journal, taken back, lead to what the tables were at first: none of them is half there, and no change is without
+ * one. 100 kills here; ROWSYNC_KILLS says how many.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

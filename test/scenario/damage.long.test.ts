@@ -1,6 +1,7 @@
 /**
- * A damaged replica: bytes flipped in the header, in a table, in an index, or the end cut off. It is found before anything is compared
- * or sent, it is a stop that says what to do, and what was edited in it gets out by `rowsync rebuild`.
+ * A damaged replica: bytes flipped in the header, in a table, in an index, or the end cut off. It is found before
+ * anything is compared or sent, it is a stop that says what to do, and what was edited in it gets out by `rowsync
+ * rebuild`.
  */
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, statSync, truncateSync, writeSync } from 'node:fs';

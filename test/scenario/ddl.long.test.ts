@@ -1,7 +1,7 @@
 /**
- * Another SQL client changes the tables of a replica while the daemon runs: drops triggers, tables, columns, or gives them other
- * names, with the real sqlite3 shell. Nothing may be deleted or created at the origin by that, edits around the triggers are
- * found by comparison, and everything of ours comes back.
+ * Another SQL client changes the tables of a replica while the daemon runs: drops triggers, tables, columns, or gives
+ * them other names, with the real sqlite3 shell. Nothing may be deleted or created at the origin by that, edits around
+ * the triggers are found by comparison, and everything of ours comes back.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * A disk that is full at every write of a pull and a push: at one write alone, or from it on until the work ends. Nothing may be lost,
- * sent twice or left in the way, and with some space the next pull and push bring both sides together.
+ * A disk that is full at every write of a pull and a push: at one write alone, or from it on until the work ends.
+ * Nothing may be lost, sent twice or left in the way, and with some space the next pull and push bring both sides
+ * together.
  */
 import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +29,9 @@ const EDITS = `
 
 const TITLES = ['edited 1', 'edited 2', 'new 1', 'new 2', 'theirs', 'title 4', 'title 5'];
 
-/** Full for one write alone, from before a write on, or from behind it on, when what comes next is a file or the origin. */
+/**
+ * Full for one write alone, from before a write on, or from behind it on, when what comes next is a file or the origin.
+ */
 type Full = 'once' | 'before' | 'behind';
 
 const CASES = ['Code', null].flatMap((match) =>
@@ -144,7 +147,10 @@ async function expectFinished(fixture: Fixture, step: number): Promise<void> {
   });
 }
 
-/** New rows without a match value are in doubt where their answer could not be stored; a person looks whether the origin has them. */
+/**
+ * New rows without a match value are in doubt where their answer could not be stored; a person looks whether the origin
+ * has them.
+ */
 async function decideDoubts(fixture: Fixture): Promise<number> {
   const doubts = fixture.rows(`SELECT f.id, f.row_id AS rowId, n."Title" AS title FROM sync_failures f
     JOIN "Note" n ON n._id = f.row_id WHERE f.kind = 'inDoubt'`) as { id: number; rowId: number; title: string }[];

@@ -1,6 +1,6 @@
 /**
- * A disk that fills up in the middle of a pull, wherever that is: a page, the bookkeeping, the very first write. Nothing
- * that was applied may be lost, and with some space the next pull ends.
+ * A disk that fills up in the middle of a pull, wherever that is: a page, the bookkeeping, the very first write.
+ * Nothing that was applied may be lost, and with some space the next pull ends.
  */
 import { readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

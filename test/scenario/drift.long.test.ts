@@ -1,7 +1,8 @@
 /**
- * The schema of the origin, or what its user may see, changes before each request of a pull and a push in turn. Once it stands
- * still, both sides agree or a declared stop says why not. Whatever happens on the way, no row is deleted for it, and no value is
- * dropped or turned into another type. Every edit reached the right column or is listed with its value.
+ * The schema of the origin, or what its user may see, changes before each request of a pull and a push in turn. Once it
+ * stands still, both sides agree or a declared stop says why not. Whatever happens on the way, no row is deleted for
+ * it, and no value is dropped or turned into another type. Every edit reached the right column or is listed with its
+ * value.
  *
  * DRIFT_MOMENTS=all tries every moment; without it, every fifth one, another fifth for each drift.
  */

@@ -1,7 +1,7 @@
 /**
- * `kill -9` in the middle of downloads, while colleagues attach more. Each child continues with what its predecessor left. Whatever
- * moment the kill hits, a file that the database names is whole, and no half file stands under a final name. In the end every
- * revision is here.
+ * `kill -9` in the middle of downloads, while colleagues attach more. Each child continues with what its predecessor
+ * left. Whatever moment the kill hits, a file that the database names is whole, and no half file stands under a final
+ * name. In the end every revision is here.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

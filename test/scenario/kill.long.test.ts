@@ -1,7 +1,7 @@
 /**
- * `kill -9` in the middle of first pulls. Each child continues with what its predecessor left; whatever moment the kill hits,
- * the file must be whole and no ETag may stand without its rows. A pull that ends before its kill is checked, its replica
- * removed, and the next child starts from nothing.
+ * `kill -9` in the middle of first pulls. Each child continues with what its predecessor left; whatever moment the kill
+ * hits, the file must be whole and no ETag may stand without its rows. A pull that ends before its kill is checked, its
+ * replica removed, and the next child starts from nothing.
  */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -96,8 +96,8 @@ class Chain {
   }
 
   /**
-   * Kills `count` children in the middle of their work and lets `between` happen after each; what was wrong with what they
-   * left, in words.
+   * Kills `count` children in the middle of their work and lets `between` happen after each; what was wrong with what
+   * they left, in words.
    */
   async killSeveral(count: number, between: () => unknown): Promise<readonly string[]> {
     const problems: string[] = [];

@@ -1,5 +1,6 @@
 /**
- * An origin that describes, answers and refuses by the letter of the specification and no more (support/letter.ts). It can be used as a whole.
+ * An origin that describes, answers and refuses by the letter of the specification and no more (support/letter.ts). It
+ * can be used as a whole.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

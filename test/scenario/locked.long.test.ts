@@ -1,6 +1,7 @@
 /**
- * Other SQL clients in the daemon's way, as processes. One that holds the write lock for long, one that reads one state of the
- * file for long, and a stop in the middle of a push. The lock is held for 5 seconds; ROWSYNC_LOCK_SECONDS says how long.
+ * Other SQL clients in the daemon's way, as processes. One that holds the write lock for long, one that reads one state
+ * of the file for long, and a stop in the middle of a push. The lock is held for 5 seconds; ROWSYNC_LOCK_SECONDS says
+ * how long.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

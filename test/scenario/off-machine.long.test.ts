@@ -1,6 +1,7 @@
 /**
- * Backups that leave the machine, by programs that others make: restic, rsync and Litestream. Each test loses the machine, brings the replica
- * back on a new one, and has every cell compared with the origin. A test whose program is missing is skipped by name.
+ * Backups that leave the machine, by programs that others make: restic, rsync and Litestream. Each test loses the
+ * machine, brings the replica back on a new one, and has every cell compared with the origin. A test whose program is
+ * missing is skipped by name.
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -58,7 +59,9 @@ function edit(folder: string, statement: string): void {
   db.close();
 }
 
-/** Brings a backup back on a new machine, and has it compared with the origin. Gives what the replica says of the edit. */
+/**
+ * Brings a backup back on a new machine, and has it compared with the origin. Gives what the replica says of the edit.
+ */
 async function comeBack(sandbox: TestSandbox, backup: string): Promise<unknown> {
   using machine = makeWorkspace(sandbox, YAML);
   const { folder } = machine;

@@ -1,6 +1,7 @@
 /**
- * A company whose proxy stands between: every command that talks to the origin goes through it, checks the certificate of the origin through
- * it, and says so where the proxy answers in the origin's place. The password of the proxy is seen nowhere.
+ * A company whose proxy stands between: every command that talks to the origin goes through it, checks the certificate
+ * of the origin through it, and says so where the proxy answers in the origin's place. The password of the proxy is
+ * seen nowhere.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A push that is killed between every two of its steps, in a process of its own. Afterwards the origin has each insert once, no
- * edit and no delete is lost, and the next push brings both sides together.
+ * A push that is killed between every two of its steps, in a process of its own. Afterwards the origin has each insert
+ * once, no edit and no delete is lost, and the next push brings both sides together.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,8 @@
 /**
- * Random interleavings of local SQL edits, colleagues' edits, pulls and pushes, with faults at the origin and pushes that are cut off
- * anywhere. Every value is written once in all, so that what became of it can be told. At the end the faults stop, and the
- * invariants of the design are checked: I1 to I5, I9, I11 and I12. Thirty seeds run here; ROWSYNC_SEEDS=1-1000 runs a thousand.
+ * Random interleavings of local SQL edits, colleagues' edits, pulls and pushes, with faults at the origin and pushes
+ * that are cut off anywhere. Every value is written once in all, so that what became of it can be told. At the end the
+ * faults stop, and the invariants of the design are checked: I1 to I5, I9, I11 and I12. Thirty seeds run here;
+ * ROWSYNC_SEEDS=1-1000 runs a thousand.
  */
 import { expect, test } from 'vitest';
 import type { ConflictPolicy } from '../../src/reconcile/merge.ts';

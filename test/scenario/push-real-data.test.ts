@@ -1,6 +1,6 @@
 /**
- * A day's work on a real database, in plain SQL, pushed: prices of a supplier, the name of a customer, new orders with their lines,
- * deletes. The origin must have exactly that, and nothing else.
+ * A day's work on a real database, in plain SQL, pushed: prices of a supplier, the name of a customer, new orders with
+ * their lines, deletes. The origin must have exactly that, and nothing else.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
 /**
- * Two real databases, served by the sandbox and replicated, against the files that they came from. Every cell, and the answers of
- * analytical queries that run unchanged on both.
+ * Two real databases, served by the sandbox and replicated, against the files that they came from. Every cell, and the
+ * answers of analytical queries that run unchanged on both.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -91,7 +91,10 @@ function tablesOf(db: Database.Database): readonly OriginalTable[] {
   }));
 }
 
-/** The rows as the documented mapping brings them here: in the order of the key, with an `Id` where it has several columns. */
+/**
+ * The rows as the documented mapping brings them here: in the order of the key, with an `Id` where it has several
+ * columns.
+ */
 function rowsOf(db: Database.Database, { name, columns }: OriginalTable): readonly Readonly<Record<string, Cell>>[] {
   const keys = columns.filter(({ pk }) => pk > 0).toSorted((a, b) => a.pk - b.pk);
   const order = keys.map((key) => quoted(key.name)).join(', ');

@@ -1,4 +1,7 @@
-/** The photos and pictures of a real database, served by the sandbox as attachments, come back byte for byte, and leave so. */
+/**
+ * The photos and pictures of a real database, served by the sandbox as attachments, come back byte for byte, and leave
+ * so.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,8 +1,8 @@
 /**
  * Questions that people ask these two databases, each one SQL text that runs unchanged on the original file and on the
- * replica. They group by months of timestamps, aggregate decimals, and use windows and recursion. An Autonumber key is a text in
- * the replica and the number that refers to it is not. SQLite takes `'1' = 1` for false there, so those joins say CAST. Sums are
- * rounded, because the order in which SQLite adds is not part of the answer.
+ * replica. They group by months of timestamps, aggregate decimals, and use windows and recursion. An Autonumber key is
+ * a text in the replica and the number that refers to it is not. SQLite takes `'1' = 1` for false there, so those joins
+ * say CAST. Sums are rounded, because the order in which SQLite adds is not part of the answer.
  */
 
 interface Question {

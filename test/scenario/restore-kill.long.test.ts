@@ -1,7 +1,7 @@
 /**
- * `rowsync restore` and `rebuild` as processes that are killed before each step that they take on the disk. The former replica or
- * the backup is there, whole, or neither and both under other names. What was edited last stands somewhere, and nothing is
- * created a second time by whatever comes next.
+ * `rowsync restore` and `rebuild` as processes that are killed before each step that they take on the disk. The former
+ * replica or the backup is there, whole, or neither and both under other names. What was edited last stands somewhere,
+ * and nothing is created a second time by whatever comes next.
  */
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,10 @@ import { runCli } from '../support/session.ts';
 
 const NOTE: TableSpec = { name: 'Note', columns: [{ name: 'Title', type: 'Text' }], rows: [{ Title: 'first' }] };
 
-/** Ends the process before its nth call of a function that changes names, or makes something durable; tells how many calls there were. */
+/**
+ * Ends the process before its nth call of a function that changes names, or makes something durable; tells how many
+ * calls there were.
+ */
 const KILLER = `
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

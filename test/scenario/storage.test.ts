@@ -1,7 +1,7 @@
 /**
- * Storage that takes no more writes while the daemon runs: a full disk, a file that may only be read. Whoever edits by SQL is
- * told by SQLite. Nothing leaves for the origin whose intent cannot be stored (I11). The daemon says that it is unwell, tries
- * again later and later, and continues by itself once it can.
+ * Storage that takes no more writes while the daemon runs: a full disk, a file that may only be read. Whoever edits by
+ * SQL is told by SQLite. Nothing leaves for the origin whose intent cannot be stored (I11). The daemon says that it is
+ * unwell, tries again later and later, and continues by itself once it can.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,6 @@
 /**
- * Pulling a table that people edit here and colleagues edit there: every edit stands, is what the origin says, or is kept.
+ * Pulling a table that people edit here and colleagues edit there: every edit stands, is what the origin says, or is
+ * kept.
  */
 import { describe, expect, test } from 'vitest';
 import { applyEvent } from '../../src/capture/writer/apply-outcome.ts';

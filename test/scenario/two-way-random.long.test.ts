@@ -1,6 +1,6 @@
 /**
- * People edit here, colleagues edit there, pulls come in between, in any order: no edit made here is ever lost, and no value
- * appears that nobody wrote. Every written value is unlike any other, so each one can be looked for.
+ * People edit here, colleagues edit there, pulls come in between, in any order: no edit made here is ever lost, and no
+ * value appears that nobody wrote. Every written value is unlike any other, so each one can be looked for.
  */
 import { expect, test } from 'vitest';
 import { verify } from '../../src/extras/verify/verify.ts';

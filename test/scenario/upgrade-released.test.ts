@@ -52,7 +52,10 @@ interface ViewRows {
   readonly rows: Readonly<Record<string, readonly unknown[]>>;
 }
 
-/** Of an autonumber, `sync_columns` says since then that no edit may change it; a row whose answer got lost is `sending` until it is settled. */
+/**
+ * Of an autonumber, `sync_columns` says since then that no edit may change it; a row whose answer got lost is `sending`
+ * until it is settled.
+ */
 function asNow({ columns, rows }: ViewRows): ViewRows['rows'] {
   const [type = -1, writable = -1] = ['type', 'writable'].map((name) => (columns['sync_columns'] ?? []).indexOf(name));
   const lines = (rows['sync_columns'] ?? []) as readonly (readonly unknown[])[]; // as viewsOf reads them

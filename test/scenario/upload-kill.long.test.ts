@@ -1,6 +1,6 @@
 /**
- * Files that are attached while the push is killed again and again at random. Afterwards the origin has every file once, under
- * the row that it was meant for, and nothing is left to do.
+ * Files that are attached while the push is killed again and again at random. Afterwards the origin has every file
+ * once, under the row that it was meant for, and nothing is left to do.
  */
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

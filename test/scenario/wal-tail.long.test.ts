@@ -1,8 +1,8 @@
 /**
- * A power cut: whatever was not synced when it came is gone or is garbage. A replica in the middle of its work is copied with its
- * write-ahead log. The log is cut or garbled somewhere behind the last commit that was synced (an intent of ours, or a commit of
- * another client). It must open, be whole, and come together with an origin that has seen everything. 100 tails here;
- * ROWSYNC_TAILS says how many.
+ * A power cut: whatever was not synced when it came is gone or is garbage. A replica in the middle of its work is
+ * copied with its write-ahead log. The log is cut or garbled somewhere behind the last commit that was synced (an
+ * intent of ours, or a commit of another client). It must open, be whole, and come together with an origin that has
+ * seen everything. 100 tails here; ROWSYNC_TAILS says how many.
  */
 import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A table of very many columns is pulled, edited, pushed and verified like any other. SQLite bounds the depth of an expression,
- * the terms of a compound SELECT and the columns of a result, and nothing of ours comes near them.
+ * A table of very many columns is pulled, edited, pushed and verified like any other. SQLite bounds the depth of an
+ * expression, the terms of a compound SELECT and the columns of a result, and nothing of ours comes near them.
  */
 import { expect, test } from 'vitest';
 import { scriptOfTable } from '../../src/extras/backup/rebuild-command.ts';
@@ -13,7 +13,10 @@ import { captured, startTwoWay, twoWayTable } from '../support/two-way.ts';
 
 const TYPES = ['Text', 'Multiline', 'Numeric', 'Date', 'Timestamp', 'Checkbox', 'Duration', 'Time'] as const;
 
-/** A table of so many columns, `Id` included: C0 and every eighth behind it are required texts, and `last` is a text as well. */
+/**
+ * A table of so many columns, `Id` included: C0 and every eighth behind it are required texts, and `last` is a text as
+ * well.
+ */
 function wide(columnCount: number): TableSpec {
   const columns = Array.from({ length: columnCount - 2 }, (_, index): ColumnSpec => {
     const type = TYPES[index % TYPES.length] ?? 'Text';

@@ -1,6 +1,6 @@
 /**
- * Whoever may write to the folder of a shared replica can put another file of rowsync's user, or a link to one, in the place of
- * those there. None of them is opened up to him for that, and nothing is written through a link.
+ * Whoever may write to the folder of a shared replica can put another file of rowsync's user, or a link to one, in the
+ * place of those there. None of them is opened up to him for that, and nothing is written through a link.
  */
 import {
   existsSync,

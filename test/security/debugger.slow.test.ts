@@ -1,6 +1,6 @@
 /**
- * Node's debugger, which shows all of a process to every other process of its user, and which SIGUSR1 would open. Every way to start
- * rowsync is compared with the one list of flags.
+ * Node's debugger, which shows all of a process to every other process of its user, and which SIGUSR1 would open. Every
+ * way to start rowsync is compared with the one list of flags.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

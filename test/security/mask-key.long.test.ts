@@ -1,6 +1,6 @@
 /**
- * The key of hashes, where members of a group may write the folder that it is in. A key that another user may know is not used, and no member can
- * let another key through.
+ * The key of hashes, where members of a group may write the folder that it is in. A key that another user may know is
+ * not used, and no member can let another key through.
  */
 import { rmSync } from 'node:fs';
 import Database from 'better-sqlite3';

@@ -1,6 +1,7 @@
 /**
- * Names of tables and columns come from the origin, and are whatever its users type. Ten thousand hostile ones at once. The
- * schema of the replica is exactly what was meant, every value stands in its own column, and no statement ran but ours.
+ * Names of tables and columns come from the origin, and are whatever its users type. Ten thousand hostile ones at once.
+ * The schema of the replica is exactly what was meant, every value stands in its own column, and no statement ran but
+ * ours.
  */
 import { readdirSync } from 'node:fs';
 

@@ -1,4 +1,6 @@
-/** Whatever stands in a row, a name or an answer, a terminal, a spreadsheet and a log get text and nothing that acts. */
+/**
+ * Whatever stands in a row, a name or an answer, a terminal, a spreadsheet and a log get text and nothing that acts.
+ */
 import { execFileSync } from 'node:child_process';
 
 import fc from 'fast-check';

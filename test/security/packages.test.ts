@@ -85,8 +85,8 @@ test('the HTTP client is one of those without known faults, and used without wha
   expect(versions).toHaveLength(1);
   const [major = 0, minor = 0, patch = 0] = versions[0] ?? [];
   expect(major * 1e6 + minor * 1e3 + patch).toBeGreaterThanOrEqual(8_012_004);
-  // Connections. No way through a proxy, retrying, redirecting, caching, cookies, or WebSocket of its own: those had the faults, and this program
-  // has its own rules.
+  // Connections. No way through a proxy, retrying, redirecting, caching, cookies, or WebSocket of its own: those had
+  // the faults, and this program has its own rules.
   expect(imported.map((name) => name.replace('type', '').trim()).toSorted()).toEqual([
     'Dispatcher',
     'Pool',

@@ -1,6 +1,6 @@
 /**
- * A member of the group who puts a pipe in the place of a file beside the replica: opening it would wait for ever, also for a command of root that no
- * signal ends.
+ * A member of the group who puts a pipe in the place of a file beside the replica: opening it would wait for ever, also
+ * for a command of root that no signal ends.
  */
 import { expect, test, vi } from 'vitest';
 import { runRowsync, startRowsync } from '../support/child.ts';

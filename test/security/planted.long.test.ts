@@ -1,6 +1,6 @@
 /**
- * Whoever may write the replica writes rowsync's own tables, of which commands tell what stands in them. None of them shows what acts on a
- * terminal, or adds a line to what it says.
+ * Whoever may write the replica writes rowsync's own tables, of which commands tell what stands in them. None of them
+ * shows what acts on a terminal, or adds a line to what it says.
  */
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,10 @@ import { NOTE } from '../support/two-way.ts';
 vi.setConfig({ testTimeout: 240_000 });
 
 const CONFIG = 'tables: { Note: { push: true, match: Code, conflict: ask } }\n';
-/** What no output for eyes may hold, but the line breaks that end lines, and the tabs between the cells of a list in a pipe. */
+/**
+ * What no output for eyes may hold, but the line breaks that end lines, and the tabs between the cells of a list in a
+ * pipe.
+ */
 const ACTING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 const COMMANDS = [['status'], ['conflicts', '--all'], ['failures'], ['plan'], ['files', 'list'], ['schema']];
 

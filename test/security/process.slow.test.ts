@@ -1,6 +1,6 @@
 /**
- * What the daemon shows of itself to others on its machine. Nothing of the token in its environment, arguments and open files,
- * and no file that it makes is open to them, whatever mask it was started with.
+ * What the daemon shows of itself to others on its machine. Nothing of the token in its environment, arguments and open
+ * files, and no file that it makes is open to them, whatever mask it was started with.
  */
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

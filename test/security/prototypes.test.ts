@@ -1,6 +1,7 @@
 /**
- * Names to which JavaScript gives a meaning of its own, as tables, as columns and as values. The prototypes that all objects share are
- * frozen here, so that code which writes to one of them throws instead of changing what every other object says.
+ * Names to which JavaScript gives a meaning of its own, as tables, as columns and as values. The prototypes that all
+ * objects share are frozen here, so that code which writes to one of them throws instead of changing what every other
+ * object says.
  */
 import { expect, test } from 'vitest';
 

@@ -1,6 +1,7 @@
 /**
- * The script that `rowsync rebuild` writes is run with the sqlite3 shell, which takes lines that begin with a dot for commands of its
- * own, and drops carriage returns. No name and no value gets to be one, and every value arrives as it was.
+ * The script that `rowsync rebuild` writes is run with the sqlite3 shell, which takes lines that begin with a dot for
+ * commands of its own, and drops carriage returns. No name and no value gets to be one, and every value arrives as it
+ * was.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

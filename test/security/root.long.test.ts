@@ -1,6 +1,6 @@
 /**
- * Commands that root runs on a replica whose folder members of a group may write. Root is rowsync's user there, whatever they put into the folder,
- * and reads no secret before it knows who that is.
+ * Commands that root runs on a replica whose folder members of a group may write. Root is rowsync's user there,
+ * whatever they put into the folder, and reads no secret before it knows who that is.
  */
 import {
   chmodSync,

@@ -1,6 +1,6 @@
 /**
- * Whoever may write the replica makes views, triggers and virtual tables in it, and writes rowsync's own tables. None of that runs with
- * more rights than he has, reaches another host, or holds up the other tables.
+ * Whoever may write the replica makes views, triggers and virtual tables in it, and writes rowsync's own tables. None
+ * of that runs with more rights than he has, reaches another host, or holds up the other tables.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The file store takes its paths from the replica, which other SQL clients write. Whatever they put in the place of a hash, nothing
- * outside of the store is read into an export or a backup, replaced or removed.
+ * The file store takes its paths from the replica, which other SQL clients write. Whatever they put in the place of a
+ * hash, nothing outside of the store is read into an export or a backup, replaced or removed.
  */
 import { SECTIONS } from '../support/sections.ts';
 import { createHash } from 'node:crypto';

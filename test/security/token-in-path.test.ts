@@ -1,4 +1,7 @@
-/** A token that stands in the path of every request stands nowhere else: not in what is printed, logged, measured or stored. */
+/**
+ * A token that stands in the path of every request stands nowhere else: not in what is printed, logged, measured or
+ * stored.
+ */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Whoever may edit the replica names the files that rowsync attaches, and rowsync may read more than he may. What it signs in
- * with never leaves it as a file, under whatever name and wherever in the file it stands.
+ * Whoever may edit the replica names the files that rowsync attaches, and rowsync may read more than he may. What it
+ * signs in with never leaves it as a file, under whatever name and wherever in the file it stands.
  */
 import { copyFileSync, linkSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -51,8 +51,8 @@ async function attach(folder: string, path: string): Promise<readonly unknown[]>
 
 describe('a file that the origin shows under the name of one of this machine', () => {
   /**
-   * A file of the origin whose cell names a file here. A row that was edited here is taken back as a new one, with what stands in
-   * that cell.
+   * A file of the origin whose cell names a file here. A row that was edited here is taken back as a new one, with what
+   * stands in that cell.
    */
   test.each<[string, string, readonly string[]]>([
     ['by itself', '', []],

@@ -1,6 +1,6 @@
 /**
- * Values, from the bytes of an answer to the cell of the replica, and from an edit to the row at the origin. Each arrives to
- * the last digit and byte, or is refused where someone sees it.
+ * Values, from the bytes of an answer to the cell of the replica, and from an edit to the row at the origin. Each
+ * arrives to the last digit and byte, or is refused where someone sees it.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import fc from 'fast-check';

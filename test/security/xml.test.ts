@@ -1,4 +1,7 @@
-/** What XML can do to whoever reads it. Nothing is expanded, fetched or guessed, within bounded time, and no row comes of it. */
+/**
+ * What XML can do to whoever reads it. Nothing is expanded, fetched or guessed, within bounded time, and no row comes
+ * of it.
+ */
 import { expect, test } from 'vitest';
 
 import { RowsyncError } from '../../src/base/errors.ts';

@@ -1,7 +1,7 @@
 /**
- * The first minutes of the service on a clean Debian with a real systemd. From the packed package to an edit that arrives at the
- * origin, and to the end. The tests follow each other on one machine, as an administrator's day would; the origin is a sandbox in
- * the same machine. Skipped by name where no machine can be booted.
+ * The first minutes of the service on a clean Debian with a real systemd. From the packed package to an edit that
+ * arrives at the origin, and to the end. The tests follow each other on one machine, as an administrator's day would;
+ * the origin is a sandbox in the same machine. Skipped by name where no machine can be booted.
  */
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { FROM_ORIGIN, startServiceMachine, TOKEN, type ServiceMachine } from '../support/service-machine.ts';

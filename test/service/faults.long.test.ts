@@ -1,7 +1,7 @@
 /**
- * What befalls a service for years, on a clean Debian with a real systemd. Crashes, hangs, a stop in the middle of a push, wrong
- * configurations and credentials, an upgrade and a downgrade. Each test has an instance of its own (rowsync@NAME); the origin is
- * a sandbox in the same machine. Skipped by name where no machine can be booted.
+ * What befalls a service for years, on a clean Debian with a real systemd. Crashes, hangs, a stop in the middle of a
+ * push, wrong configurations and credentials, an upgrade and a downgrade. Each test has an instance of its own
+ * (rowsync@NAME); the origin is a sandbox in the same machine. Skipped by name where no machine can be booted.
  */
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { FROM_ORIGIN, startServiceMachine, type ServiceMachine } from '../support/service-machine.ts';

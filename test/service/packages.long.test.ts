@@ -1,6 +1,7 @@
 /**
- * What `npm run dist` makes, as users get it: one executable on a Debian without Node, the Debian package in a booted systemd from
- * its installation to its purge, and the root of the container. Skipped by name where no machine can be booted or a program is missing.
+ * What `npm run dist` makes, as users get it: one executable on a Debian without Node, the Debian package in a booted
+ * systemd from its installation to its purge, and the root of the container. Skipped by name where no machine can be
+ * booted or a program is missing.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

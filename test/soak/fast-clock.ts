@@ -1,6 +1,7 @@
 /**
- * A clock that runs faster than the machine's, so that a soak passes days in minutes. Origin and daemon share it: both are given its beginning and its
- * speed, and show the same time. Waits are as much shorter; what the network and SQLite wait for stays as it is.
+ * A clock that runs faster than the machine's, so that a soak passes days in minutes. Origin and daemon share it: both
+ * are given its beginning and its speed, and show the same time. Waits are as much shorter; what the network and SQLite
+ * wait for stays as it is.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock, type Clock } from '../../src/base/clock.ts';

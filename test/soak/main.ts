@@ -1,7 +1,7 @@
 /**
- * `npm run soak -- --minutes N [--days D] [--seed S] [--json] [--keep] [--verbose]`: the real daemon between a real sandbox under faults
- * and SQL clients at work, and afterwards every invariant checked. With --days the
- * clocks of daemon and origin run faster, and show so many days. Exit code 1 when a bound or an invariant does not hold.
+ * `npm run soak -- --minutes N [--days D] [--seed S] [--json] [--keep] [--verbose]`: the real daemon between a real
+ * sandbox under faults and SQL clients at work, and afterwards every invariant checked. With --days the clocks of
+ * daemon and origin run faster, and show so many days. Exit code 1 when a bound or an invariant does not hold.
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';

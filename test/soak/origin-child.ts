@@ -97,7 +97,10 @@ function work(): void {
   }
 }
 
-/** One change of the schema: columns that nobody may write come, are renamed and go. One that people write would wait for a person when it goes. */
+/**
+ * One change of the schema: columns that nobody may write come, are renamed and go. One that people write would wait
+ * for a person when it goes.
+ */
 function changeSchema(): string {
   const { name } = random.pick(EDITED);
   const extra = store.table(name).columns.find((column) => EXTRA.test(column.name))?.name;

@@ -1,11 +1,12 @@
 /**
- * Loaded into the daemon before its program (`node --import`). Measures how late the event loop is, the heap and timers, and writes
- * them into the file that ROWSYNC_SOAK_PROBE names, once a second. It keeps no process alive.
+ * Loaded into the daemon before its program (`node --import`). Measures how late the event loop is, the heap and
+ * timers, and writes them into the file that ROWSYNC_SOAK_PROBE names, once a second. It keeps no process alive.
  *
  * Where ROWSYNC_SOAK_PACE says so, the daemon's clock runs faster (fast-clock.ts).
  *
  * A machine that is busy with other things makes every process late. What the kernel says that the thread waited for a
- * processor is taken off (/proc/thread-self/schedstat): what is left is computing, waiting for the disk, and sleeping inside SQLite.
+ * processor is taken off (/proc/thread-self/schedstat): what is left is computing, waiting for the disk, and sleeping
+ * inside SQLite.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createHistogram } from 'node:perf_hooks';

@@ -1,6 +1,6 @@
 /**
- * The figures of a soak, with what each of them may be, as a table and as JSON. A soak passes when every bound holds and no
- * invariant is hurt. Pure.
+ * The figures of a soak, with what each of them may be, as a table and as JSON. A soak passes when every bound holds
+ * and no invariant is hurt. Pure.
  */
 import { trendOf, type Point, type Sample, type Trend } from './samples.ts';
 
@@ -45,14 +45,18 @@ export interface SoakReport {
 }
 
 const MIB = 1024 * 1024;
-/** The beginning is left out: code is compiled, caches fill, the first pull comes. Memory grows for some twenty minutes, and then no more. */
+/**
+ * The beginning is left out: code is compiled, caches fill, the first pull comes. Memory grows for some twenty minutes,
+ * and then no more.
+ */
 const WARM_UP_SHARE = 1 / 3;
 const WARM_UP_MS_MAX = 20 * 60_000;
 /** A slope means something only over so long a time; before, the garbage collector's waves are larger than it. */
 const SLOPE_FROM_MS = 15 * 60_000;
 /**
- * Slopes an hour that nobody would notice in a month of work, given that what is here grows too: a slope fails once it is larger even without its
- * error. What is kept for ever shows in the heap first: memory that was given back to nobody counts in RSS, but is used again.
+ * Slopes an hour that nobody would notice in a month of work, given that what is here grows too: a slope fails once it
+ * is larger even without its error. What is kept for ever shows in the heap first: memory that was given back to nobody
+ * counts in RSS, but is used again.
  */
 const SLOPES_MAX = { rssMiB: 20, heapMiB: 5, walMiB: 2, descriptors: 1, timers: 1 };
 /** The log may grow by so much of its speed more an hour. */

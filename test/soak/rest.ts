@@ -1,6 +1,6 @@
 /**
- * The end of a soak: faults and colleagues stop, and cycles run until nothing waits any more. Then everything is checked that has
- * to be true of a replica at rest.
+ * The end of a soak: faults and colleagues stop, and cycles run until nothing waits any more. Then everything is
+ * checked that has to be true of a replica at rest.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

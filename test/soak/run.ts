@@ -1,9 +1,10 @@
 /**
- * A soak: the real daemon between a real origin under faults and SQL clients at work, for minutes or days. Then the faults stop,
- * and what everybody wrote is compared with what became of it. Takes how long, and a seed; produces findings (report.ts).
+ * A soak: the real daemon between a real origin under faults and SQL clients at work, for minutes or days. Then the
+ * faults stop, and what everybody wrote is compared with what became of it. Takes how long, and a seed; produces
+ * findings (report.ts).
  *
- * Every actor is a loop of its own that ends with the run; who decides what happens draws from a sequence of its own, made from
- * the seed. Timing is real, so a seed repeats what is done, not when.
+ * Every actor is a loop of its own that ends with the run; who decides what happens draws from a sequence of its own,
+ * made from the seed. Timing is real, so a seed repeats what is done, not when.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 /**
- * What a soak measures of a running daemon, once a second: memory, descriptors, the write-ahead log, its log, and from inside timers and how late
- * its event loop is (probe.ts). Takes a process id and paths; produces samples, and figures made of them.
- * Reads /proc, so it runs on Linux alone.
+ * What a soak measures of a running daemon, once a second: memory, descriptors, the write-ahead log, its log, and from
+ * inside timers and how late its event loop is (probe.ts). Takes a process id and paths; produces samples, and figures
+ * made of them. Reads /proc, so it runs on Linux alone.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import type { Probe } from './probe.ts';
@@ -68,7 +68,9 @@ export interface Trend {
   readonly growth: number;
 }
 
-/** Samples of one second after the other resemble each other, so the line goes through the means of so many stretches. */
+/**
+ * Samples of one second after the other resemble each other, so the line goes through the means of so many stretches.
+ */
 const STRETCHES = 24;
 
 /** The trend of a value over time; there is one of every second. */

@@ -1,7 +1,7 @@
 /**
- * What a soak works on: the tables at the origin, the configuration of the daemon, and which tables are edited here. One table
- * for each way in which edits travel: by match value, by id, with a person who decides conflicts, with files; and a wide
- * mirror. Constants and pure functions; shared by the soak and by the kill loops.
+ * What a soak works on: the tables at the origin, the configuration of the daemon, and which tables are edited here.
+ * One table for each way in which edits travel: by match value, by id, with a person who decides conflicts, with files;
+ * and a wide mirror. Constants and pure functions; shared by the soak and by the kill loops.
  */
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import type { EditedTable } from '../support/edits.ts';

@@ -1,4 +1,7 @@
-/** Reads the markers in tests that say which statements of the specification they prove: `// Specification, client: 4.4-8, 4.4-9` above a test. */
+/**
+ * Reads the markers in tests that say which statements of the specification they prove: `// Specification, client:
+ * 4.4-8, 4.4-9` above a test.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SIDES, type Side } from './statements.ts';

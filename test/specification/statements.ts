@@ -1,7 +1,8 @@
 /**
- * The specification of the Records API, statement by statement, in our own words. The number of a statement is its chapter there and a count. A test
- * that proves one without our own encoders says so in the line above it: `// Specification, client: 4.4-8` or `// Specification, sandbox: 4.4-8`.
- * docs/reference/specification.md is made from both. What the specification says twice stands here once.
+ * The specification of the Records API, statement by statement, in our own words. The number of a statement is its
+ * chapter there and a count. A test that proves one without our own encoders says so in the line above it: `//
+ * Specification, client: 4.4-8` or `// Specification, sandbox: 4.4-8`. docs/reference/specification.md is made from
+ * both. What the specification says twice stands here once.
  */
 
 /** The two sides that keep to a statement. */
@@ -328,7 +329,10 @@ export const NOT_CONCERNED: Readonly<Record<Side, Readonly<Record<string, string
   },
 };
 
-/** Statements that no independent test proves of a side. A statement gets here only on purpose: a test compares this list with the markers. */
+/**
+ * Statements that no independent test proves of a side. A statement gets here only on purpose: a test compares this
+ * list with the markers.
+ */
 export const UNTESTED: Readonly<Record<Side, readonly string[]>> = {
   client: [],
   sandbox: [],

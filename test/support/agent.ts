@@ -1,5 +1,6 @@
 /**
- * An agent: the SDK's client, connected to `rowsync mcp` as a child process, over a workspace that was pulled from a sandbox.
+ * An agent: the SDK's client, connected to `rowsync mcp` as a child process, over a workspace that was pulled from a
+ * sandbox.
  */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';

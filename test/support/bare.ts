@@ -1,7 +1,9 @@
 /**
- * A replica without an origin, with tables that a test describes: for what is kept of tables and rows, where no pull is needed.
+ * A replica without an origin, with tables that a test describes: for what is kept of tables and rows, where no pull is
+ * needed.
  *
- *    await using bare = await openBare([described('Title'), described('Count', 'Numeric')]);   // the table Note, with origin id 1
+ *    await using bare = await openBare([described('Title'), described('Count', 'Numeric')]);   // the table Note, with
+ *                                                                                              origin id 1
  *    await bare.write((tx) => …);
  *    bare.execute(`INSERT INTO "Note" …`);  bare.rows('SELECT …');                            // as another SQL client
  */

@@ -1,7 +1,7 @@
 /**
- * One request to a server that answers with a bomb, in a process of its own, so that its memory can be read. A plain answer
- * first, so that what every request takes is there, then the bomb. Started by test/network/memory.long.test.ts; prints how the
- * request ended and by how many bytes the peak has grown.
+ * One request to a server that answers with a bomb, in a process of its own, so that its memory can be read. A plain
+ * answer first, so that what every request takes is there, then the bomb. Started by test/network/memory.long.test.ts;
+ * prints how the request ended and by how many bytes the peak has grown.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 

@@ -1,5 +1,6 @@
 /**
- * A real Chromium without a window, where one is installed, and a page of it that remembers everything a browser complains about.
+ * A real Chromium without a window, where one is installed, and a page of it that remembers everything a browser
+ * complains about.
  *
  *    test.skipIf(CHROMIUM === null)('… (needs chromium on the PATH)', async () => {
  *      await using browser = await startBrowser();

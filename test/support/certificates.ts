@@ -1,6 +1,6 @@
 /**
- * Certificates of an authority of one's own, made by openssl in a temporary folder. `trusted.pem` is the authority, `server.crt` and
- * `server.key` a server on this machine that it signed.
+ * Certificates of an authority of one's own, made by openssl in a temporary folder. `trusted.pem` is the authority,
+ * `server.crt` and `server.key` a server on this machine that it signed.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * A child process that answers questions in chunks, and reports each message that it gets and each chunk before it is made. Started by
- * test/extras/shared/child-process.slow.test.ts.
+ * A child process that answers questions in chunks, and reports each message that it gets and each chunk before it is
+ * made. Started by test/extras/shared/child-process.slow.test.ts.
  */
 import { jsonAnswer, serveQuestions, type AnswerChunks } from '../../src/extras/shared/child-process.ts';
 

@@ -1,11 +1,11 @@
 /**
- * The replica beside the origin, cell by cell, without any code of the pull. The origin is asked through the sandbox's store, the
- * replica through a SQLite connection of its own.
+ * The replica beside the origin, cell by cell, without any code of the pull. The origin is asked through the sandbox's
+ * store, the replica through a SQLite connection of its own.
  *
  *    expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
  *
- * Both give every row of every table under the replica's names, by `_id`, every value as SQLite stores it. A whole number is a
- * bigint, a Checkbox 0n or 1n.
+ * Both give every row of every table under the replica's names, by `_id`, every value as SQLite stores it. A whole
+ * number is a bigint, a Checkbox 0n or 1n.
  */
 import Database from 'better-sqlite3';
 import type { Sandbox } from '../../src/sandbox/main.ts';

@@ -1,6 +1,6 @@
 /**
- * `rowsync daemon` as a process whose log is followed: every event is counted, the last lines are kept for messages, and all
- * of it can go into a file.
+ * `rowsync daemon` as a process whose log is followed: every event is counted, the last lines are kept for messages,
+ * and all of it can go into a file.
  *
  *    const daemon = startDaemonProcess(folder);
  *    await daemon.logged('work.finished', 2, (line) => line.work === 'pull');
@@ -34,7 +34,8 @@ export interface DaemonProcess {
 }
 
 /**
- * An environment in which a daemon judges every ten seconds whether its work advances, which `/livez` then tells: a watchdog that reads no messages.
+ * An environment in which a daemon judges every ten seconds whether its work advances, which `/livez` then tells: a
+ * watchdog that reads no messages.
  */
 export const WATCHED = { NOTIFY_SOCKET: '/nowhere/notify', WATCHDOG_USEC: '20000000' } as const;
 
@@ -73,7 +74,10 @@ export async function runCycle(daemon: DaemonProcess, heldUpMs = 0): Promise<voi
   await Promise.race([pushed, late]);
 }
 
-/** Starts a daemon in a folder with a `rowsync.yaml`; `through` is a command that runs the command behind it in its own place. */
+/**
+ * Starts a daemon in a folder with a `rowsync.yaml`; `through` is a command that runs the command behind it in its own
+ * place.
+ */
 export function startDaemonProcess(
   folder: string,
   options: {

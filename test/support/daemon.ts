@@ -1,6 +1,7 @@
 /**
- * A daemon in this process, on a clock that the test moves, between a sandbox and a replica in a temporary folder. Where ROWSYNC_PROGRAM names a
- * program it is that one's: its time passes by itself, and to let minutes or seconds pass is to let it pull and push once.
+ * A daemon in this process, on a clock that the test moves, between a sandbox and a replica in a temporary folder.
+ * Where ROWSYNC_PROGRAM names a program it is that one's: its time passes by itself, and to let minutes or seconds pass
+ * is to let it pull and push once.
  *
  *    await using daemon = await startDaemon(sandbox, 'schedule: { pull: "0 * * * *" }');
  *    await daemon.idle();                    // it waits for the clock
@@ -55,7 +56,10 @@ export interface TestDaemon {
 /** The first minute of a test. */
 const STARTED_MS = Date.UTC(2026, 5, 1, 12, 1);
 
-/** Starts a daemon; `yaml` is what stands in its configuration beside origin and replica, `prepare` is called before it starts. */
+/**
+ * Starts a daemon; `yaml` is what stands in its configuration beside origin and replica, `prepare` is called before it
+ * starts.
+ */
 export function startDaemon(
   sandbox: TestSandbox,
   yaml = '',

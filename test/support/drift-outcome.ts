@@ -1,6 +1,6 @@
 /**
- * What a trial of a drift (drift.ts) leaves behind, read from both sides without any code of the pull. The origin through the
- * sandbox's store, the replica through connections of its own.
+ * What a trial of a drift (drift.ts) leaves behind, read from both sides without any code of the pull. The origin
+ * through the sandbox's store, the replica through connections of its own.
  */
 import { quoted, readOrigin, readReplica, type Cell } from './compare.ts';
 import type { Drift } from './drift.ts';

@@ -1,6 +1,6 @@
 /**
- * What a drift test does to the schema of an origin and to the rights of its user. Also the two-way or mirrored fixture that it
- * is done to. Every change comes between two requests, as a colleague's would.
+ * What a drift test does to the schema of an origin and to the rights of its user. Also the two-way or mirrored fixture
+ * that it is done to. Every change comes between two requests, as a colleague's would.
  */
 import type { Sandbox } from '../../src/sandbox/main.ts';
 import type { TableSpec } from '../../src/sandbox/store/spec.ts';

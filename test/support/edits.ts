@@ -1,6 +1,6 @@
 /**
- * Random edits by SQL clients, as transactions that any client can run, each with its lines for the ledger (ledger.ts). Which row
- * an edit concerns is decided inside of the transaction, so that nothing has to be read beforehand.
+ * Random edits by SQL clients, as transactions that any client can run, each with its lines for the ledger (ledger.ts).
+ * Which row an edit concerns is decided inside of the transaction, so that nothing has to be read beforehand.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

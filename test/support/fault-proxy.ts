@@ -1,9 +1,10 @@
 /**
- * A fault server in front of a sandbox. Requests pass to it byte by byte, unless the test says what comes in its place, with or
- * without the request having reached the sandbox. And a two-way fixture whose client goes through one.
+ * A fault server in front of a sandbox. Requests pass to it byte by byte, unless the test says what comes in its place,
+ * with or without the request having reached the sandbox. And a two-way fixture whose client goes through one.
  *
  *    await using fixture = await startBehindProxy();
- *    fixture.proxy.play({ match: (request) => request.path.includes('/select.json'), answer: 'reset', isApplied: false });
+ *    fixture.proxy.play({ match: (request) => request.path.includes('/select.json'), answer: 'reset', isApplied: false
+ *    });
  *    await fixture.pull();  fixture.proxy.play(null);
  */
 import { connect } from 'node:net';

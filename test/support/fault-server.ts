@@ -1,6 +1,7 @@
 /**
- * A server that answers requests byte by byte as a test says, for what no correct server does: cut bodies, wrong lengths,
- * resets, silence, bombs. Plain TCP on a free loopback port; reads one request at a time from a connection and keeps what it saw.
+ * A server that answers requests byte by byte as a test says, for what no correct server does: cut bodies, wrong
+ * lengths, resets, silence, bombs. Plain TCP on a free loopback port; reads one request at a time from a connection and
+ * keeps what it saw.
  *
  *    await using server = await startFaultServer((nth) => (nth === 1 ? 'reset' : json([])));
  *    server.url, server.requests, server.connectionCount

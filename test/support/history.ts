@@ -1,6 +1,6 @@
 /**
- * What the journal says, held against what stands in the replica. A state is every cell of a table with history, by row and column; entries
- * lead from one state to another, in both directions.
+ * What the journal says, held against what stands in the replica. A state is every cell of a table with history, by row
+ * and column; entries lead from one state to another, in both directions.
  */
 import Database from 'better-sqlite3';
 
@@ -41,8 +41,8 @@ export function journalled(db: Reader): readonly { tableId: number; localName: s
 }
 
 /**
- * The state that the journal says a table is in: its base with the edits that were captured, or the table itself where it has no base. What
- * was edited since the last capture is in no entry yet.
+ * The state that the journal says a table is in: its base with the edits that were captured, or the table itself where
+ * it has no base. What was edited since the last capture is in no entry yet.
  */
 export function knownState(db: Reader, tableId: number): State {
   const base = `_rowsync_base_${tableId}`;

@@ -1,7 +1,8 @@
 /**
  * Asking a daemon's HTTP server, header by header, as browsers and others would.
  *
- *    const { status, headers, body } = await ask({ port: portOf(daemon) }, '/', { headers: { Host: 'localhost:8787' } });
+ *    const { status, headers, body } = await ask({ port: portOf(daemon) }, '/', { headers: { Host: 'localhost:8787' }
+ *    });
  */
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { text } from 'node:stream/consumers';

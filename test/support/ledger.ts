@@ -1,11 +1,12 @@
 /**
- * Who wrote what, so that afterwards the invariants of the design can be checked exactly. What SQL clients write stands in a
- * table of theirs in the replica, in the same transaction as the write. What ever stood at the origin is recorded by triggers in
- * the sandbox's store. Every value, row and file is told by a token that is used once in all.
+ * Who wrote what, so that afterwards the invariants of the design can be checked exactly. What SQL clients write stands
+ * in a table of theirs in the replica, in the same transaction as the write. What ever stood at the origin is recorded
+ * by triggers in the sandbox's store. Every value, row and file is told by a token that is used once in all.
  *
  *    prepareLedger(replicaPath); recordHistory(storePath, TABLES);
  *    … edits of edits.ts, a daemon, faults, kills …
- *    expect(ledgerProblems({ replicaPath, storePath, tables: TABLES, origin: readOrigin(sandbox), confirmed })).toEqual([]);
+ *    expect(ledgerProblems({ replicaPath, storePath, tables: TABLES, origin: readOrigin(sandbox), confirmed
+ *    })).toEqual([]);
  */
 import Database from 'better-sqlite3';
 import { quoted, readReplica, withDatabase, type Tables } from './compare.ts';
@@ -27,7 +28,10 @@ export interface Rest {
   readonly confirmed: ReadonlySet<string>;
 }
 
-/** `v` and `t` are values and tags that SQL clients wrote, `p` their files; `w` and `c` are those of colleagues, `i` the first ones. */
+/**
+ * `v` and `t` are values and tags that SQL clients wrote, `p` their files; `w` and `c` are those of colleagues, `i` the
+ * first ones.
+ */
 export type TokenKind = 'v' | 't' | 'p' | 'k' | 'w' | 'c' | 'i';
 
 const TOKEN = /[a-z]\d{8}/g;
@@ -49,7 +53,10 @@ export function prepareLedger(replicaPath: string): void {
   db.close();
 }
 
-/** Makes the triggers that record every value and row that ever stands in the store of a sandbox, from its first rows on. */
+/**
+ * Makes the triggers that record every value and row that ever stands in the store of a sandbox, from its first rows
+ * on.
+ */
 export function recordHistory(storePath: string, tables: readonly FollowedTable[]): void {
   const db = new Database(storePath, { timeout: 10_000 });
   db.exec(`CREATE TABLE history (

@@ -1,6 +1,7 @@
 /**
- * A sandbox behind a proxy that takes away what the specification does not name: fields of descriptors, views, statuses and errors, the bodies of
- * refusals, the form of attachment values, and every method and parameter beyond it. Written without `src/wire`, so that both cannot be wrong together.
+ * A sandbox behind a proxy that takes away what the specification does not name: fields of descriptors, views, statuses
+ * and errors, the bodies of refusals, the form of attachment values, and every method and parameter beyond it. Written
+ * without `src/wire`, so that both cannot be wrong together.
  *
  *    await using fixture = await startFixture({ tables: [NOTE] }, { start: startLetterSandbox });
  */

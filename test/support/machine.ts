@@ -1,9 +1,11 @@
 /**
- * A small Debian with a real systemd: systemd-nspawn boots a root folder that debootstrap made, changes go to memory, and
- * nothing is left of them when it stops. Its network is its own loopback, so nothing that runs in it reaches this machine.
+ * A small Debian with a real systemd: systemd-nspawn boots a root folder that debootstrap made, changes go to memory,
+ * and nothing is left of them when it stops. Its network is its own loopback, so nothing that runs in it reaches this
+ * machine.
  *
  *    const machine = await bootMachine();
- *    if ('reason' in machine) …                     // why no machine can be booted here, for the title of a skipped test
+ *    if ('reason' in machine) …                     // why no machine can be booted here, for the title of a skipped
+ *                                                   test
  *    await machine.shell('systemctl start x');      // throws with the output where it fails
  *    await machine.until('systemctl is-active x');
  *    await machine.stop();
@@ -21,16 +23,23 @@ import { promisify } from 'node:util';
 
 /** A machine that has booted. */
 export interface Machine {
-  /** Runs a script of the shell as root or as a user; returns what it printed to either stream. @throws where it fails. */
+  /**
+   * Runs a script of the shell as root or as a user; returns what it printed to either stream. @throws where it fails.
+   */
   readonly shell: (script: string, user?: string) => Promise<string>;
   /** The same for scripts that may fail. */
   readonly attempt: (script: string, user?: string) => Promise<{ readonly exitCode: number; readonly text: string }>;
-  /** Resolves when a script of the shell succeeds. @throws with the end of the journal where it does not within a minute. */
+  /**
+   * Resolves when a script of the shell succeeds. @throws with the end of the journal where it does not within a
+   * minute.
+   */
   readonly until: (condition: string) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
-/** Where things of this machine turn up in the other one, as `--bind-ro` and `--overlay` of systemd-nspawn take them. */
+/**
+ * Where things of this machine turn up in the other one, as `--bind-ro` and `--overlay` of systemd-nspawn take them.
+ */
 export interface MachineFolders {
   /** Read-only; files or folders, by where they turn up. */
   readonly shown?: Readonly<Record<string, string>>;
@@ -132,7 +141,9 @@ async function boot(root: string, { shown = {}, copied = {} }: MachineFolders): 
   return { reason: `systemd-nspawn does not boot: ${log.trim().split('\n').at(-1) ?? ''}` };
 }
 
-/** Control groups of its own for a machine, in every hierarchy that systemd uses; two machines must not share theirs. */
+/**
+ * Control groups of its own for a machine, in every hierarchy that systemd uses; two machines must not share theirs.
+ */
 function ownControlGroups(name: string): readonly string[] {
   return ['/sys/fs/cgroup', '/sys/fs/cgroup/systemd', '/sys/fs/cgroup/unified']
     .filter((hierarchy) => existsSync(join(hierarchy, 'cgroup.procs')))

@@ -1,6 +1,6 @@
 /**
- * Temporary files of tests stand in memory, where a sync costs nothing: most tests make a replica, and wait for the disk more than for
- * anything else. No test asks whether a disk keeps what was synced.
+ * Temporary files of tests stand in memory, where a sync costs nothing: most tests make a replica, and wait for the
+ * disk more than for anything else. No test asks whether a disk keeps what was synced.
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 

@@ -1,6 +1,6 @@
 /**
- * Faults of the wire as a table: what a server answers byte by byte, and how every method of the client that it concerns must
- * end. Each case is played against each method by itself, with a server of its own.
+ * Faults of the wire as a table: what a server answers byte by byte, and how every method of the client that it
+ * concerns must end. Each case is played against each method by itself, with a server of its own.
  *
  *    const CASES = [wireCase('a page of HTML', http(200, { 'Content-Type': 'text/html' }, '<html>'), ENDINGS.notApi)];
  *    checkCases(CASES);                                                      // one test for each

@@ -1,6 +1,6 @@
 /**
- * The package as users get it, with a version of the test's choice, and a cache of npm that holds all it depends on, so that it can be
- * installed without a network.
+ * The package as users get it, with a version of the test's choice, and a cache of npm that holds all it depends on, so
+ * that it can be installed without a network.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';

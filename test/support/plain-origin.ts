@@ -1,6 +1,6 @@
 /**
- * An origin that says exactly what a test says. Descriptors of tables and their rows as JSON texts, byte by byte, and a replica
- * that is pulled from it. For what a sandbox cannot say, because it keeps rules of its own.
+ * An origin that says exactly what a test says. Descriptors of tables and their rows as JSON texts, byte by byte, and a
+ * replica that is pulled from it. For what a sandbox cannot say, because it keeps rules of its own.
  *
  *    await using plain = await startPlain([{ id: 1, name: 'Note', columns: [{ id: 10, name: 'Title', type: 'Text' }],
  *      rows: '[{"@row.id":1,"Title":"a"}]' }]);

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL server of its own in a temporary folder, on a loopback port, run by a user without rights. Debian's package, or the binaries
- * in a folder that ROWSYNC_POSTGRES names.
+ * A PostgreSQL server of its own in a temporary folder, on a loopback port, run by a user without rights. Debian's
+ * package, or the binaries in a folder that ROWSYNC_POSTGRES names.
  *
  *    await using server = await startPostgres();       // tests that need it: test.skipIf(noPostgres !== null)
  *    const address = await server.database();           // an empty database

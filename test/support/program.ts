@@ -1,4 +1,7 @@
-/** The program that tests start as `rowsync`: the sources, or what ROWSYNC_PROGRAM names, such as the packed program or the executable. */
+/**
+ * The program that tests start as `rowsync`: the sources, or what ROWSYNC_PROGRAM names, such as the packed program or
+ * the executable.
+ */
 import { fileURLToPath } from 'node:url';
 
 /** Whether another program than the sources is tested. */

@@ -1,6 +1,6 @@
 /**
- * A proxy on a loopback port that makes ways through by CONNECT, as those of companies do. It notes who asked for what, and can want a login, answer
- * in the origin's place, or hang.
+ * A proxy on a loopback port that makes ways through by CONNECT, as those of companies do. It notes who asked for what,
+ * and can want a login, answer in the origin's place, or hang.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';

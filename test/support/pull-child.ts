@@ -1,8 +1,8 @@
 /**
- * A pull in a process of its own, to be killed. Started with one JSON argument (`ChildJob`). It loads everything, prints `ready`,
- * and waits for a line on its standard input, which says when to begin. Then it opens the replica, prints `open`, pulls, and
- * prints the outcome as JSON. With `filesFolder` it brings all revisions of files there too. With `hold` it keeps the replica
- * open instead, until its input ends.
+ * A pull in a process of its own, to be killed. Started with one JSON argument (`ChildJob`). It loads everything,
+ * prints `ready`, and waits for a line on its standard input, which says when to begin. Then it opens the replica,
+ * prints `open`, pulls, and prints the outcome as JSON. With `filesFolder` it brings all revisions of files there too.
+ * With `hold` it keeps the replica open instead, until its input ends.
  */
 import { flushCompileCache } from 'node:module';
 import { createInterface } from 'node:readline';

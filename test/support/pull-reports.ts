@@ -1,4 +1,7 @@
-/** Reports of a pull for tests of what is made of them: one table after another without a change, and a failure of any kind. */
+/**
+ * Reports of a pull for tests of what is made of them: one table after another without a change, and a failure of any
+ * kind.
+ */
 import { RowsyncError, type ErrorCode, type ErrorKind } from '../../src/base/errors.ts';
 import type { PullReport, TablePullReport } from '../../src/pull/report.ts';
 

@@ -1,6 +1,6 @@
 /**
- * A push in a process of its own that kills itself (SIGKILL, as a crash would) before the step that it is told. Started by
- * push-process.ts with one JSON argument (`PushJob`); prints the codes of what went wrong where it lives to its end.
+ * A push in a process of its own that kills itself (SIGKILL, as a crash would) before the step that it is told. Started
+ * by push-process.ts with one JSON argument (`PushJob`); prints the codes of what went wrong where it lives to its end.
  */
 import { flushCompileCache } from 'node:module';
 import { systemClock } from '../../src/base/clock.ts';

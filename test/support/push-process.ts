@@ -22,7 +22,10 @@ export interface PushJob {
 
 const CHILD = fileURLToPath(new URL('./push-child.ts', import.meta.url));
 
-/** `killed`, or the codes of what went wrong in a push that lived to its end. Children that share a `cacheFolder` compile the program once. */
+/**
+ * `killed`, or the codes of what went wrong in a push that lived to its end. Children that share a `cacheFolder`
+ * compile the program once.
+ */
 export async function pushInChild(job: PushJob, cacheFolder: string): Promise<'killed' | readonly string[]> {
   const child = spawn(process.execPath, [CHILD, JSON.stringify(job)], {
     stdio: ['ignore', 'pipe', 'pipe'],

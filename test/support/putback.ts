@@ -1,6 +1,6 @@
 /**
- * A family of tables at a sandbox, and what its rows say about each other, by code that knows nothing of rowsync. `isUnique`: every table has a column
- * by which a row is found again.
+ * A family of tables at a sandbox, and what its rows say about each other, by code that knows nothing of rowsync.
+ * `isUnique`: every table has a column by which a row is found again.
  */
 import { writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
@@ -24,8 +24,9 @@ function scan(at: number) {
 }
 
 /**
- * Four levels. Region has a text key, the others are numbered; customers refer to each other, and links are what a multi-reference keeps. Of each group
- * of five customers two are parent and child, one is its own parent, and two are each other's. The last customer stays.
+ * Four levels. Region has a text key, the others are numbered; customers refer to each other, and links are what a
+ * multi-reference keeps. Of each group of five customers two are parent and child, one is its own parent, and two are
+ * each other's. The last customer stays.
  */
 function familyOf(groupCount: number, isUnique: boolean): readonly TableSpec[] {
   const own = isUnique ? ['Unique'] : [];
@@ -140,7 +141,9 @@ export async function startFamily({ groups = 1, isUnique = false, yaml = '' } = 
         state: string;
       }[];
     },
-    /** Runs a command in processes that are killed at so many requests, then to its end; returns how many were killed. */
+    /**
+     * Runs a command in processes that are killed at so many requests, then to its end; returns how many were killed.
+     */
     putBackUnderKills: async (args: readonly string[], requestCounts: readonly number[]) => {
       let killedCount = 0;
       for (const nth of requestCounts) {
@@ -159,7 +162,10 @@ export async function startFamily({ groups = 1, isUnique = false, yaml = '' } = 
   };
 }
 
-/** An empty database with the tables of a family, in another order, so that their ids differ; `other.yaml` in its folder is the configuration. */
+/**
+ * An empty database with the tables of a family, in another order, so that their ids differ; `other.yaml` in its folder
+ * is the configuration.
+ */
 export async function startOther(
   family: { readonly folder: string },
   { isUnique = false, change = (tables: readonly TableSpec[]): readonly TableSpec[] => tables } = {},
@@ -183,7 +189,9 @@ export async function startOther(
   };
 }
 
-/** Rows by what they say, with references as what the other row says: nothing of ids and keys. Knows nothing of rowsync. */
+/**
+ * Rows by what they say, with references as what the other row says: nothing of ids and keys. Knows nothing of rowsync.
+ */
 function graphOf(read: (table: string) => readonly { values: Readonly<Record<string, unknown>> }[]): readonly string[] {
   const byKey = new Map(
     ['Customer', 'Order'].map((table) => [table, new Map(read(table).map(({ values }) => [values['Id'], values]))]),

@@ -1,9 +1,10 @@
 /**
- * A replica as the first release, 0.1.0, left it (`test/fixtures/replica/version-5.sql`), and the origin that belongs to it. The release was run against
- * these tables and stopped amid a push.
+ * A replica as the first release, 0.1.0, left it (`test/fixtures/replica/version-5.sql`), and the origin that belongs
+ * to it. The release was run against these tables and stopped amid a push.
  *
  *    Note (two-way, match Code, conflict ask)   row 3 in conflict; 4 edited; 5 deleted here; 6 refused; a new row n3;
- *                                               new rows n1 and n2 in a batch without an answer, n2 edited since; files in rows 1 and 2
+ *                                               new rows n1 and n2 in a batch without an answer, n2 edited since; files
+ *                                               in rows 1 and 2
  *    Task (two-way, no match)                   row 2 in a batch without an answer; 3 edited; a new row
  *    Person (a mirror)                          row 4 deleted at the origin
  */
@@ -19,7 +20,10 @@ const FIXTURE = new URL('../fixtures/replica/version-5.sql', import.meta.url);
 /** The version of the bookkeeping that 0.1.0 wrote. */
 export const RELEASED_VERSION = 5;
 
-/** Writes the replica, and the count beside it that tells copies; addresses are those of the sandbox at `url`, and content is in the folder `store`. */
+/**
+ * Writes the replica, and the count beside it that tells copies; addresses are those of the sandbox at `url`, and
+ * content is in the folder `store`.
+ */
 export function makeReleased(path: string, { url = 'http://127.0.0.1:8080', store = '/srv/rowsync/files' } = {}): void {
   const text = readFileSync(FIXTURE, 'utf8');
   const db = new Database(path);
@@ -81,7 +85,10 @@ export const RELEASED_TABLES: readonly TableSpec[] = [
   },
 ];
 
-/** What colleagues did by the time the replica was left. Of what was sent without an answer, the update of Task 2 and the new row n1 had arrived. */
+/**
+ * What colleagues did by the time the replica was left. Of what was sent without an answer, the update of Task 2 and
+ * the new row n1 had arrived.
+ */
 export function changeAsReleased({ store }: Pick<TestSandbox, 'store'>): void {
   FILES.forEach((file, index) => store.update('Note', index + 1, { Photo: file }));
   store.delete('Person', 4);

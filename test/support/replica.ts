@@ -195,7 +195,10 @@ export async function preparedTable({ replica }: Fixture, context: PullContext, 
   return await applySchema(context, descriptor, { ...options, permission: NO_PERMISSION });
 }
 
-/** Calls `around` in place of each transaction of a replica, also of those with a cause of their own, with what it is for. */
+/**
+ * Calls `around` in place of each transaction of a replica, also of those with a cause of their own, with what it is
+ * for.
+ */
 export function aroundWrites(
   replica: Replica,
   around: <T>(what: string, write: () => Promise<T>) => Promise<T>,

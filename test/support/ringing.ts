@@ -1,6 +1,7 @@
 /**
- * Colleagues who change rows at the origin while a daemon runs, in virtual time in which every request takes a while. Half of the changes, drawn by
- * lot, ring; the rings of the others are dropped. Before each change come ten forged rings, with a wrong secret or of a table that is not there.
+ * Colleagues who change rows at the origin while a daemon runs, in virtual time in which every request takes a while.
+ * Half of the changes, drawn by lot, ring; the rings of the others are dropped. Before each change come ten forged
+ * rings, with a wrong secret or of a table that is not there.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,7 +59,8 @@ export async function proveRinging(changeCount: number): Promise<void> {
   expect(heard).toEqual({ rung: half, secret: 5 * changeCount, table: 5 * changeCount, many: 0 });
   expect(rungMs[Math.ceil(rungMs.length * 0.99) - 1]).toBeLessThanOrEqual(2_000);
   expect([missingCount, played.isSame, played.writeCount]).toEqual([0, true, 0]);
-  // A table is read at most once a second because of rings, and once a minute by the poll; either costs three requests at most.
+  // A table is read at most once a second because of rings, and once a minute by the poll; either costs three requests
+  // at most.
   expect(played.readCount).toBeLessThanOrEqual(NAMES.length * played.seconds);
   const pollCount = NAMES.length * Math.ceil(played.seconds / 60);
   expect(played.requestCount).toBeLessThanOrEqual(3 * (played.readCount + pollCount));
@@ -157,7 +159,9 @@ interface Titled {
   readonly Title: string;
 }
 
-/** For each change whether it rings: exactly half of them do, in an order without a pattern that is the same every time. */
+/**
+ * For each change whether it rings: exactly half of them do, in an order without a pattern that is the same every time.
+ */
 function drawLots(count: number): readonly boolean[] {
   const random = new Random(1);
   return Array.from({ length: count }, (_, index) => ({ rings: index % 2 === 0, drawn: random.next() }))

@@ -10,13 +10,15 @@
  *    const id = sandbox.store.insert('Note', { Title: 'c' });     // the `@row.id`
  *    sandbox.store.update('Note', id, { Title: 'd' });   sandbox.store.delete('Note', id);
  *    sandbox.store.rows('Note')                          // [{ id, values: { Id: '1', Title: 'a', … } }, …]
- * Schema: store.addTable(spec), dropTable(name), renameTable(old, now), addColumn(table, spec), dropColumn(table, name),
+ * Schema: store.addTable(spec), dropTable(name), renameTable(old, now), addColumn(table, spec), dropColumn(table,
+ * name),
  *    renameColumn(table, old, now), changeColumn(table, name, { type, options, kind, … }).
  * Identity: store.changeUser({ id: 7, role: 'Reader', timezone: 'UTC', … }), store.setRole({ name, canWrite, … }),
  *    store.revokeToken(token).
  * Requests: sandbox.requests.count({ method: 'select', status: 304, table: 'Note' }), .all, .find(…), .clear().
  * In the middle of a sweep:
- *    sandbox.before(2, () => sandbox.store.delete('Note', 1), { method: 'select' });   // before the 2nd select from now on
+ *    sandbox.before(2, () => sandbox.store.delete('Note', 1), { method: 'select' });   // before the 2nd select from
+ *                                                                                      now on
  *    sandbox.answerInstead(1, { status: 503, headers: { 'Retry-After': '1' }, body: '' });
  *    sandbox.answerInstead(1, 'reset');                                                // cuts the connection
  *
@@ -35,7 +37,10 @@ import type { SeenRequest } from '../../src/sandbox/server/requests.ts';
 export interface TestSandbox extends Sandbox {
   /** Runs `action` before the `nth` request from now on (1 = the next one) that matches is answered. */
   before(nth: number, action: () => unknown, match?: HookMatch): void;
-  /** Answers the `nth` matching request from now on in the sandbox's place; `reset` cuts the connection without a message. */
+  /**
+   * Answers the `nth` matching request from now on in the sandbox's place; `reset` cuts the connection without a
+   * message.
+   */
   answerInstead(nth: number, answer: RawAnswer | 'reset', match?: HookMatch): void;
   [Symbol.asyncDispose](): Promise<void>;
 }

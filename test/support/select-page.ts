@@ -1,8 +1,10 @@
 /**
  * One page, selected at a server of a test: what became of the call, with its requests and waits.
  *
- *    const { error, counters, clock } = await selectFrom(http(503, {}));           // a server that answers so every time
- *    await using server = await startFaultServer((nth) => …);  await selectAt(server.url, { limits: { deadlineMs: 300 } });
+ *    const { error, counters, clock } = await selectFrom(http(503, {}));           // a server that answers so every
+ *                                                                                  time
+ *    await using server = await startFaultServer((nth) => …);  await selectAt(server.url, { limits: { deadlineMs: 300 }
+ *                                                              });
  */
 import { expect } from 'vitest';
 import type { RowsyncError } from '../../src/base/errors.ts';

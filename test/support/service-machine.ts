@@ -1,6 +1,7 @@
 /**
- * A machine with rowsync installed from the packed package, and an origin to work with: a sandbox on its own loopback. Takes
- * nothing but the checkout; produces a machine with the commands that tests of the service share, or why there is none.
+ * A machine with rowsync installed from the packed package, and an origin to work with: a sandbox on its own loopback.
+ * Takes nothing but the checkout; produces a machine with the commands that tests of the service share, or why there is
+ * none.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +19,9 @@ export const FROM_ORIGIN = `--url ${ORIGIN} --database 21995 --token-file /srv/t
 
 /** A machine with rowsync. */
 export interface ServiceMachine extends Machine {
-  /** Sets up rowsync@NAME over a small two-way table, with lines for its configuration and for a drop-in of the unit. */
+  /**
+   * Sets up rowsync@NAME over a small two-way table, with lines for its configuration and for a drop-in of the unit.
+   */
   readonly install: (name: string, more?: { readonly yaml?: string; readonly unit?: string }) => Promise<void>;
   /** Runs SQL in the replica of an instance, as ann: a member of the group, at the sqlite3 shell. */
   readonly sql: (name: string, statements: string) => Promise<string>;

@@ -70,8 +70,8 @@ function typingPerson(answers: readonly string[], stderr: { onText: (text: strin
 }
 
 /**
- * Runs the command line in this process; `typed` are answers at a terminal. If a packed program is to be tested, it runs that one, unless the world
- * is one that only this process can make.
+ * Runs the command line in this process; `typed` are answers at a terminal. If a packed program is to be tested, it
+ * runs that one, unless the world is one that only this process can make.
  */
 export async function runCli(
   args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * A replica that several users of one machine share, as the systemd unit has it: a folder of rowsync's user that a group may write, and a
- * configuration and a token of root. For tests that run as root, with real users.
+ * A replica that several users of one machine share, as the systemd unit has it: a folder of rowsync's user that a
+ * group may write, and a configuration and a token of root. For tests that run as root, with real users.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';

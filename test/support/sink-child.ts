@@ -1,6 +1,6 @@
 /**
- * Sends a replica to a sink once, as a process of its own that may be killed: at a step, or from outside. Prints `done`, or the code of what
- * kept it from that.
+ * Sends a replica to a sink once, as a process of its own that may be killed: at a step, or from outside. Prints
+ * `done`, or the code of what kept it from that.
  */
 import { readFileSync } from 'node:fs';
 import { RowsyncError } from '../../src/base/errors.ts';

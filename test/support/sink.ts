@@ -1,6 +1,6 @@
 /**
- * A replica with a sink, and the comparison of both sides cell by cell, which asks each side by itself and knows nothing of how
- * rows are sent.
+ * A replica with a sink, and the comparison of both sides cell by cell, which asks each side by itself and knows
+ * nothing of how rows are sent.
  */
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';

@@ -1,6 +1,7 @@
 /**
  * A SQL client on better-sqlite3 in a process of its own, for machines without Python or the sqlite3 shell. Speaks what
- * `sql-client.py` speaks: a JSON line in for every transaction, one out for what became of it, and one before where it is held open.
+ * `sql-client.py` speaks: a JSON line in for every transaction, one out for what became of it, and one before where it
+ * is held open.
  */
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';

@@ -1,9 +1,10 @@
 /**
- * Other SQL clients, each a process: the `sqlite3` shell, started anew for every transaction, and Python, which keeps its
- * connection. Where one is missing, better-sqlite3 in a process of its own stands in, and the name says so.
+ * Other SQL clients, each a process: the `sqlite3` shell, started anew for every transaction, and Python, which keeps
+ * its connection. Where one is missing, better-sqlite3 in a process of its own stands in, and the name says so.
  *
  *    await using client = openClient('shell', path);
- *    await client.run({ begin: 'BEGIN IMMEDIATE', statements: ['UPDATE …'], holdMs: 0, end: 'COMMIT' });   // null if committed
+ *    await client.run({ begin: 'BEGIN IMMEDIATE', statements: ['UPDATE …'], holdMs: 0, end: 'COMMIT' });   // null if
+ *                                                                                                          committed
  */
 import { spawn, spawnSync, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,8 +24,8 @@ export interface Transaction {
 export interface SqlClient {
   readonly name: string;
   /**
-   * Null once it is committed (or rolled back, where that was asked for), else what SQLite said. Where it is held open, `onHeld` is
-   * called once its statements ran; the shell cannot tell.
+   * Null once it is committed (or rolled back, where that was asked for), else what SQLite said. Where it is held open,
+   * `onHeld` is called once its statements ran; the shell cannot tell.
    */
   run(transaction: Transaction, onHeld?: () => void): Promise<string | null>;
   [Symbol.asyncDispose](): Promise<void>;

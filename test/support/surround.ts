@@ -33,7 +33,10 @@ const surrounds = new WeakMap<object, { readonly by: Surround; beforeEnd: () => 
 
 const wrapped = new WeakSet<object>();
 
-/** Has the transactions of an open replica surrounded, whatever their cause; also of one that another copy of the program opened. */
+/**
+ * Has the transactions of an open replica surrounded, whatever their cause; also of one that another copy of the
+ * program opened.
+ */
 export function surround(replica: Replica, by: Surround): void {
   surrounds.set(replica.root, { by, beforeEnd: () => undefined });
   const prototype = Object.getPrototypeOf(replica) as Replica;

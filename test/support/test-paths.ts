@@ -1,4 +1,7 @@
-/** Which files of src have their tests under the same path: `src/push/send.ts` in `test/push/send.test.ts`, or in several files of a folder `test/push/send/`. */
+/**
+ * Which files of src have their tests under the same path: `src/push/send.ts` in `test/push/send.test.ts`, or in
+ * several files of a folder `test/push/send/`.
+ */
 import { parseSync, Visitor } from 'oxc-parser';
 import type { TidyFile } from './tidy.ts';
 

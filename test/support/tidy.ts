@@ -13,7 +13,10 @@ export interface TidyFile {
 
 const ROOMS_PAGE = readFileSync(new URL('../../docs/design/rooms.md', import.meta.url), 'utf8');
 
-/** What each room of src may import, from the table of docs/design/rooms.md: rooms above it, but for those of its last column. */
+/**
+ * What each room of src may import, from the table of docs/design/rooms.md: rooms above it, but for those of its last
+ * column.
+ */
 export const LAYERS: Readonly<Record<string, readonly string[]>> = readRooms(ROOMS_PAGE);
 
 function readRooms(page: string): Readonly<Record<string, readonly string[]>> {

@@ -1,6 +1,6 @@
 /**
- * Small file systems in memory, for disks that fill up and folders that nobody may write. Mounting takes rights that not
- * every machine gives; `canMount` says whether this one does.
+ * Small file systems in memory, for disks that fill up and folders that nobody may write. Mounting takes rights that
+ * not every machine gives; `canMount` says whether this one does.
  */
 import { spawnSync } from 'node:child_process';
 import { temporaryFolder } from './replica.ts';

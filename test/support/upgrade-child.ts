@@ -1,6 +1,6 @@
 /**
- * Opens a replica and kills itself with SIGKILL at the n-th thing that it asks of SQLite; prints how many there were where it came
- * through. Started with a path and n.
+ * Opens a replica and kills itself with SIGKILL at the n-th thing that it asks of SQLite; prints how many there were
+ * where it came through. Started with a path and n.
  */
 import Database from 'better-sqlite3';
 import { systemClock } from '../../src/base/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * Storing what the origin has of many rows: an edit here is never written over, a row that goes leaves evidence, and what was not edited costs
- * nothing more.
+ * Storing what the origin has of many rows: an edit here is never written over, a row that goes leaves evidence, and
+ * what was not edited costs nothing more.
  */
 import { describe, expect, test } from 'vitest';
 import {

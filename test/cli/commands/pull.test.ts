@@ -1,4 +1,6 @@
-/** `rowsync pull` and `rowsync sync`: what one run did to rows, edits and files, in words, as JSON and as an exit code. */
+/**
+ * `rowsync pull` and `rowsync sync`: what one run did to rows, edits and files, in words, as JSON and as an exit code.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';

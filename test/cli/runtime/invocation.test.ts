@@ -1,4 +1,7 @@
-/** What commands share: the configuration with its warnings, the origin and the replica for the time of a work, and results. */
+/**
+ * What commands share: the configuration with its warnings, the origin and the replica for the time of a work, and
+ * results.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';

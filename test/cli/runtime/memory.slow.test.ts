@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 
 /**
- * Sizes of the space for young objects in MiB: kept small, then grown, then after many more survivors. V8 lets the space be larger for a moment, so
- * each look comes after a collection.
+ * Sizes of the space for young objects in MiB: kept small, then grown, then after many more survivors. V8 lets the
+ * space be larger for a moment, so each look comes after a collection.
  */
 const PROGRAM = `
 import { getHeapSpaceStatistics } from 'node:v8';

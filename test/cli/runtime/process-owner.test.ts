@@ -1,6 +1,6 @@
 /**
- * On whose behalf root works, in a folder that those who share the replica may write: never as root because of what they put there. Each
- * case is a process of its own, since whoever gives up root is not root again.
+ * On whose behalf root works, in a folder that those who share the replica may write: never as root because of what
+ * they put there. Each case is a process of its own, since whoever gives up root is not root again.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, lchownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * What the user that root is going to become may do, asked while the process still is root. Each case is a process of its own, since a mistake would
- * leave this one another user's.
+ * What the user that root is going to become may do, asked while the process still is root. Each case is a process of
+ * its own, since a mistake would leave this one another user's.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * The script of edits that `rowsync rebuild` writes: run on a new replica, it brings back every edit, or says which it does not.
- * Rows on their way are comments. The former replica is moved aside with it, and no earlier script is overwritten.
+ * The script of edits that `rowsync rebuild` writes: run on a new replica, it brings back every edit, or says which it
+ * does not. Rows on their way are comments. The former replica is moved aside with it, and no earlier script is
+ * overwritten.
  */
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import Database from 'better-sqlite3';

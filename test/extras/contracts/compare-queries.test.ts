@@ -1,5 +1,6 @@
 /**
- * Queries that still compile and mean something else: another column under the same name, another type, other columns of the answer.
+ * Queries that still compile and mean something else: another column under the same name, another type, other columns
+ * of the answer.
  */
 import { expect, test } from 'vitest';
 import { changesSince, lookBefore } from '../../../src/extras/contracts/compare-queries.ts';

@@ -1,5 +1,6 @@
 /**
- * The promise, for each column of the sample database: whatever becomes of it, each registered query answers as before, or is named.
+ * The promise, for each column of the sample database: whatever becomes of it, each registered query answers as before,
+ * or is named.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

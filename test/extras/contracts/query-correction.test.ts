@@ -17,7 +17,10 @@ const table = (former: string, now: string | null): FormerName => ({
   words: `${former} is ${now}`,
 });
 
-/** Compiles as SQLite does, word by word: the first missing name is the problem. `there` may have a name in front of its table. */
+/**
+ * Compiles as SQLite does, word by word: the first missing name is the problem. `there` may have a name in front of its
+ * table.
+ */
 function compilerOf(missing: readonly (readonly [pattern: RegExp, problem: string])[]) {
   return (text: string): string | null => missing.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }

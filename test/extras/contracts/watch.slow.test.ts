@@ -1,4 +1,7 @@
-/** The names in an open replica are watched: what a change of the schema breaks is named, and old names are kept for a while. */
+/**
+ * The names in an open replica are watched: what a change of the schema breaks is named, and old names are kept for a
+ * while.
+ */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,5 +1,6 @@
 /**
- * What the doorbell promises, in virtual time: changes that rang are here within two seconds, and dropped rings cost freshness only.
+ * What the doorbell promises, in virtual time: changes that rang are here within two seconds, and dropped rings cost
+ * freshness only.
  */
 import { expect, test } from 'vitest';
 import { proveRinging } from '../../support/ringing.ts';

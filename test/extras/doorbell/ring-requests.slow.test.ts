@@ -1,5 +1,6 @@
 /**
- * Rings over the daemon's listener, and over one of their own: whose rings count, what is read then, and how all other requests are answered.
+ * Rings over the daemon's listener, and over one of their own: whose rings count, what is read then, and how all other
+ * requests are answered.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

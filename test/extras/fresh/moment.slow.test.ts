@@ -1,6 +1,7 @@
 /**
- * A moment: every table here is as the origin was at one and the same time, in all columns whose changes have a stamp. Colleagues work between any two
- * requests; every state that the origin was in is kept, and what is here must be one of them.
+ * A moment: every table here is as the origin was at one and the same time, in all columns whose changes have a stamp.
+ * Colleagues work between any two requests; every state that the origin was in is kept, and what is here must be one of
+ * them.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

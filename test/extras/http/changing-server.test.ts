@@ -1,5 +1,6 @@
 /**
- * A server whose address the configuration names: what opens and closes when that changes, and when a change is given back.
+ * A server whose address the configuration names: what opens and closes when that changes, and when a change is given
+ * back.
  */
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';

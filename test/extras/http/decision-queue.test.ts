@@ -1,5 +1,6 @@
 /**
- * Decisions handed to the daemon's loop are carried out between two pieces of work, or the person learns within seconds that they were not.
+ * Decisions handed to the daemon's loop are carried out between two pieces of work, or the person learns within seconds
+ * that they were not.
  */
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';

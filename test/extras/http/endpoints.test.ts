@@ -1,5 +1,6 @@
 /**
- * What the server of a daemon answers of its state, read when it is asked. Answers that everyone gets cost a twentieth of the daemon's time at most.
+ * What the server of a daemon answers of its state, read when it is asked. Answers that everyone gets cost a twentieth
+ * of the daemon's time at most.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';

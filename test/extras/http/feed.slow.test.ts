@@ -1,6 +1,6 @@
 /**
- * The feed `/changes` of a running daemon: who may read it, that every entry comes once and in order behind a number, as work goes on, and
- * that it ends with the daemon.
+ * The feed `/changes` of a running daemon: who may read it, that every entry comes once and in order behind a number,
+ * as work goes on, and that it ends with the daemon.
  */
 import { once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';

@@ -1,5 +1,6 @@
 /**
- * Pages for who has signed in, as the daemon hands them to its page process: what it asks, and what a person reads where no page comes.
+ * Pages for who has signed in, as the daemon hands them to its page process: what it asks, and what a person reads
+ * where no page comes.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, ServerResponse } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * The client as programs use it, `rowsync/client`, against answers that the sandbox does not give: an origin of another version,
- * one that is busy, one that answers half.
+ * The client as programs use it, `rowsync/client`, against answers that the sandbox does not give: an origin of another
+ * version, one that is busy, one that answers half.
  */
 import nock from 'nock';
 import { afterEach, beforeEach, expect, test } from 'vitest';

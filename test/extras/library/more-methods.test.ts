@@ -1,4 +1,6 @@
-/** What callers of the library read that rowsync does not: a view, a range of time, the recycle bin, and rows by key. */
+/**
+ * What callers of the library read that rowsync does not: a view, a range of time, the recycle bin, and rows by key.
+ */
 import { describe, expect, test } from 'vitest';
 import { openOrigin } from '../../../src/extras/library/library.ts';
 import { testClock } from '../../support/clock.ts';

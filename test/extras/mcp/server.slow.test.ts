@@ -1,6 +1,7 @@
 /**
- * The server for agents as agents meet it: a child process, spoken to by the SDK's client, over a replica of a real sandbox. What is asked is answered
- * within bounds, with how old it is; what is proposed changes nothing before a person applies it.
+ * The server for agents as agents meet it: a child process, spoken to by the SDK's client, over a replica of a real
+ * sandbox. What is asked is answered within bounds, with how old it is; what is proposed changes nothing before a
+ * person applies it.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';

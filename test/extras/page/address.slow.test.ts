@@ -1,6 +1,6 @@
 /**
- * Addresses on the pages: they lead to the origin where that is configured, carry no secret, and a query that never ends keeps nothing from
- * being answered.
+ * Addresses on the pages: they lead to the origin where that is configured, carry no secret, and a query that never
+ * ends keeps nothing from being answered.
  */
 import { expect, test } from 'vitest';
 import { startDaemon } from '../../support/daemon.ts';

@@ -1,6 +1,6 @@
 /**
- * What the daemon serves beside its pages: nothing of it comes from elsewhere, and the script makes no HTML of texts. The browser runs it in
- * test/extras/page/browser.long.test.ts.
+ * What the daemon serves beside its pages: nothing of it comes from elsewhere, and the script makes no HTML of texts.
+ * The browser runs it in test/extras/page/browser.long.test.ts.
  */
 import { Script } from 'node:vm';
 import { expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * The page in a real browser: values and names that try to break out of it, a conflict decided by a click, a narrow screen, light and
- * dark. Skipped where no Chromium is installed.
+ * The page in a real browser: values and names that try to break out of it, a conflict decided by a click, a narrow
+ * screen, light and dark. Skipped where no Chromium is installed.
  */
 import { describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';

@@ -1,5 +1,6 @@
 /**
- * What pages share: errors that keep the way on, the result of the last decision, links of columns, and names of saved files.
+ * What pages share: errors that keep the way on, the result of the last decision, links of columns, and names of saved
+ * files.
  */
 import { expect, test } from 'vitest';
 import { framed, meantHtml, problem, readReferences, saveAs, unknownTable } from '../../../src/extras/page/context.ts';

@@ -1,5 +1,6 @@
 /**
- * The parts of the page where a person decides: what each conflict and each refused row shows, and which buttons it has.
+ * The parts of the page where a person decides: what each conflict and each refused row shows, and which buttons it
+ * has.
  */
 import { expect, test } from 'vitest';
 import {

@@ -1,5 +1,6 @@
 /**
- * Entries of the history on the page: who, when, why, and each cell from old to new; and how many changes there were in each hour.
+ * Entries of the history on the page: who, when, why, and each cell from old to new; and how many changes there were in
+ * each hour.
  */
 import { describe, expect, test } from 'vitest';
 import type { HistoryEntry } from '../../../src/extras/history/entries.ts';

@@ -28,8 +28,9 @@ test('all page processes at their bounds and the daemon at work fit into the uni
 });
 
 /**
- * A page process with the heap of the daemon, as the single executable has it, whose answer keeps more and more. It takes five seconds to the end of
- * that heap, where V8 aborts: on a busy machine the thread that looks out may not run for one of them.
+ * A page process with the heap of the daemon, as the single executable has it, whose answer keeps more and more. It
+ * takes five seconds to the end of that heap, where V8 aborts: on a busy machine the thread that looks out may not run
+ * for one of them.
  */
 const GREEDY = `
 const { serveQuestions } = await import(process.argv[2]);

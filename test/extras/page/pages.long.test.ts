@@ -1,6 +1,7 @@
 /**
- * The pages that show rows, in a real browser: what names and values say is only text, no rule of accessibility is broken, everything can be
- * done by keyboard and without scripts, wide and narrow, in the light and in the dark. Skipped where no Chromium is installed.
+ * The pages that show rows, in a real browser: what names and values say is only text, no rule of accessibility is
+ * broken, everything can be done by keyboard and without scripts, wide and narrow, in the light and in the dark.
+ * Skipped where no Chromium is installed.
  */
 import { readFileSync } from 'node:fs';
 import axe from 'axe-core';

@@ -1,6 +1,6 @@
 /**
- * The page as the program serves it that users run (support/program.ts): the processes that make pages are found in it, and so are the style, the script
- * and what follows an edit.
+ * The page as the program serves it that users run (support/program.ts): the processes that make pages are found in it,
+ * and so are the style, the script and what follows an edit.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The pages that show rows, by the requests of a browser: who may see them, what is shown, exported and edited, and that no GET
- * changes anything. test/extras/page/pages.long.test.ts opens them in a real browser.
+ * The pages that show rows, by the requests of a browser: who may see them, what is shown, exported and edited, and
+ * that no GET changes anything. test/extras/page/pages.long.test.ts opens them in a real browser.
  */
 import { copyFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * The first page as a text: what it shows to whom, the last day of a table as a strip, and that values are bounded. The browser sees it in
- * test/extras/page/browser.long.test.ts.
+ * The first page as a text: what it shows to whom, the last day of a table as a strip, and that values are bounded. The
+ * browser sees it in test/extras/page/browser.long.test.ts.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -184,7 +184,10 @@ describe('a page in which everything that comes from elsewhere is hostile', () =
     fc.string({ unit: 'binary', maxLength: 4 }),
   );
 
-  /** Without the digests of what a person saw, which differ with it, and what follows a text that was put in; it begins with a word of its own. */
+  /**
+   * Without the digests of what a person saw, which differ with it, and what follows a text that was put in; it begins
+   * with a word of its own.
+   */
   const bareOf = (page: string): string =>
     page.replaceAll(/harmless[^<"]*(?=[<"])/g, 'harmless').replaceAll(/(seen&quot;:&quot;)[\w-]{22}&/g, '$1&');
 
@@ -206,7 +209,9 @@ describe('a page in which everything that comes from elsewhere is hostile', () =
 const QUARTER_MS = 900_000;
 const NOW_QUARTER = 1_000;
 
-/** The last quarters of a strip, at the begin of the last one of them; an outage began and ended so many quarters ago. */
+/**
+ * The last quarters of a strip, at the begin of the last one of them; an outage began and ended so many quarters ago.
+ */
 function lastOf(
   quarters: readonly (readonly [number, Quarter['fare']])[],
   lateAfterQuarters: number | null,

@@ -1,5 +1,6 @@
 /**
- * The first page after signing in, read from a replica: what changed in the last day and by whom, and how fresh each table is.
+ * The first page after signing in, read from a replica: what changed in the last day and by whom, and how fresh each
+ * table is.
  */
 import { describe, expect, test } from 'vitest';
 import type { PageRequest } from '../../../src/extras/page/request.ts';

@@ -1,5 +1,6 @@
 /**
- * The page of all edits of a table that wait: what it counts, what is listed, and which forms discard them or let them through.
+ * The page of all edits of a table that wait: what it counts, what is listed, and which forms discard them or let them
+ * through.
  */
 import { expect, test } from 'vitest';
 import { formsOf, pageOf, readText, requestOf } from '../../support/page-request.ts';

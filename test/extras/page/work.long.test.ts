@@ -1,6 +1,6 @@
 /**
- * Work that people begin and stop in a real browser: every button, progress while it goes on, with scripts and without, and a query that is
- * stopped. Skipped where no Chromium is installed.
+ * Work that people begin and stop in a real browser: every button, progress while it goes on, with scripts and without,
+ * and a query that is stopped. Skipped where no Chromium is installed.
  */
 import { describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';

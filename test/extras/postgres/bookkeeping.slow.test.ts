@@ -1,5 +1,6 @@
 /**
- * Our bookkeeping in PostgreSQL: the cursor that moves in one transaction with the rows, the place of each table, our columns.
+ * Our bookkeeping in PostgreSQL: the cursor that moves in one transaction with the rows, the place of each table, our
+ * columns.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from '../../../src/base/sql.ts';

@@ -1,7 +1,7 @@
 /**
- * Both sides are killed at random moments, and every connection is cut in the middle of its work, while rows change, tables are loaded and
- * columns are renamed. Afterwards both sides are compared cell by cell. The sender is a process of its own, killed without a warning; the
- * server ends as in a crash; a proxy cuts what is said to it, or its answer.
+ * Both sides are killed at random moments, and every connection is cut in the middle of its work, while rows change,
+ * tables are loaded and columns are renamed. Afterwards both sides are compared cell by cell. The sender is a process
+ * of its own, killed without a warning; the server ends as in a crash; a proxy cuts what is said to it, or its answer.
  */
 import { createServer, connect, type Socket, type Server } from 'node:net';
 import { spawn } from 'node:child_process';
@@ -24,7 +24,9 @@ const ROWS = 3_000;
 
 let server: PostgresServer;
 
-/** Where a connection is cut: behind so many bytes of what is sent, or once a text is seen, before or behind its answer. */
+/**
+ * Where a connection is cut: behind so many bytes of what is sent, or once a text is seen, before or behind its answer.
+ */
 interface Cut {
   readonly bytes?: number;
   readonly at?: { readonly text: string; readonly side: 'before' | 'behind' };

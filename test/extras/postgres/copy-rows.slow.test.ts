@@ -1,5 +1,6 @@
 /**
- * Rows go into a table of the target, and only those that differ are written: a needless update costs standbys as much as a real one.
+ * Rows go into a table of the target, and only those that differ are written: a needless update costs standbys as much
+ * as a real one.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from '../../../src/base/sql.ts';

@@ -1,5 +1,6 @@
 /**
- * Sinks beside the work of the daemon: each sends soon after a change, waits ever longer after failures, and ends when it is asked to.
+ * Sinks beside the work of the daemon: each sends soon after a change, waits ever longer after failures, and ends when
+ * it is asked to.
  */
 import { expect, test } from 'vitest';
 import { silentLogger, type Logger } from '../../../src/base/log.ts';

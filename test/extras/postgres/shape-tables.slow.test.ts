@@ -1,5 +1,6 @@
 /**
- * Tables of the target follow the names and columns of the replica; nothing that rowsync did not make is touched, and no value is lost.
+ * Tables of the target follow the names and columns of the replica; nothing that rowsync did not make is touched, and
+ * no value is lost.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tableRules } from '../../../src/config/table-patterns.ts';

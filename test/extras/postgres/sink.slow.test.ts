@@ -1,5 +1,6 @@
 /**
- * A sink brings PostgreSQL level with the replica: the first load, changes, renames, deletes, what it cannot hold, what stands in the way.
+ * A sink brings PostgreSQL level with the replica: the first load, changes, renames, deletes, what it cannot hold, what
+ * stands in the way.
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,5 +1,6 @@
 /**
- * `rowsync contract --write-in`, interrupted at every request in every way: nothing of it is left once the clean-up is done.
+ * `rowsync contract --write-in`, interrupted at every request in every way: nothing of it is left once the clean-up is
+ * done.
  */
 import { expect, test, vi } from 'vitest';
 import { startRowsync } from '../../support/child.ts';

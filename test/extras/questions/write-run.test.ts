@@ -1,5 +1,6 @@
 /**
- * `rowsync contract --write-in` as a user types it: what it says and asks before it writes, and that nothing of it is left.
+ * `rowsync contract --write-in` as a user types it: what it says and asks before it writes, and that nothing of it is
+ * left.
  */
 import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';

@@ -1,5 +1,6 @@
 /**
- * A sandbox with a table that serves every question of `rowsync contract --write-in`, and a folder that is configured for it.
+ * A sandbox with a table that serves every question of `rowsync contract --write-in`, and a folder that is configured
+ * for it.
  */
 import { join } from 'node:path';
 import { systemClock, type Clock } from '../../../src/base/clock.ts';

@@ -1,5 +1,6 @@
 /**
- * `rowsync contract --write-in` at origins that answer as no other does: nothing that is not of the run is touched, and no word of theirs is repeated.
+ * `rowsync contract --write-in` at origins that answer as no other does: nothing that is not of the run is touched, and
+ * no word of theirs is repeated.
  */
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';

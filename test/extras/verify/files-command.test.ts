@@ -1,5 +1,6 @@
 /**
- * What `rowsync files verify` says: how many files were checked, which are not what they should be, and what could not be asked for.
+ * What `rowsync files verify` says: how many files were checked, which are not what they should be, and what could not
+ * be asked for.
  */
 import { expect, test } from 'vitest';
 import { RowsyncError } from '../../../src/base/errors.ts';

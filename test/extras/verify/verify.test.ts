@@ -210,7 +210,10 @@ const TAMPERINGS = [
   },
 ] as const;
 
-/** Where it can be done. A row that is missing in the base alone is a new row of a user, and one outside of the filter a deleted one. */
+/**
+ * Where it can be done. A row that is missing in the base alone is a new row of a user, and one outside of the filter a
+ * deleted one.
+ */
 const KINDS = {
   differs: ['mirror', 'two-way table', 'base'],
   'missing here': ['mirror', 'two-way table'],

@@ -1,6 +1,6 @@
 /**
- * Lines of touched rows: one a row, written by whatever changes rows, and by nothing where no sink is configured. A copy that
- * follows only these lines has every row that the replica has.
+ * Lines of touched rows: one a row, written by whatever changes rows, and by nothing where no sink is configured. A
+ * copy that follows only these lines has every row that the replica has.
  */
 import { expect, test } from 'vitest';
 import { must } from '../../../src/base/assert.ts';

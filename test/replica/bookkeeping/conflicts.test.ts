@@ -1,4 +1,7 @@
-/** Conflicts keep every version with all of its digits; an open one waits for a person, who may decide it with plain SQL. */
+/**
+ * Conflicts keep every version with all of its digits; an open one waits for a person, who may decide it with plain
+ * SQL.
+ */
 import { expect, test } from 'vitest';
 import {
   closeConflict,

@@ -1,4 +1,7 @@
-/** Cells of attachment columns are looked at again when their value differs from the one that was examined, and not otherwise. */
+/**
+ * Cells of attachment columns are looked at again when their value differs from the one that was examined, and not
+ * otherwise.
+ */
 import { expect, test } from 'vitest';
 import {
   forgetLook,

@@ -1,4 +1,7 @@
-/** Revisions of attached files: what is due, what is here, and what the origin no longer has; content is named only once it is stored. */
+/**
+ * Revisions of attached files: what is due, what is here, and what the origin no longer has; content is named only once
+ * it is stored.
+ */
 import { expect, test } from 'vitest';
 import {
   CONTENT_LOST,

@@ -1,4 +1,7 @@
-/** Whom the replica was pulled as: another caller proves nothing that the former one was told, and another database is refused. */
+/**
+ * Whom the replica was pulled as: another caller proves nothing that the former one was told, and another database is
+ * refused.
+ */
 import { expect, test } from 'vitest';
 import {
   isIdentityStored,

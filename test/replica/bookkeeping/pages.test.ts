@@ -1,4 +1,7 @@
-/** The page map: an ETag is never ahead of its rows, a row that left its page is a suspect, and what is listed is compared with what is here. */
+/**
+ * The page map: an ETag is never ahead of its rows, a row that left its page is a suspect, and what is listed is
+ * compared with what is here.
+ */
 import { expect, test } from 'vitest';
 import {
   clearSeenSuspects,

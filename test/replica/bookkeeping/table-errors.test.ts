@@ -1,4 +1,7 @@
-/** What stops a table, and for how long: a hold ends with its last edit, and a consent covers only what a person was shown. */
+/**
+ * What stops a table, and for how long: a hold ends with its last edit, and a consent covers only what a person was
+ * shown.
+ */
 import { expect, test } from 'vitest';
 import {
   endHolds,

@@ -1,4 +1,7 @@
-/** Days, times and zones of formulas at their edges: the years 1 and 9999, leap days, weeks across years, hours that clocks skip or show twice. */
+/**
+ * Days, times and zones of formulas at their edges: the years 1 and 9999, leap days, weeks across years, hours that
+ * clocks skip or show twice.
+ */
 import { expect, test } from 'vitest';
 import {
   dateFromText,

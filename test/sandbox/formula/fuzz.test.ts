@@ -1,4 +1,6 @@
-/** Random formulas: whatever the text, there is an answer or a fault with its place; and values survive being written. */
+/**
+ * Random formulas: whatever the text, there is an answer or a fault with its place; and values survive being written.
+ */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { evaluate, parseFormula, scopeFromColumns } from '../../../src/sandbox/formula/formula.ts';
@@ -46,7 +48,9 @@ const PIECES: readonly string[] = [
   ...CALLS,
 ];
 
-/** What is wrong with the answer to a text; undefined where it is an answer, or a fault whose place is inside the text. */
+/**
+ * What is wrong with the answer to a text; undefined where it is an answer, or a fault whose place is inside the text.
+ */
 function complaintAbout(text: string): unknown {
   const formula = parse(text);
   if (formula.kind === 'formula') return typeof matches(text) === 'boolean' ? undefined : matches(text);

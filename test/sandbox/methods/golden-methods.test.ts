@@ -1,6 +1,6 @@
 /**
- * Requests and answers of the sandbox as bytes: addresses by alias, both formats of every method, and the headers that decide what is kept. All of
- * them were written by hand from the specification, and nothing here goes through src/wire.
+ * Requests and answers of the sandbox as bytes: addresses by alias, both formats of every method, and the headers that
+ * decide what is kept. All of them were written by hand from the specification, and nothing here goes through src/wire.
  */
 import { describe, expect, test } from 'vitest';
 

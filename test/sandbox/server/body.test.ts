@@ -71,7 +71,8 @@ test.each<[string, string | Uint8Array, string, number, object]>([
   ['two files with one Content-ID', `${rowsPart}${filePart}${filePart}--b--`, MULTIPART, 400, {}],
   ['two parts of rows', `${rowsPart}${rowsPart}--b--`, MULTIPART, 400, {}],
   ['no part of rows', `${filePart}--b--`, MULTIPART, 400, {}],
-  // RFC 2046, 5.1.1: lines end with CR LF. A file would otherwise be stored with the next part behind it, or cut at a line of its own.
+  // RFC 2046, 5.1.1: lines end with CR LF. A file would otherwise be stored with the next part behind it, or cut at a
+  // line of its own.
   ['multipart with LF alone', `${rowsPart}${filePart}--b--`.replaceAll('\r\n', '\n'), MULTIPART, 400, { code: 2300 }],
   [
     'multipart with one boundary behind LF alone',

@@ -1,6 +1,7 @@
 /**
- * Valid bodies with random damage, sent to a running sandbox. The answer is one that is specified, in the format that was asked
- * for, and what was refused as a whole changed nothing. FUZZ_RUNS asks for a longer run (test/support/fuzz.ts).
+ * Valid bodies with random damage, sent to a running sandbox. The answer is one that is specified, in the format that
+ * was asked for, and what was refused as a whole changed nothing. FUZZ_RUNS asks for a longer run
+ * (test/support/fuzz.ts).
  */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,6 +1,7 @@
 /**
- * Orders, filters and ETags are kept while rows change. Whatever was asked and changed before, an answer is what reading every row would give. The
- * table is large enough for its orders to follow changes rather than to be read again.
+ * Orders, filters and ETags are kept while rows change. Whatever was asked and changed before, an answer is what
+ * reading every row would give. The table is large enough for its orders to follow changes rather than to be read
+ * again.
  */
 import { expect, test } from 'vitest';
 import { Random } from '../../../src/sandbox/data/random.ts';

@@ -1,6 +1,6 @@
 /**
- * A filter that asks for texts of a unique column is answered by an index. Whatever changes, the answer is what reading every row gives: the same
- * filter with `or false` behind it has no index.
+ * A filter that asks for texts of a unique column is answered by an index. Whatever changes, the answer is what reading
+ * every row gives: the same filter with `or false` behind it has no index.
  */
 import { expect, test } from 'vitest';
 import { Random } from '../../../src/sandbox/data/random.ts';

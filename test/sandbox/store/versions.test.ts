@@ -1,4 +1,7 @@
-/** Which stamps move with which change: one that moves too rarely makes an answer stale, one that moves too often costs a page. */
+/**
+ * Which stamps move with which change: one that moves too rarely makes an answer stale, one that moves too often costs
+ * a page.
+ */
 import { expect, test } from 'vitest';
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import type { Table } from '../../../src/sandbox/store/catalog.ts';

@@ -1,4 +1,6 @@
-/** Values as the sandbox writes and reads them, against the forms of the specification (2.4), not against the client. */
+/**
+ * Values as the sandbox writes and reads them, against the forms of the specification (2.4), not against the client.
+ */
 import { expect, test } from 'vitest';
 import { readInput, readXmlInput, writeOutput, writeXmlOutput } from '../../../src/sandbox/wire/value-forms.ts';
 import type { ColumnType, Value } from '../../../src/wire/schema.ts';

@@ -1,4 +1,7 @@
-/** Administrators give a name back only once the engine was told that it had gone: else no client can tell what it read meanwhile. */
+/**
+ * Administrators give a name back only once the engine was told that it had gone: else no client can tell what it read
+ * meanwhile.
+ */
 import { expect, test } from 'vitest';
 import { Admin } from './admin.ts';
 import { Tokens } from '../world/books.ts';

@@ -1,11 +1,12 @@
 /**
- * Administrators of the origin: they rename tables and columns, add, retype and drop some, take rights away and give them back, let
- * tokens expire, and bring backups back. Takes draws; produces changes at the origin, and a sentence for each.
+ * Administrators of the origin: they rename tables and columns, add, retype and drop some, take rights away and give
+ * them back, let tokens expire, and bring backups back. Takes draws; produces changes at the origin, and a sentence for
+ * each.
  *
- * Columns whose values are judged are never dropped or retyped: their values would be gone by someone's will. And a name that
- * went to another column comes back only after the engine was told so. Answers name columns, so what was read meanwhile looks
- * like what the descriptions before and behind it say, and no client can tell. Where a filter names a column, names are not swapped,
- * and which rows there are is left to others; the column has its name back in the end.
+ * Columns whose values are judged are never dropped or retyped: their values would be gone by someone's will. And a
+ * name that went to another column comes back only after the engine was told so. Answers name columns, so what was read
+ * meanwhile looks like what the descriptions before and behind it say, and no client can tell. Where a filter names a
+ * column, names are not swapped, and which rows there are is left to others; the column has its name back in the end.
  */
 import type { ModelSnapshot, OriginModel } from '../model/origin.ts';
 import { RENAMED_CHOSEN, type ChosenColumn } from '../world/choosing.ts';
@@ -22,7 +23,10 @@ export interface AdminParts {
   readonly onRestore: () => void;
   /** Whether the replica has read the columns that it leaves out or masks, so that it knows them by other names. */
   readonly knowsChosen?: boolean;
-  /** Columns of the choice that they rename. One whose mask changes is let go by a person, and its former name in the configuration then names none. */
+  /**
+   * Columns of the choice that they rename. One whose mask changes is let go by a person, and its former name in the
+   * configuration then names none.
+   */
   readonly renamedChosen?: readonly ChosenColumn[];
   /** Whether a filter names the column A. */
   readonly isFiltered?: boolean;
@@ -76,7 +80,10 @@ export class Admin {
   hasSwapped = false;
   /** Whether a column was ever hidden from the calling user, dropped or retyped. */
   hasLostColumns = false;
-  /** How often columns were changed, hidden or shown, or got other names; and how often they had been when the engine was told of them last. */
+  /**
+   * How often columns were changed, hidden or shown, or got other names; and how often they had been when the engine
+   * was told of them last.
+   */
   shapeCount = 0;
   toldShapeCount = 0;
   readonly #parts: AdminParts;
@@ -93,8 +100,8 @@ export class Admin {
   }
 
   /**
-   * The engine was told how a table looks, by its name or its alias. An origin that reuses a tag answers 304 although names have changed. Neither has
-   * one that refuses to say.
+   * The engine was told how a table looks, by its name or its alias. An origin that reuses a tag answers 304 although
+   * names have changed. Neither has one that refuses to say.
    */
   noteDescribed(address: string, status: number): void {
     const { origin, names } = this.#parts;

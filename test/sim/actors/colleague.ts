@@ -1,6 +1,6 @@
 /**
- * The other side: an origin with a small table, and colleagues who work in it. Takes draws; produces changes at the origin, and a
- * sentence for each.
+ * The other side: an origin with a small table, and colleagues who work in it. Takes draws; produces changes at the
+ * origin, and a sentence for each.
  */
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import type { Books, LocalRow, Tokens } from '../world/books.ts';
@@ -197,7 +197,10 @@ export class Colleague {
     return `colleague: undoes what was changed in row ${id}`;
   }
 
-  /** Whoever changes the code of a row makes another row of it for everybody who looks for it by that code, so they leave new ones alone. */
+  /**
+   * Whoever changes the code of a row makes another row of it for everybody who looks for it by that code, so they
+   * leave new ones alone.
+   */
   #columnsToChange(id: number): readonly Column[] {
     const { origin, names, books } = this.#parts;
     const tag = names.fromOrigin(origin.rows(names.table).find((row) => row.id === id)?.values ?? {})['Tag'];

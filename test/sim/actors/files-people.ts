@@ -1,7 +1,8 @@
 /**
- * People on both sides who work with attached files: colleagues upload, replace and delete them, users attach them by SQL, and
- * change or lose what they attached. Every file has a name of its own, so that each attachment can be told at the end.
- * Takes draws; produces changes at the origin, statements for the user, files on the disk, a sentence for each.
+ * People on both sides who work with attached files: colleagues upload, replace and delete them, users attach them by
+ * SQL, and change or lose what they attached. Every file has a name of its own, so that each attachment can be told at
+ * the end. Takes draws; produces changes at the origin, statements for the user, files on the disk, a sentence for
+ * each.
  */
 import type { LocalValue, Tokens } from '../world/books.ts';
 import type { FileDisk } from '../world/files-disk.ts';
@@ -209,7 +210,8 @@ export class FilePeople {
 
   #newFileAtOrigin(draw: Draw): ReturnType<typeof fileOf> {
     const name = `${this.#parts.tokens.next('f')}${draw.chance(0.1) ? '; or "not"' : ''}.txt`;
-    // Never empty: what a user attaches may be, and content is all by which the engine tells an attachment whose answer got lost.
+    // Never empty: what a user attaches may be, and content is all by which the engine tells an attachment whose answer
+    // got lost.
     const byteCount = 1 + draw.below(64);
     return draw.chance(0.1) ? { ...fileOf('the same', byteCount), name } : fileOf(name, byteCount);
   }

@@ -1,6 +1,7 @@
 /**
- * A person at the command line or the page: lets refused rows be tried again, puts rows back, decides conflicts. Decisions are carried out
- * as the daemon does it, between two cycles. Takes draws, and the views of the replica; produces what became of each, in a sentence.
+ * A person at the command line or the page: lets refused rows be tried again, puts rows back, decides conflicts.
+ * Decisions are carried out as the daemon does it, between two cycles. Takes draws, and the views of the replica;
+ * produces what became of each, in a sentence.
  */
 import type { PersonDecision } from '../../../src/capture/person-decision.ts';
 import { readBase } from '../oracles/base.ts';
@@ -31,7 +32,10 @@ export class Person {
   /** What is being carried out, and the rows before it. */
   #decision: PersonDecision | null = null;
   #before: readonly LocalRow[] = [];
-  /** New rows that may be made before it, and those that might when they were discarded: to take one of these again is another try of its create. */
+  /**
+   * New rows that may be made before it, and those that might when they were discarded: to take one of these again is
+   * another try of its create.
+   */
   #doubtful: readonly number[] = [];
   readonly #givenUp = new Set<number>();
   /** Decisions of a story, for the next cycle. */
@@ -83,7 +87,9 @@ export class Person {
     await this.#decide(life, decision);
   }
 
-  /** Drops columns for which the table is held, if none of them is one that the origin may show again; whether it did. */
+  /**
+   * Drops columns for which the table is held, if none of them is one that the origin may show again; whether it did.
+   */
   async prune(life: Life): Promise<boolean> {
     const { user, names, count, note } = this.#parts;
     const missing = user.query(
@@ -154,7 +160,8 @@ function decisionOf(
   // Another try of a create in doubt may make a second row, as everybody is told who asks for one.
   const refused = numbers(`SELECT id FROM sync_failures WHERE kind NOT IN ('read', 'inDoubt') ORDER BY id`);
   const edited = numbers('SELECT DISTINCT row_id FROM sync_changes ORDER BY row_id');
-  // A version with a file that is to be attached has it attached once more: what is sent twice then was asked for twice.
+  // A version with a file that is to be attached has it attached once more: what is sent twice then was asked for
+  // twice.
   const conflicts = numbers(
     `SELECT id FROM sync_conflicts
      WHERE concat(base, local) NOT LIKE '%file:%' AND row_id NOT IN (${givenUp.join()}) ORDER BY id`,

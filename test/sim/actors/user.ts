@@ -1,6 +1,7 @@
 /**
- * People with a SQL client and a connection of their own: each action is one statement or a few, drawn from the tape. What it did is found by
- * comparing the table before and after, so that REPLACE, triggers and refusals need no second opinion.
+ * People with a SQL client and a connection of their own: each action is one statement or a few, drawn from the tape.
+ * What it did is found by comparing the table before and after, so that REPLACE, triggers and refusals need no second
+ * opinion.
  */
 import Database from 'better-sqlite3';
 import { type Books, type LocalRow, type LocalValue, type Tokens } from '../world/books.ts';
@@ -34,7 +35,9 @@ export interface Done {
   readonly statements: string;
   /** What SQLite said where it refused; null where all was carried out. */
   readonly refusal: string | null;
-  /** Rows that existed before and no longer do, whatever their ids; empty if the whole table went, whose rows come back. */
+  /**
+   * Rows that existed before and no longer do, whatever their ids; empty if the whole table went, whose rows come back.
+   */
   readonly removed: readonly LocalRow[];
 }
 
@@ -47,8 +50,8 @@ function rowOf({ rows, draw }: Scene): LocalRow | null {
 }
 
 /**
- * A new row of an older copy may exist at the origin, where only its code finds it: a user who changes or deletes it takes the risk. So is who does
- * that to the row as it came back from there, beside the one that is new here.
+ * A new row of an older copy may exist at the origin, where only its code finds it: a user who changes or deletes it
+ * takes the risk. So is who does that to the row as it came back from there, beside the one that is new here.
  */
 function isPerhapsThere({ isOlderCopy, rows }: Scene, row: LocalRow): boolean {
   return isOlderCopy && rows.some(({ id, tag }) => id < 0 && tag === row.tag);
@@ -154,7 +157,10 @@ const ownTrigger: Action = ({ draw, ignores }) =>
     ? 'DROP TRIGGER IF EXISTS own_trigger'
     : `CREATE TRIGGER own_trigger ${draw.pick(ignores ? IGNORING_TRIGGERS : [OWN_TRIGGERS[0] ?? '', ...OWN_TRIGGERS])}`;
 
-/** What a trigger of theirs may do to a mirror behind each row that is stored: change rows, take some away, put others in. */
+/**
+ * What a trigger of theirs may do to a mirror behind each row that is stored: change rows, take some away, put others
+ * in.
+ */
 const MIRROR_TRIGGERS = [
   `AFTER UPDATE ON {T} WHEN NEW.{A} IS NOT OLD.{A} BEGIN UPDATE {T} SET {B} = '${TRIGGER_MARK}' WHERE _id <> NEW._id; END`,
   `AFTER INSERT ON {T} BEGIN UPDATE {T} SET {B} = NEW.{A} || '${TRIGGER_MARK}'; END`,
@@ -245,7 +251,9 @@ export class User {
   #db: Database.Database | null = null;
   /** Statements of this connection; SQLite prepares them anew by itself after the schema changed. */
   readonly #statements = new Map<string, Database.Statement>();
-  /** Set once there was a trigger of their own, which may write over B whenever A changes, also when rowsync changes it. */
+  /**
+   * Set once there was a trigger of their own, which may write over B whenever A changes, also when rowsync changes it.
+   */
   hadTrigger = false;
   /** Set once one of rowsync's triggers was dropped, which refuse what the origin would not take. */
   hadNoTrigger = false;
@@ -302,8 +310,8 @@ export class User {
   }
 
   /**
-   * Drops the index, which may keep the origin's rows out for as long as it stands. Drops the trigger, which may answer every
-   * push with another edit where the origin's workflow answers every edit too.
+   * Drops the index, which may keep the origin's rows out for as long as it stands. Drops the trigger, which may answer
+   * every push with another edit where the origin's workflow answers every edit too.
    */
   tidyUp(): void {
     this.#open().exec('DROP INDEX IF EXISTS own_index; DROP TRIGGER IF EXISTS own_trigger');
@@ -329,7 +337,10 @@ export class User {
     return { name, statements, refusal, removed: removedFrom(rows, after) };
   }
 
-  /** Enters an edit in the books, but not of a mirror, where none is wanted: what gets in without our triggers is put right. */
+  /**
+   * Enters an edit in the books, but not of a mirror, where none is wanted: what gets in without our triggers is put
+   * right.
+   */
   #note(before: readonly LocalRow[], after: readonly LocalRow[]): void {
     if (!this.#names.isMirror) this.#books.note(before, after);
   }
@@ -371,7 +382,10 @@ export class User {
     return prepared.all() as unknown[][];
   }
 
-  /** Conflicts that are not decided in an older copy: a taken version could not be distinguished from its row at the origin. */
+  /**
+   * Conflicts that are not decided in an older copy: a taken version could not be distinguished from its row at the
+   * origin.
+   */
   undecidable(): ReadonlySet<number> {
     const names = this.isOlderCopy ? this.#names.inReplica((statement) => this.query(statement)) : null;
     if (names === null) return new Set();

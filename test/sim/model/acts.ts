@@ -1,7 +1,7 @@
 /**
- * Random acts of colleagues and administrators on a pair of origins: rows inserted, changed and deleted, columns and tables
- * changed, rights given and taken. Takes a pair and a seeded sequence; produces one step, with its differences and the words
- * to tell it.
+ * Random acts of colleagues and administrators on a pair of origins: rows inserted, changed and deleted, columns and
+ * tables changed, rights given and taken. Takes a pair and a seeded sequence; produces one step, with its differences
+ * and the words to tell it.
  */
 import type { Random } from '../../../src/sandbox/data/random.ts';
 import type { CellInput, Cells, ColumnSpec } from '../../../src/sandbox/store/spec.ts';

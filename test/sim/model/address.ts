@@ -1,6 +1,6 @@
 /**
- * The address of a request, taken apart: database, token, table, method, parameters (specification, sections 2.1, 4 and 5;
- * origin facts 7.2 and 7.3). Only what the specification has, and JSON alone. Pure.
+ * The address of a request, taken apart: database, token, table, method, parameters (specification, sections 2.1, 4 and
+ * 5; origin facts 7.2 and 7.3). Only what the specification has, and JSON alone. Pure.
  */
 
 /** What a path names; `segments` are as sent, behind the database and its token. */

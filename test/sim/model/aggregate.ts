@@ -1,6 +1,7 @@
 /**
- * Select with aggregates, as far as rowsync asks for them (origin facts 1.2). These are numbers of rows, latest values and sums, by the day of a
- * timestamp in the zone of the calling user, or by its second. Reads the state, writes nothing. Pure.
+ * Select with aggregates, as far as rowsync asks for them (origin facts 1.2). These are numbers of rows, latest values
+ * and sums, by the day of a timestamp in the zone of the calling user, or by its second. Reads the state, writes
+ * nothing. Pure.
  */
 import type { Value } from '../../../src/wire/schema.ts';
 import { badParameter, findColumn, Refusal, valuesOf, type Call } from './call.ts';

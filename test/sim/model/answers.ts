@@ -1,6 +1,6 @@
 /**
- * Requests and answers of the model as they would stand on the wire: status, headers (lower-case names) and bytes. Takes
- * what a method made; produces the answer with the headers of specification 4.9 and 4.10. Pure.
+ * Requests and answers of the model as they would stand on the wire: status, headers (lower-case names) and bytes.
+ * Takes what a method made; produces the answer with the headers of specification 4.9 and 4.10. Pure.
  */
 import type { Refusal } from './call.ts';
 import type { Tag } from './etags.ts';

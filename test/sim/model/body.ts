@@ -1,7 +1,7 @@
 /**
- * The body of a write: rows in JSON, or multipart/related with such rows and files (specification 4.6, origin facts 7.4).
- * Takes bytes and the Content-Type; produces rows as they came and files by Content-ID, or the refusal. Written anew for
- * the model, on whole bodies in memory. Pure.
+ * The body of a write: rows in JSON, or multipart/related with such rows and files (specification 4.6, origin facts
+ * 7.4). Takes bytes and the Content-Type; produces rows as they came and files by Content-ID, or the refusal. Written
+ * anew for the model, on whole bodies in memory. Pure.
  */
 import type { FileSpec } from '../../../src/sandbox/store/spec.ts';
 import { Refusal } from './call.ts';

@@ -1,7 +1,7 @@
 /**
- * What a method of the model is given and what it gives back. Refusals are values: an HTTP status with the descriptor of
- * specification 2.7, or without one. Secondary codes that the public facts do not name are those that the sandbox chose.
- * Types, constants and the few questions that every method asks.
+ * What a method of the model is given and what it gives back. Refusals are values: an HTTP status with the descriptor
+ * of specification 2.7, or without one. Secondary codes that the public facts do not name are those that the sandbox
+ * chose. Types, constants and the few questions that every method asks.
  */
 import type { Pairs, ModelRoute } from './address.ts';
 import type { ModelDraw, ModelKnobs } from './knobs.ts';

@@ -1,6 +1,6 @@
 /**
- * Cells and rows as they are seen. Computed columns (lookups, summaries, joined texts), what a role may do with a row, and which
- * rows the calling user sees at all. Reads the state, writes nothing. Pure.
+ * Cells and rows as they are seen. Computed columns (lookups, summaries, joined texts), what a role may do with a row,
+ * and which rows the calling user sees at all. Reads the state, writes nothing. Pure.
  */
 import type { Value } from '../../../src/wire/schema.ts';
 import type { Call } from './call.ts';

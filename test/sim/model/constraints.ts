@@ -1,6 +1,6 @@
 /**
- * What a column demands of the values in it: none of them empty, none too long, no two of them the same. Takes a cell that
- * is about to be written, by a caller or by a rule; produces the demand that it would break. Pure.
+ * What a column demands of the values in it: none of them empty, none too long, no two of them the same. Takes a cell
+ * that is about to be written, by a caller or by a rule; produces the demand that it would break. Pure.
  */
 import type { Value } from '../../../src/wire/schema.ts';
 import { hasOption, valueTypeOf, type ModelColumn, type ModelTable } from './state.ts';

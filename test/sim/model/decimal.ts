@@ -1,6 +1,6 @@
 /**
- * Decimals of the model: from any spelling of a number to the one value and the one text that stand for it. Written anew
- * for the model, on texts alone, so that it shares no mistake with src/wire/decimal.ts. Pure.
+ * Decimals of the model: from any spelling of a number to the one value and the one text that stand for it. Written
+ * anew for the model, on texts alone, so that it shares no mistake with src/wire/decimal.ts. Pure.
  */
 
 /** A decimal held exactly: a number where a double does, a bigint for longer integers, else its plain text. */

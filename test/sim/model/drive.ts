@@ -1,7 +1,7 @@
 /**
- * Random requests for a pair of origins, as the engine and hostile clients send them, with acts (acts.ts) between. Takes a
- * pair and a seeded sequence; produces one step, with its differences and the words to tell it. Values are drawn from small
- * sets, so that keys collide, rows are found again and texts differ in case alone.
+ * Random requests for a pair of origins, as the engine and hostile clients send them, with acts (acts.ts) between.
+ * Takes a pair and a seeded sequence; produces one step, with its differences and the words to tell it. Values are
+ * drawn from small sets, so that keys collide, rows are found again and texts differ in case alone.
  */
 import type { Random } from '../../../src/sandbox/data/random.ts';
 import { act, giveRightsBack, TEXTS, type Step } from './acts.ts';

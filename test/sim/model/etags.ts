@@ -1,6 +1,6 @@
 /**
- * ETags of the model, honest and otherwise (knobs.ts). Takes the URL, what it answers now, what was sent along; produces
- * the tag, and whether the answer is 304. Holds what it told each URL; no backup brings that back.
+ * ETags of the model, honest and otherwise (knobs.ts). Takes the URL, what it answers now, what was sent along;
+ * produces the tag, and whether the answer is 304. Holds what it told each URL; no backup brings that back.
  */
 import { createHash } from 'node:crypto';
 

@@ -1,7 +1,7 @@
 /**
- * Attachments and Attachment (specification 4.8 and 4.9): the revisions of the file in a cell, and one of them. Reads the
- * state, writes nothing. Earlier revisions take the column's AllowSeeRevisionHistory; PublicAttachment makes key and id
- * optional where a guid is given.
+ * Attachments and Attachment (specification 4.8 and 4.9): the revisions of the file in a cell, and one of them. Reads
+ * the state, writes nothing. Earlier revisions take the column's AllowSeeRevisionHistory; PublicAttachment makes key
+ * and id optional where a guid is given.
  */
 import { badParameter, findColumn, readNamed, readNumber, Refusal, valuesOf, type Call, type Made } from './call.ts';
 import { rowById, rowByKey } from './cells.ts';

@@ -1,8 +1,8 @@
 /**
- * Filters, in the forms that the engine and its configuration send: `[Column] = literal`, and `>` and `>=` of Timestamps, `IsNull([Column])` and
- * `Ends([Column], "text")`, and `false`, joined by `and` and `or`, with `not` and parentheses. Takes a
- * text and the columns that the caller sees; produces a question about rows, or the refusal to answer with. A comparison
- * with null is false; texts compare without regard to case (origin facts 5.1 to 5.5). Pure.
+ * Filters, in the forms that the engine and its configuration send: `[Column] = literal`, and `>` and `>=` of
+ * Timestamps, `IsNull([Column])` and `Ends([Column], "text")`, and `false`, joined by `and` and `or`, with `not` and
+ * parentheses. Takes a text and the columns that the caller sees; produces a question about rows, or the refusal to
+ * answer with. A comparison with null is false; texts compare without regard to case (origin facts 5.1 to 5.5). Pure.
  */
 import type { Value } from '../../../src/wire/schema.ts';
 import { Refusal } from './call.ts';

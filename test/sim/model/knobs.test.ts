@@ -1,6 +1,6 @@
 /**
- * The knobs of the model: each way in which an origin may be unsteady, unkind or dishonest, and what stays true then. Also
- * backups and the log, which the simulation judges by.
+ * The knobs of the model: each way in which an origin may be unsteady, unkind or dishonest, and what stays true then.
+ * Also backups and the log, which the simulation judges by.
  */
 import { expect, test } from 'vitest';
 import { Random } from '../../../src/sandbox/data/random.ts';

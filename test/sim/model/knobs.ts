@@ -1,14 +1,14 @@
 /**
- * What the specification leaves open, and what a bad day brings: ways in which the model may differ from an origin that is
- * steady and honest. All are off unless set. Whatever is random asks `draw`, where 0 always means the harmless choice.
- * Types and the defaults only.
+ * What the specification leaves open, and what a bad day brings: ways in which the model may differ from an origin that
+ * is steady and honest. All are off unless set. Whatever is random asks `draw`, where 0 always means the harmless
+ * choice. Types and the defaults only.
  */
 import type { Value } from '../../../src/wire/schema.ts';
 
 /**
  * How ETags come about. `page` changes exactly with the bytes; `weak` is the same with a `W/`. `table` changes with any
- * change of a table or of the schema. `flaky` also changes without a change. `absent` is none at all. `reused` is a lie:
- * a changed page may keep its tag, so that its change is answered with 304.
+ * change of a table or of the schema. `flaky` also changes without a change. `absent` is none at all. `reused` is a
+ * lie: a changed page may keep its tag, so that its change is answered with 304.
  */
 export type EtagMode = 'page' | 'weak' | 'table' | 'flaky' | 'absent' | 'reused';
 
@@ -26,7 +26,9 @@ export type RuleEffect =
   /** Creates a row whose column has a text that is new, and the defaults otherwise. */
   | 'createRow';
 
-/** A workflow rule: after the API wrote a row, in the name of the caller; rules run in their order, and run no rules. */
+/**
+ * A workflow rule: after the API wrote a row, in the name of the caller; rules run in their order, and run no rules.
+ */
 export interface ModelRule {
   readonly table: string;
   readonly column: string;

@@ -1,10 +1,10 @@
 /**
- * The executable model of the origin: what the specification says of the requests that the engine sends, in memory, without
- * a server, one synchronous call for a request. Takes requests; and what colleagues and administrators do, by the names of
- * the sandbox's store (test/support/sandbox.ts); produces answers, and a log of every write that happened.
+ * The executable model of the origin: what the specification says of the requests that the engine sends, in memory,
+ * without a server, one synchronous call for a request. Takes requests; and what colleagues and administrators do, by
+ * the names of the sandbox's store (test/support/sandbox.ts); produces answers, and a log of every write that happened.
  *
- * Invariants: equal calls and draws give equal answers. With steady knobs it answers as the sandbox does (model.test.ts drives
- * both). Nothing here is shared with the sandbox but the types of its specs.
+ * Invariants: equal calls and draws give equal answers. With steady knobs it answers as the sandbox does (model.test.ts
+ * drives both). Nothing here is shared with the sandbox but the types of its specs.
  */
 import type { Cells, ColumnSpec, RoleSpec, TableSpec, UserSpec } from '../../../src/sandbox/store/spec.ts';
 import type { Value } from '../../../src/wire/schema.ts';

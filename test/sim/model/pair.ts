@@ -1,10 +1,10 @@
 /**
  * The sandbox and the model side by side: the same tables, the same clock, the same requests and the same acts of
- * colleagues and administrators. Takes what a test drives them with; produces the first difference, in words. The sandbox
- * answers in this process, by its own `respond`; only the sockets are left out.
+ * colleagues and administrators. Takes what a test drives them with; produces the first difference, in words. The
+ * sandbox answers in this process, by its own `respond`; only the sockets are left out.
  *
- * What may differ: the words of an error message, guids (they must appear in the same pattern), and the spelling of ETags
- * (equal ones on one side must be equal on the other).
+ * What may differ: the words of an error message, guids (they must appear in the same pattern), and the spelling of
+ * ETags (equal ones on one side must be equal on the other).
  */
 import type { IncomingMessage } from 'node:http';
 import { mkdtempSync, rmSync } from 'node:fs';

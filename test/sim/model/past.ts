@@ -1,6 +1,6 @@
 /**
- * States of a moment ago, for reads that lag behind writes. Takes the state before each change; produces the state that a
- * read sees. Keeps no more than the longest lag needs.
+ * States of a moment ago, for reads that lag behind writes. Takes the state before each change; produces the state that
+ * a read sees. Keeps no more than the longest lag needs.
  */
 import type { ModelDraw } from './knobs.ts';
 import { copyState, type ModelState } from './state.ts';

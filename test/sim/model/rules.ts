@@ -1,7 +1,7 @@
 /**
- * What the database does by itself after the API wrote a row: normalises a value, puts the old one back, touches another
- * row, creates one. Takes the row and what it was before; produces changed rows, noted as the workflow's; or the rule that
- * cannot run or would break a constraint, and then the row fails as a whole.
+ * What the database does by itself after the API wrote a row: normalises a value, puts the old one back, touches
+ * another row, creates one. Takes the row and what it was before; produces changed rows, noted as the workflow's; or
+ * the rule that cannot run or would break a constraint, and then the row fails as a whole.
  */
 import type { Value } from '../../../src/wire/schema.ts';
 import type { Call } from './call.ts';
@@ -18,7 +18,9 @@ export interface Written {
   readonly before: ModelRow | null;
 }
 
-/** Why a row fails because of a rule: the column that the rule sets, and whether it cannot run or breaks a constraint. */
+/**
+ * Why a row fails because of a rule: the column that the rule sets, and whether it cannot run or breaks a constraint.
+ */
 export interface BrokenRule {
   readonly column: string;
   /** What the rule would have set. */

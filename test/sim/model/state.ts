@@ -1,7 +1,8 @@
 /**
- * Everything that the model of the origin knows: tables with columns, rows and files, users and roles. Rows, columns and
- * files are never changed in place but replaced, so that a copy of the lists that hold them is a copy of everything.
- * Takes specs (changes in structure.ts); produces state, copies of it, and things found in it by name. Pure.
+ * Everything that the model of the origin knows: tables with columns, rows and files, users and roles. Rows, columns
+ * and files are never changed in place but replaced, so that a copy of the lists that hold them is a copy of
+ * everything. Takes specs (changes in structure.ts); produces state, copies of it, and things found in it by name.
+ * Pure.
  */
 import type { UserSpec, ViewSpec } from '../../../src/sandbox/store/spec.ts';
 import { columnType, type ColumnType, type Value } from '../../../src/wire/schema.ts';

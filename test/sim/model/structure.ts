@@ -1,6 +1,7 @@
 /**
  * Changes to what the model's database consists of: tables and columns created, renamed, retyped, dropped. Takes the
- * specs of the sandbox, so that both take the same tables; produces a changed state. What a name refers to is kept by id.
+ * specs of the sandbox, so that both take the same tables; produces a changed state. What a name refers to is kept by
+ * id.
  */
 import { createHash } from 'node:crypto';
 import type { ColumnSpec, Computed, TableSpec, ViewSpec, WorkflowRule } from '../../../src/sandbox/store/spec.ts';
@@ -208,7 +209,9 @@ export function renameColumn(state: ModelState, name: string, columnName: string
   putColumn(state, table, { ...column, name: now });
 }
 
-/** Changes how a column is described; with a new type values are converted where they mean something and else emptied. */
+/**
+ * Changes how a column is described; with a new type values are converted where they mean something and else emptied.
+ */
 export function changeColumn(state: ModelState, name: string, columnName: string, change: ColumnChange): void {
   const table = tableNamed(state, name);
   const column = columnNamed(table, columnName);

@@ -1,7 +1,7 @@
 /**
  * Times of the model: texts of the wire to UTC texts and back, in the zone of the calling user (specification 2.4). An
- * instant is UTC text `YYYY-MM-DDThh:mm:ss[.fff]Z`. Written anew for the model, on `Date` and the parts that Intl prints,
- * so that it shares no mistake with src/wire/time-zones.ts. Pure but for a cache of offsets.
+ * instant is UTC text `YYYY-MM-DDThh:mm:ss[.fff]Z`. Written anew for the model, on `Date` and the parts that Intl
+ * prints, so that it shares no mistake with src/wire/time-zones.ts. Pure but for a cache of offsets.
  */
 
 const FULL = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:(Z)|([+-])(\d\d):?(\d\d))?$/;
@@ -64,7 +64,9 @@ export function dayAndClock(text: string): { readonly day: string; readonly cloc
   return { day: shown.slice(0, 10), clock: shown.slice(11, 19) };
 }
 
-/** The instant that a caller in `zone` means: of two that fit the earlier one, and behind a gap what clocks then show. */
+/**
+ * The instant that a caller in `zone` means: of two that fit the earlier one, and behind a gap what clocks then show.
+ */
 export function instantFromInput(text: string, zone: string): string | undefined {
   const full = readFull(text);
   if (full === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * One value of the model: as it is stored, as a write gives it, as Select shows it (specification 2.4, JSON). Stored are
- * the values of `Value` in src/wire/schema.ts; everything else here is written anew. Pure.
+ * One value of the model: as it is stored, as a write gives it, as Select shows it (specification 2.4, JSON). Stored
+ * are the values of `Value` in src/wire/schema.ts; everything else here is written anew. Pure.
  */
 import type { ColumnType, Value } from '../../../src/wire/schema.ts';
 import { compareDecimals, decimalFromText, digitsOf } from './decimal.ts';

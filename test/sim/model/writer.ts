@@ -1,6 +1,7 @@
 /**
- * All writes to the rows of the model: rows inserted, changed and deleted, files stored, system columns stamped, each noted in the log. Takes cells
- * that were checked. Invariant: a row id is never used twice while no backup is restored, and a guid never at all.
+ * All writes to the rows of the model: rows inserted, changed and deleted, files stored, system columns stamped, each
+ * noted in the log. Takes cells that were checked. Invariant: a row id is never used twice while no backup is restored,
+ * and a guid never at all.
  */
 import { createHash } from 'node:crypto';
 
@@ -24,8 +25,8 @@ export interface ModelOperation {
   /** The `@row.id`. */
   readonly id: number;
   /**
-   * By column name: of a create all stored cells, of an update those that changed as they are now, of a file its cell, of
-   * a delete all cells as they were.
+   * By column name: of a create all stored cells, of an update those that changed as they are now, of a file its cell,
+   * of a delete all cells as they were.
    */
   readonly cells: Readonly<Record<string, Value>>;
   /** The number of the request that made it, counted from 1; null for what colleagues do. */

@@ -1,7 +1,7 @@
 /**
  * Create, Update, Upsert and Delete (specification 4.6 and 4.7): each row by itself, with one status for each in their
- * order. Takes a call with its body or its parameters; produces statuses, or the refusal of the whole call. Invariant: a
- * row that fails leaves no trace. Writes go to the state as it is, even where reads lag behind it.
+ * order. Takes a call with its body or its parameters; produces statuses, or the refusal of the whole call. Invariant:
+ * a row that fails leaves no trace. Writes go to the state as it is, even where reads lag behind it.
  */
 import type { Value } from '../../../src/wire/schema.ts';
 import { readBody, type BodyRow } from './body.ts';

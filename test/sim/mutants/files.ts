@@ -1,5 +1,6 @@
 /**
- * Defences of attached files, each taken out by itself: what is synced before it is named, what is compared before it is believed.
+ * Defences of attached files, each taken out by itself: what is synced before it is named, what is compared before it
+ * is believed.
  */
 import type { Mutant } from './mutant.ts';
 

@@ -1,9 +1,13 @@
 /**
- * Where each planted bug was found, tried before anything is hunted for. A hint and no promise, since a seed is another world
- * once the engine asks in another order. `npm run mutants -- --only NAME` finds another one where a hint is out of date.
+ * Where each planted bug was found, tried before anything is hunted for. A hint and no promise, since a seed is another
+ * world once the engine asks in another order. `npm run mutants -- --only NAME` finds another one where a hint is out
+ * of date.
  */
 
-/** A world: of a seed, whose table may be followed, one that is kept in the corpus, or a short story (scenarios.ts) with what goes wrong in it. */
+/**
+ * A world: of a seed, whose table may be followed, one that is kept in the corpus, or a short story (scenarios.ts) with
+ * what goes wrong in it.
+ */
 export type Hint =
   | { readonly seed: number; readonly follows?: boolean }
   | { readonly kept: string }

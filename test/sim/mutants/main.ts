@@ -5,10 +5,11 @@
  *    npm run mutants -- --days 3                       of those that tests own a third, another one each day
  *    npm run mutants -- --only blind-create,null-by-equals --seeds 50000 --workers 2
  *
- * Where it was found before (found.ts) is tried first, then every short story, then seeds; what an ordinary test owns is run by that
- * test alone. Each worker hunts one bug at a time. A line for each: the world or test that found it, and what was wrong; or why none can. Ends
- * with 1 where a bug survived, which is a hole in an oracle, or where one that is said to be equivalent was found after all. A world or
- * a test counts only if it is well without the planted bug; tests are run without it at the end, all at once.
+ * Where it was found before (found.ts) is tried first, then every short story, then seeds; what an ordinary test owns
+ * is run by that test alone. Each worker hunts one bug at a time. A line for each: the world or test that found it, and
+ * what was wrong; or why none can. Ends with 1 where a bug survived, which is a hole in an oracle, or where one that is
+ * said to be equivalent was found after all. A world or a test counts only if it is well without the planted bug; tests
+ * are run without it at the end, all at once.
  */
 import { execFile, fork } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
@@ -152,7 +153,10 @@ function nameOf({ ancestorTitles, title }: TestReport['testResults'][number]['as
   return [...ancestorTitles, title].join(' > ');
 }
 
-/** Of tests that failed, those that succeed without a planted bug, by file and name: what fails in every copy finds nothing. */
+/**
+ * Of tests that failed, those that succeed without a planted bug, by file and name: what fails in every copy finds
+ * nothing.
+ */
 async function passingTests(
   failed: readonly { readonly world: string; readonly what: string }[],
   workers: number,

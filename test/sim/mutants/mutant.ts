@@ -1,7 +1,7 @@
 /**
- * A planted bug: one defence taken out of a copy of the source. Takes the copy's folder; produces the copy, changed.
- * A text that is to be replaced stands exactly once in its file. So a mutant that no longer fits the source is noticed at once
- * instead of planting nothing.
+ * A planted bug: one defence taken out of a copy of the source. Takes the copy's folder; produces the copy, changed. A
+ * text that is to be replaced stands exactly once in its file. So a mutant that no longer fits the source is noticed at
+ * once instead of planting nothing.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,10 @@ export interface MutantPair {
   readonly why: string;
 }
 
-/** Plants a mutant in the copy of `src/` in `folder`. @throws Error where a text does not stand in its file exactly once. */
+/**
+ * Plants a mutant in the copy of `src/` in `folder`. @throws Error where a text does not stand in its file exactly
+ * once.
+ */
 export function plant(mutant: Mutant, folder: string): void {
   for (const edit of mutant.edits) {
     const path = join(folder, edit.file);

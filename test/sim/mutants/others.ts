@@ -1,6 +1,6 @@
 /**
- * Defences against what no simulated world has: consents, time zones, numbers. Each is taken out by itself, and found by the test that
- * found.ts names.
+ * Defences against what no simulated world has: consents, time zones, numbers. Each is taken out by itself, and found
+ * by the test that found.ts names.
  */
 import type { Mutant } from './mutant.ts';
 

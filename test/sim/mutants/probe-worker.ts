@@ -1,6 +1,6 @@
 /**
- * A process that runs one world after another, each from the source tree that it is told. A planted bug may keep it busy for
- * ever, and then it is killed. Takes messages with a world; produces a message with what was wrong in it.
+ * A process that runs one world after another, each from the source tree that it is told. A planted bug may keep it
+ * busy for ever, and then it is killed. Takes messages with a world; produces a message with what was wrong in it.
  */
 import { must } from '../../../src/base/assert.ts';
 import { readCorpus, tapesOf, type Case } from '../run/corpus.ts';

@@ -1,6 +1,6 @@
 /**
- * Runs single worlds in a process of its own, which is killed where a planted bug keeps it busy for ever. Takes a source tree and a world;
- * produces what was wrong in it.
+ * Runs single worlds in a process of its own, which is killed where a planted bug keeps it busy for ever. Takes a
+ * source tree and a world; produces what was wrong in it.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';

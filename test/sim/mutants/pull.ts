@@ -1,5 +1,6 @@
 /**
- * Defences of a pull, each taken out by itself: page map, ETags, suspects, guards, drift, and what the replica keeps of it.
+ * Defences of a pull, each taken out by itself: page map, ETags, suspects, guards, drift, and what the replica keeps of
+ * it.
  */
 import type { Mutant } from './mutant.ts';
 

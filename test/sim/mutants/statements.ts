@@ -1,6 +1,6 @@
 /**
- * Statements of the specification that the client or the sandbox breaks. Each is found by a test whose bytes were written by hand: most of them go
- * unnoticed where both sides share the code that is wrong.
+ * Statements of the specification that the client or the sandbox breaks. Each is found by a test whose bytes were
+ * written by hand: most of them go unnoticed where both sides share the code that is wrong.
  */
 import type { Mutant } from './mutant.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Reads the base of the table, or a mirror: its rows as the origin last confirmed them. Takes a connection (the replica in
- * a transaction, or another one); produces rows by the names of the simulation. Pure but for the question.
+ * Reads the base of the table, or a mirror: its rows as the origin last confirmed them. Takes a connection (the replica
+ * in a transaction, or another one); produces rows by the names of the simulation. Pure but for the question.
  */
 import { ident, joinSql, sql } from '../../../src/base/sql.ts';
 import type { LocalRow } from '../world/books.ts';

@@ -1,5 +1,6 @@
 /**
- * What ought to happen sometimes. A simulation in which something of this never happens proves less than it seems to. Pure.
+ * What ought to happen sometimes. A simulation in which something of this never happens proves less than it seems to.
+ * Pure.
  */
 import { FAULTS } from '../world/faults.ts';
 import { USER_ACTIONS } from '../actors/user.ts';
@@ -180,7 +181,10 @@ const SOMETIMES = [
   'user nameNoFile',
 ];
 
-/** What of it happened too seldom in so many seeds, and how often. An action of users that was refused each time did not happen. */
+/**
+ * What of it happened too seldom in so many seeds, and how often. An action of users that was refused each time did not
+ * happen.
+ */
 export function tooSeldom(coverage: ReadonlyMap<string, number>, seedCount: number): readonly string[] {
   const often = Math.max(1, Math.floor(seedCount / OFTEN_SEEDS));
   const count = (what: string): number => coverage.get(what) ?? 0;

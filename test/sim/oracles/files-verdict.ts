@@ -1,8 +1,10 @@
 /**
- * What must be true of attached files: at every commit, and once the faults have stopped and nothing moves any more. Takes the
- * disk, what `sync_files` says, the origin, everything that was ever written there; produces what is wrong, in plain sentences.
+ * What must be true of attached files: at every commit, and once the faults have stopped and nothing moves any more.
+ * Takes the disk, what `sync_files` says, the origin, everything that was ever written there; produces what is wrong,
+ * in plain sentences.
  *
- *    I15  content that a row names is on the disk, whole and durable; nothing stands under the name of a hash that it does not have
+ *    I15  content that a row names is on the disk, whole and durable; nothing stands under the name of a hash that it
+ *         does not have
  *    I1   every file that the origin shows is here and `sync_files` says so     I4   no file is sent twice for one row
  *    I2   what was attached reached the origin as it was (verdict.ts says whether it did)
  */
@@ -108,8 +110,8 @@ function judgeLeftovers({ disk }: FilesRest): readonly Complaint[] {
 }
 
 /**
- * What the origin has is known here, and here where it is wanted. A cell that shows no file is not asked for those that it had: who
- * never saw one there does not know of any.
+ * What the origin has is known here, and here where it is wanted. A cell that shows no file is not asked for those that
+ * it had: who never saw one there does not know of any.
  */
 function judgeKnown({ origin, selected, shown, setup }: FilesRest): readonly Complaint[] {
   const isAll = setup.mode === 'all' && setup.showsHistory;
@@ -140,8 +142,9 @@ function judgeShown({ shown, disk }: FilesRest): readonly Complaint[] {
 }
 
 /**
- * What was attached here arrived once, as it was. Without a history at the origin, it is unknown whether a file arrived that a colleague replaced
- * since. Nobody asks for that of a cell that is empty again. A backup of the origin that is brought back takes files with it.
+ * What was attached here arrived once, as it was. Without a history at the origin, it is unknown whether a file arrived
+ * that a colleague replaced since. Nobody asks for that of a cell that is empty again. A backup of the origin that is
+ * brought back takes files with it.
  */
 function judgeUploads({ uploads, origin, mayHold, isOlderCopy, setup }: FilesRest): readonly Complaint[] {
   const seen = new Set<string>();

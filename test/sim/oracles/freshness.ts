@@ -1,9 +1,9 @@
 /**
- * Whether a pull that ended without a complaint brought what it promises. Every row as it was at the origin at some moment of
- * that pull, and none that was never there meanwhile. Someone who reads the replica after a green run relies on that, even
- * though the next run would heal it. Columns that the pull was not shown it cannot bring: those that the replica takes for gone
- * are left out. Not for worlds in which administrators are at work unseen otherwise, and only for cycles in which no answer was a
- * lie. Takes the origin after every turn, the base at the end; returns complaints.
+ * Whether a pull that ended without a complaint brought what it promises. Every row as it was at the origin at some
+ * moment of that pull, and none that was never there meanwhile. Someone who reads the replica after a green run relies
+ * on that, even though the next run would heal it. Columns that the pull was not shown it cannot bring: those that the
+ * replica takes for gone are left out. Not for worlds in which administrators are at work unseen otherwise, and only
+ * for cycles in which no answer was a lie. Takes the origin after every turn, the base at the end; returns complaints.
  */
 import type { LocalRow } from '../world/books.ts';
 import type { OriginModel } from '../model/origin.ts';
@@ -69,8 +69,8 @@ export class Freshness {
   }
 
   /**
-   * The pull ended well, or the cycle: what stands in the base although it was never so meanwhile. `excused` wait for an answer, `gone` are the
-   * columns that the replica takes for gone.
+   * The pull ended well, or the cycle: what stands in the base although it was never so meanwhile. `excused` wait for
+   * an answer, `gone` are the columns that the replica takes for gone.
    */
   complaints(
     base: ReadonlyMap<number, LocalRow> | null,

@@ -1,8 +1,8 @@
 /**
- * What must be true while the calling user is not shown a column, and the replica knows it. A mirror takes it for gone, and keeps
- * its last values. A table that people edit is held, so that nothing of it changes but by people, and nothing is sent. What
- * becomes of the edits is judged at rest, like that of all others (verdict.ts). Takes transactions before their commit, requests
- * before they leave; returns complaints.
+ * What must be true while the calling user is not shown a column, and the replica knows it. A mirror takes it for gone,
+ * and keeps its last values. A table that people edit is held, so that nothing of it changes but by people, and nothing
+ * is sent. What becomes of the edits is judged at rest, like that of all others (verdict.ts). Takes transactions before
+ * their commit, requests before they leave; returns complaints.
  */
 import type { Replica } from '../../../src/replica/database.ts';
 import type { KeptRow } from '../../../src/replica/bookkeeping/batches.ts';
@@ -43,7 +43,9 @@ export class Hiding {
     this.#parts = parts;
   }
 
-  /** What is wrong with a transaction that is about to be committed: another connection still sees what was before it. */
+  /**
+   * What is wrong with a transaction that is about to be committed: another connection still sees what was before it.
+   */
   complaints(replica: Replica, what: string): readonly string[] {
     const { user, names } = this.#parts;
     const ask: Ask = (statement) => user.query(statement);

@@ -1,8 +1,9 @@
 /**
- * The journal of the table: at each commit, the entries that it adds lead from the state that the journal knew before to the one that it knows
- * now. So no change is without an entry, no entry without a change, and none of them is half there. Now and then, all entries lead back to the
- * states that were remembered, and forward again. The interval of what came from the origin has a moment at which the row was written there, that of an
- * edit one at which a user wrote here. Takes each transaction before it is committed; returns complaints.
+ * The journal of the table: at each commit, the entries that it adds lead from the state that the journal knew before
+ * to the one that it knows now. So no change is without an entry, no entry without a change, and none of them is half
+ * there. Now and then, all entries lead back to the states that were remembered, and forward again. The interval of
+ * what came from the origin has a moment at which the row was written there, that of an edit one at which a user wrote
+ * here. Takes each transaction before it is committed; returns complaints.
  */
 import { isTampered } from '../../../src/capture/sync-mode.ts';
 import type { Replica } from '../../../src/replica/database.ts';
@@ -40,7 +41,10 @@ const MOMENTS_MAX = 12;
 /** Watches the journals of one world. */
 export class HistoryOracle {
   #seq = 0;
-  /** A column was hidden when a journal began, or was added later: its cells come when it is shown, and nobody writes them then. */
+  /**
+   * A column was hidden when a journal began, or was added later: its cells come when it is shown, and nobody writes
+   * them then.
+   */
   #hasUnwritten = false;
   #commitCount = 0;
   /** By table, the oldest first. */
@@ -115,8 +119,8 @@ export class HistoryOracle {
     if (what === 'Pruning history') this.#moments.clear();
     for (const { tableId, localName, begunSeq } of journalled(db)) {
       const now = knownState(db, tableId);
-      // There all edits were looked for, but for those since another client dropped a trigger that marks them, and those of columns that the origin
-      // does not show: a user's trigger may write into one while the table is loaded.
+      // There all edits were looked for, but for those since another client dropped a trigger that marks them, and
+      // those of columns that the origin does not show: a user's trigger may write into one while the table is loaded.
       const gone = goneColumns(db, tableId);
       const unseen =
         what.startsWith('Planning the push') && !isTampered(replica, tableId)
@@ -184,7 +188,10 @@ function differenceOf(one: State, other: State): string {
     .join('; ');
 }
 
-/** Whether all that an entry brings was taken from its row by a user, who replaced it; a trigger of theirs may keep us from giving it back at once. */
+/**
+ * Whether all that an entry brings was taken from its row by a user, who replaced it; a trigger of theirs may keep us
+ * from giving it back at once.
+ */
 function isGivenBack(db: Reader, seq: number): boolean {
   const text = `SELECT NOT EXISTS (
       SELECT 1 FROM _rowsync_history given, json_each(given.cells) g

@@ -1,6 +1,7 @@
 /**
- * Whether what was edited in an older copy of the replica waits there until a person lets it go: none of its values leaves before. Where
- * nothing tells that the file is an older one, nothing waits. Takes the replica once it was put back, requests, what people decide; returns complaints.
+ * Whether what was edited in an older copy of the replica waits there until a person lets it go: none of its values
+ * leaves before. Where nothing tells that the file is an older one, nothing waits. Takes the replica once it was put
+ * back, requests, what people decide; returns complaints.
  */
 import { readBase } from './base.ts';
 import type { LocalRow, LocalValue } from '../world/books.ts';

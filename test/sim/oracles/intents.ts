@@ -1,7 +1,8 @@
 /**
- * I11: what a request changes stands in a batch that is on the disk before it leaves: that row, and in it those cells with those values.
- * Rows that the origin knows are told by their ids; a new one is any row of a batch that has all of its cells. Takes batches as the
- * replica keeps them, columns by the address that requests use, rows of a request; returns complaints. Pure.
+ * I11: what a request changes stands in a batch that is on the disk before it leaves: that row, and in it those cells
+ * with those values. Rows that the origin knows are told by their ids; a new one is any row of a batch that has all of
+ * its cells. Takes batches as the replica keeps them, columns by the address that requests use, rows of a request;
+ * returns complaints. Pure.
  */
 import type { KeptCell, KeptRow } from '../../../src/replica/bookkeeping/batches.ts';
 import type { LocalValue } from '../world/books.ts';

@@ -1,12 +1,13 @@
 /**
- * What the account need not name, each with the words of docs/limits.md that say so (test/sim/oracles/limits.test.ts). There is no other exception from the
- * oracle of silence.
+ * What the account need not name, each with the words of docs/limits.md that say so (test/sim/oracles/limits.test.ts).
+ * There is no other exception from the oracle of silence.
  */
 
 /** A difference between both sides, or an edit, that the account does not name. */
 export interface Unnamed {
   /**
-   * row: here it is not what the origin had · edit: it was to be pushed, and was not · lost: an edit that is nowhere any more · error: what went wrong.
+   * row: here it is not what the origin had · edit: it was to be pushed, and was not · lost: an edit that is nowhere
+   * any more · error: what went wrong.
    */
   readonly kind: 'row' | 'edit' | 'lost' | 'error';
   readonly rowId: number;

@@ -1,7 +1,8 @@
 /**
- * Whether a moment was one: every state of the origin is kept with the time from which it was so, and what is here as a moment is proven must be one of
- * those in force at that time, in all tables. It stays that as long as the moment holds. And whether an answer is as young as it says: each row
- * of it was so at the origin at that time or later. Takes the origin after every turn, rows of the replica; returns complaints.
+ * Whether a moment was one: every state of the origin is kept with the time from which it was so, and what is here as a
+ * moment is proven must be one of those in force at that time, in all tables. It stays that as long as the moment
+ * holds. And whether an answer is as young as it says: each row of it was so at the origin at that time or later. Takes
+ * the origin after every turn, rows of the replica; returns complaints.
  */
 import { sql } from '../../../src/base/sql.ts';
 import type { Replica } from '../../../src/replica/database.ts';
@@ -108,7 +109,9 @@ export class Moments {
     });
   }
 
-  /** A state with the rows that left the filter and stay here for an edit that waits, as they were at the origin before. */
+  /**
+   * A state with the rows that left the filter and stay here for an edit that waits, as they were at the origin before.
+   */
   #withStaying(
     state: Rows,
     { here, unfiltered, edited }: Record<'here', Rows> & { unfiltered?: Rows | undefined; edited: ReadonlySet<number> },
@@ -121,7 +124,10 @@ export class Moments {
     return new Map([...state, ...staying]);
   }
 
-  /** Whether a push of ours created a row that nothing has shown since: until a sweep asks for it, it is here as it was sent. */
+  /**
+   * Whether a push of ours created a row that nothing has shown since: until a sweep asks for it, it is here as it was
+   * sent.
+   */
   #isUnseen(id: number): boolean {
     const found = this.#parts.user.query(`SELECT 1 FROM _rowsync_suspects WHERE row_id = ${id} AND applied = 0`);
     return found.length > 0;

@@ -1,17 +1,20 @@
 /**
- * What must be true at every moment of a simulated world, looked at in each transaction just before it is committed, and at each
- * request before it leaves. What must be true once all is quiet is in verdict.ts.
+ * What must be true at every moment of a simulated world, looked at in each transaction just before it is committed,
+ * and at each request before it leaves. What must be true once all is quiet is in verdict.ts.
  *
  *    fresh   what a good pull brought was true while it ran (freshness.ts)
  *    writer  a commit never leaves the writer flag set
  *    flight  whatever is marked as sent is in a batch, and the reverse
  *    I2      a push writes over nothing that it could have known of (overwrites.ts)
- *    I5      no row leaves the replica that the origin has; none is to be deleted there that is here, or that nobody deleted
+ *    I5      no row leaves the replica that the origin has; none is to be deleted there that is here, or that nobody
+ *            deleted
  *    I6      rows are what the ETag that is kept vouches for (vouching.ts)
- *    I8      of a row that the origin knows, a request carries no value that stands in the base, and none that nobody wrote here
+ *    I8      of a row that the origin knows, a request carries no value that stands in the base, and none that nobody
+ *            wrote here
  *    L3      deletes are held, and rows wait at rest, with a cause only (parking.ts)
  *    held    what was edited in an older copy waits for a person (holding.ts)
- *    I17     a column that the caller is not shown keeps its last values, and an edited table of which one vanished is held (hiding.ts)
+ *    I17     a column that the caller is not shown keeps its last values, and an edited table of which one vanished is
+ *            held (hiding.ts)
  *    history the entries of a commit lead from what the journal knew to what it knows (history.ts)
  *    I11     what a request changes stands in a batch on the disk, row by row and cell by cell (intents.ts)
  */
@@ -62,7 +65,9 @@ export interface OracleParts {
   readonly fail: (oracle: string, what: string) => void;
 }
 
-/** Transactions that need not be looked at for rows and ETags: whatever were wrong with them would show in the next one. */
+/**
+ * Transactions that need not be looked at for rows and ETags: whatever were wrong with them would show in the next one.
+ */
 const LEAVES_ROWS_ALONE = /^(?:Recording a run|Starting a sweep|Storing (?:what|who|the description)|Planning|Placing)/;
 
 /** Watches one world. */
@@ -81,19 +86,27 @@ export class Oracles {
   #areClocksSteady: boolean;
   /** Whether an answer said what was not so, or that nothing changed. */
   #hasLied = false;
-  /** Whether pulls and pushes are held to what the columns say: they keep their names, though not all of them may be shown. */
+  /**
+   * Whether pulls and pushes are held to what the columns say: they keep their names, though not all of them may be
+   * shown.
+   */
   readonly #isJudged: boolean;
   /** The newest batch that a commit has brought to the disk, and the newest of all. */
   #durableBatch = 0;
   #newestBatch = 0;
   #newestEvidence = 0;
-  /** Rows that the origin does not have, by what it said last; the number of backups that were brought back until then. */
+  /**
+   * Rows that the origin does not have, by what it said last; the number of backups that were brought back until then.
+   */
   readonly #missing = new Map<number, number>();
   /** Rows that the filter of the table did not select at some moment of this cycle. */
   readonly #outside = new Set<number>();
   /** Rows that the caller was not shown when he asked for them, or wanted them deleted, by their ids. */
   readonly #hidden = new Set<number>();
-  /** Rows that were sent and not settled before the last good pull ended, and all that ever were: ids, and tags of new rows. */
+  /**
+   * Rows that were sent and not settled before the last good pull ended, and all that ever were: ids, and tags of new
+   * rows.
+   */
   readonly #sent = new Set<unknown>();
   readonly #everSent = new Set<unknown>();
   /** How often columns had changed when the cycle began. */
@@ -221,7 +234,8 @@ export class Oracles {
 
   /** A pull ended; nothing went wrong, and nothing waits. */
   onPulled(): void {
-    // What an earlier push left behind may be settled behind the pull; what was settled before it, the pull has asked for.
+    // What an earlier push left behind may be settled behind the pull; what was settled before it, the pull has asked
+    // for.
     const inBatch = this.#inBatch(this.#sent);
     for (const row of this.#sent) if (!inBatch.has(row)) this.#sent.delete(row);
     this.#judgePull();
@@ -268,7 +282,8 @@ export class Oracles {
     );
     // A row outside of the filter stays while an edit of it waits, and until the next pull asks for it.
     const leaving = suspects.filter((id) => this.#outside.has(id));
-    // Following tells deletes by the number of rows, which others may keep as it was; then the next pull brings them, also a row that came back.
+    // Following tells deletes by the number of rows, which others may keep as it was; then the next pull brings them,
+    // also a row that came back.
     const isMissed = (id: number): boolean => !there.has(id) || this.#freshness.wasGone(id);
     const uncounted = this.#unseen.hasFollowed ? [...(base?.keys() ?? []).filter(isMissed), ...this.#unseen.ids] : [];
     return { sent: new Set([...asSent, ...leaving]), unseen: new Set(uncounted) };
@@ -379,9 +394,10 @@ export class Oracles {
   }
 
   /**
-   * What the intervals of entries are held to; null once a clock was set or an answer lied, and once rows changed here without a write. That is where one of our
-   * triggers was dropped, theirs writes into a mirror, a backup of the origin came back, or the caller got or lost rows or rights. Also where names went to
-   * another column, or the choice of columns becomes another one.
+   * What the intervals of entries are held to; null once a clock was set or an answer lied, and once rows changed here
+   * without a write. That is where one of our triggers was dropped, theirs writes into a mirror, a backup of the origin
+   * came back, or the caller got or lost rows or rights. Also where names went to another column, or the choice of
+   * columns becomes another one.
    */
   #truth(): Truth | null {
     const { setup, origin, user, admin, writes, names } = this.#parts;
@@ -413,9 +429,9 @@ export class Oracles {
   }
 
   /**
-   * Whether the origin has a row that the caller may know to be there. Not one that was made after the caller's rights were
-   * narrowed to others, since nobody can tell that from one that is gone. Not one that a backup brought back behind the answer
-   * that it is.
+   * Whether the origin has a row that the caller may know to be there. Not one that was made after the caller's rights
+   * were narrowed to others, since nobody can tell that from one that is gone. Not one that a backup brought back
+   * behind the answer that it is.
    */
   #isThere(id: number): boolean {
     const { origin, names, admin } = this.#parts;

@@ -1,8 +1,8 @@
 /**
- * Whether a push writes over what colleagues wrote with open eyes only. A value that stood at the origin when the push was
- * planned may be replaced where the base knew it. Where it came after the edit it must be kept as the loser of a conflict. What
- * colleagues write behind the plan may be lost; nothing at the origin can prevent that. Only for worlds in which columns keep
- * their names.
+ * Whether a push writes over what colleagues wrote with open eyes only. A value that stood at the origin when the push
+ * was planned may be replaced where the base knew it. Where it came after the edit it must be kept as the loser of a
+ * conflict. What colleagues write behind the plan may be lost; nothing at the origin can prevent that. Only for worlds
+ * in which columns keep their names.
  *
  * Takes what users and colleagues wrote, and requests before they leave; returns complaints.
  */
@@ -23,16 +23,19 @@ export interface OverwriteParts {
   readonly writes: Writes;
 }
 
-/** What was known of rows when users wrote into them; a copy of the replica that is put back knows only what was known when it was made. */
+/**
+ * What was known of rows when users wrote into them; a copy of the replica that is put back knows only what was known
+ * when it was made.
+ */
 export interface Known {
   /**
-   * What the base said of each row into which a user wrote a value, by the row's id then. A new row may be there twice for a
-   * moment.
+   * What the base said of each row into which a user wrote a value, by the row's id then. A new row may be there twice
+   * for a moment.
    */
   readonly baseByWritten: ReadonlyMap<string, ReadonlyMap<number, LocalValue>>;
   /**
-   * What was known of a row, by its tag, when a user deleted it. What the base said, or of one that it did not have, what stood
-   * here.
+   * What was known of a row, by its tag, when a user deleted it. What the base said, or of one that it did not have,
+   * what stood here.
    */
   readonly byDeleted: ReadonlyMap<string, LocalRow>;
 }
@@ -57,7 +60,10 @@ export class Overwrites {
     return { baseByWritten: new Map(this.#baseByWritten), byDeleted: new Map(this.#knownByDeleted) };
   }
 
-  /** The replica is an older copy from now on: a row that was deleted in it, came back and was deleted again is deleted as it was then. */
+  /**
+   * The replica is an older copy from now on: a row that was deleted in it, came back and was deleted again is deleted
+   * as it was then.
+   */
   goBackTo({ baseByWritten, byDeleted }: Known): void {
     this.#baseByWritten = new Map(baseByWritten);
     this.#knownByDeleted = new Map(byDeleted);
@@ -85,7 +91,10 @@ export class Overwrites {
     for (const [key, baseById] of written) this.#baseByWritten.set(key, baseById);
   }
 
-  /** A person took a version that was kept: what it brought back is written, or deleted, with what is known now, whenever it was before. */
+  /**
+   * A person took a version that was kept: what it brought back is written, or deleted, with what is known now,
+   * whenever it was before.
+   */
   onTaken(before: readonly LocalRow[], after: readonly LocalRow[]): void {
     const beforeById = new Map(before.map((row) => [row.id, row]));
     for (const row of after) {
@@ -169,7 +178,8 @@ export class Overwrites {
     if (known?.cells[column] !== before) return [`${what}, and the base does not know`];
     if (value === null) return [];
     const baseById = this.#baseByWritten.get(writtenKey({ tag, column, value }));
-    // A value that no actor wrote here is from the user's trigger, which also reacts to the origin's values, or is judged as invented.
+    // A value that no actor wrote here is from the user's trigger, which also reacts to the origin's values, or is
+    // judged as invented.
     if (baseById === undefined) return [];
     const baseThen = baseById.has(id) ? baseById.get(id) : baseById.values().next().value;
     if (baseThen === before || this.#isKept(before)) return [];
@@ -177,8 +187,8 @@ export class Overwrites {
   }
 
   /**
-   * Whether the replica knows that the origin shows a column, and that it may be written. At an origin by the letter, a column that is hidden for a
-   * moment seems read-only.
+   * Whether the replica knows that the origin shows a column, and that it may be written. At an origin by the letter, a
+   * column that is hidden for a moment seems read-only.
    */
   #isShown(column: (typeof JUDGED)[number]): boolean {
     const { names, user } = this.#parts;

@@ -1,10 +1,12 @@
 /**
- * Whether what waits for a person waits with a cause (L2, L3). A row is in doubt if its answer was lost, and the origin cannot show whether it was
- * accepted. A refused row is one that the origin refused alone, or that could not be sent for a reason that is looked up here. A conflict waits where
- * the policy asks and both sides wrote, and what a guard holds has its cause. Every other oracle excuses what waits, so an engine that parks rows
- * wrongly would pass without this one.
+ * Whether what waits for a person waits with a cause (L2, L3). A row is in doubt if its answer was lost, and the origin
+ * cannot show whether it was accepted. A refused row is one that the origin refused alone, or that could not be sent
+ * for a reason that is looked up here. A conflict waits where the policy asks and both sides wrote, and what a guard
+ * holds has its cause. Every other oracle excuses what waits, so an engine that parks rows wrongly would pass without
+ * this one.
  *
- * Takes requests and what the engine got for them, commits, errors of cycles; returns complaints; what waits is judged at rest.
+ * Takes requests and what the engine got for them, commits, errors of cycles; returns complaints; what waits is judged
+ * at rest.
  */
 import { ADDS_FORBIDDEN } from '../../../src/reconcile/push-plan.ts';
 import type { WireAnswer, TransportFault } from '../../../src/origin/transport.ts';
@@ -61,7 +63,10 @@ export class Parking {
   readonly #takenFiles = new Set<number>();
   /** Rows of those that were settled: in an older copy they may still be on their way. */
   readonly #settledFiles: SentRow[] = [];
-  /** Creates and files that were recorded and did not leave, by the names of their rows: a process that died in between cannot tell. */
+  /**
+   * Creates and files that were recorded and did not leave, by the names of their rows: a process that died in between
+   * cannot tell.
+   */
   readonly #recorded = new Map<string, SentRow>();
   /** The names of the rows of the batches of this plan. */
   #newest: readonly string[] = [];
@@ -76,7 +81,9 @@ export class Parking {
   #lookedAt: readonly LocalRow[] | null = null;
   /** What is wrong with the deletes that the last sweep held. */
   #heldWrongly: string | null = null;
-  /** Whether a page that has changed was said to be as it was, in this cycle: then rows of a push seem to be missing. */
+  /**
+   * Whether a page that has changed was said to be as it was, in this cycle: then rows of a push seem to be missing.
+   */
   #isWronglyUnchanged = false;
   /** Questions by values of rows that were answered with something else than what the origin said. */
   readonly #misanswered = new Set<string>();
@@ -218,15 +225,18 @@ export class Parking {
     return later !== null && later.text !== first?.text;
   }
 
-  /** Before a commit behind which it is settled which rows are missing. Without its triggers, a mirror may lose rows before the deletes are held. */
+  /**
+   * Before a commit behind which it is settled which rows are missing. Without its triggers, a mirror may lose rows
+   * before the deletes are held.
+   */
   onLook(): void {
     this.#lookedAt = this.#parts.names.isMirror ? this.#base() : null;
   }
 
   /**
-   * Before a commit that holds deletes. Whether they are too many is judged at the end of the cycle. Rows that a push made count
-   * as unseen where a sweep continues that began before, and the sweep that follows it sees them. `outside` are rows that the filter did not select
-   * at some moment of the cycle.
+   * Before a commit that holds deletes. Whether they are too many is judged at the end of the cycle. Rows that a push
+   * made count as unseen where a sweep continues that began before, and the sweep that follows it sees them. `outside`
+   * are rows that the filter did not select at some moment of the cycle.
    */
   onHold(outside: ReadonlySet<number>): void {
     const { setup, origin, names } = this.#parts;
@@ -234,7 +244,8 @@ export class Parking {
     if (this.#isWronglyUnchanged) return;
     // Hidden rows count as missing.
     if (!setup.isAdminAway || origin.user.role !== 'Administrator' || this.#isCallerDoubtful) return;
-    // Rows that only left the filter count where none would be left; one may have entered it again since its page was read.
+    // Rows that only left the filter count where none would be left; one may have entered it again since its page was
+    // read.
     const base = this.#lookedAt ?? this.#base();
     const selected = new Set(names.rowsSelected().map(({ id }) => id));
     if (base.every(({ id }) => !selected.has(id) || outside.has(id))) return;
@@ -266,7 +277,8 @@ export class Parking {
 
   #isDoubtful({ names, sent }: ParkedRow, reason: string): boolean {
     if (reason.startsWith('its table was dropped here')) return this.#parts.books.hasLostTable;
-    // The row may have been made, and deleted before it was asked for; the list of deleted rows is asked from some seconds before it was sent.
+    // The row may have been made, and deleted before it was asked for; the list of deleted rows is asked from some
+    // seconds before it was sent.
     const isAnyDeleted =
       reason.includes('a row that was never here was deleted there since') &&
       this.#parts.writes.all.some(({ kind }) => kind === 'delete');
@@ -279,7 +291,10 @@ export class Parking {
     return this.#olderCopies !== null && (names.length === 0 || names.some((name) => this.#isInOlderCopy(name)));
   }
 
-  /** Whether nothing tells that a new row is at the origin: it has no match value, the answer about that was none, or the caller is another one. */
+  /**
+   * Whether nothing tells that a new row is at the origin: it has no match value, the answer about that was none, or
+   * the caller is another one.
+   */
   #isUntellable({ code, cells, shapeCount }: SentRow): boolean {
     const { setup, writes, admin } = this.#parts;
     if (setup.match === null || code === null || this.#isCallerDoubtful) return true;

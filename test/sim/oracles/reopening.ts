@@ -1,6 +1,7 @@
 /**
- * Recovery is idempotent (I13). Opening a replica clears up a dead engine's traces. After that it is closed and opened again, and
- * nothing in it may have changed. Takes a life that has just begun, and the disk of its replica; produces what differs.
+ * Recovery is idempotent (I13). Opening a replica clears up a dead engine's traces. After that it is closed and opened
+ * again, and nothing in it may have changed. Takes a life that has just begun, and the disk of its replica; produces
+ * what differs.
  */
 import type { Disk, Image } from '../world/disk.ts';
 import type { Life } from '../world/engine.ts';

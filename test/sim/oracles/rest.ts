@@ -1,5 +1,6 @@
 /**
- * Looks at both sides of a world at rest. Takes the user's connection, the origin, the books; produces what verdict.ts judges.
+ * Looks at both sides of a world at rest. Takes the user's connection, the origin, the books; produces what verdict.ts
+ * judges.
  */
 import type { ConflictPolicy } from '../../../src/reconcile/merge.ts';
 import { ident } from '../../../src/base/sql.ts';

@@ -1,6 +1,7 @@
 /**
- * I16: logs and messages contain no token and no value of a row. Values are texts that are given out once in all, so each one that turns up in a line
- * is known for what it is. Names of files are no values. Takes what the engine says; returns complaints. Pure.
+ * I16: logs and messages contain no token and no value of a row. Values are texts that are given out once in all, so
+ * each one that turns up in a line is known for what it is. Names of files are no values. Takes what the engine says;
+ * returns complaints. Pure.
  */
 import type { Tokens } from '../world/books.ts';
 import { MODEL_TOKEN } from '../model/origin.ts';

@@ -1,6 +1,7 @@
 /**
- * Nothing is silent: whenever a cycle has ended, each row that is not as the origin had it meanwhile, and each edit that did not arrive, is named by the
- * account that every surface shows, by itself, by its table, or by why nothing goes on. The exceptions are in limits.ts.
+ * Nothing is silent: whenever a cycle has ended, each row that is not as the origin had it meanwhile, and each edit
+ * that did not arrive, is named by the account that every surface shows, by itself, by its table, or by why nothing
+ * goes on. The exceptions are in limits.ts.
  */
 import type { Problem } from '../../../src/reconcile/account/account.ts';
 import type { LocalRow, LocalValue } from '../world/books.ts';
@@ -42,7 +43,9 @@ export class Silence {
   #hasLied = false;
   #wasClockSet = false;
   #isDiskFull = false;
-  /** Whether the calling user was not shown all of the table in this cycle, and since the last sweep that saw all of it. */
+  /**
+   * Whether the calling user was not shown all of the table in this cycle, and since the last sweep that saw all of it.
+   */
   #isNarrowedNow = false;
   #wasNarrowed = false;
   #restoreCount = 0;

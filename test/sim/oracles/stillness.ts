@@ -1,10 +1,10 @@
 /**
- * Whether anything still moves once the faults have stopped (L1): one cycle after another, until one finds nothing to do and does
- * nothing. Takes both sides, what a cycle reports; produces a verdict for each cycle.
+ * Whether anything still moves once the faults have stopped (L1): one cycle after another, until one finds nothing to
+ * do and does nothing. Takes both sides, what a cycle reports; produces a verdict for each cycle.
  *
- * A push may settle what an earlier one left behind, without a message to the origin and behind the files of its cycle. The user's
- * table was renamed, or the origin's columns changed: only the pull puts right what keeps the edits from being finished before
- * it. The rows are then what the origin says, and their files are for the next cycle.
+ * A push may settle what an earlier one left behind, without a message to the origin and behind the files of its cycle.
+ * The user's table was renamed, or the origin's columns changed: only the pull puts right what keeps the edits from
+ * being finished before it. The rows are then what the origin says, and their files are for the next cycle.
  */
 import { readBase } from './base.ts';
 import type { CycleReport } from '../world/engine.ts';
@@ -88,7 +88,10 @@ export class Stillness {
     );
   }
 
-  /** Whether all files that failed are earlier revisions of rows that wait outside of the filter, and each was asked for once. */
+  /**
+   * Whether all files that failed are earlier revisions of rows that wait outside of the filter, and each was asked for
+   * once.
+   */
   #mayFail(failedCount: number): boolean {
     if (failedCount === 0) return true;
     const { user, names } = this.#parts;

@@ -1,7 +1,9 @@
 /**
- * Rows that following cannot see until a sweep reads them: rows that changed without a stamp, and rows stamped too early because the origin's clock
- * was set back by more than the overlap, and rows that were changed twice in one second and showed the second change late. In one cycle also rows that were stamped earlier than before: pages are read in the order of stamps, so such a
- * row moves behind whoever reads them, and the next cycle brings it. Takes what happens at the origin; produces ids.
+ * Rows that following cannot see until a sweep reads them: rows that changed without a stamp, and rows stamped too
+ * early because the origin's clock was set back by more than the overlap, and rows that were changed twice in one
+ * second and showed the second change late. In one cycle also rows that were stamped earlier than before: pages are
+ * read in the order of stamps, so such a row moves behind whoever reads them, and the next cycle brings it. Takes what
+ * happens at the origin; produces ids.
  */
 import type { OriginModel } from '../model/origin.ts';
 

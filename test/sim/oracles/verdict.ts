@@ -1,7 +1,7 @@
 /**
- * What must be true once the faults have stopped and nothing moves any more: the invariants of the design, told by values that
- * were written once in all. Takes both sides, what users wrote, and everything that was ever written at the origin;
- * produces what is wrong, in plain sentences. Pure.
+ * What must be true once the faults have stopped and nothing moves any more: the invariants of the design, told by
+ * values that were written once in all. Takes both sides, what users wrote, and everything that was ever written at the
+ * origin; produces what is wrong, in plain sentences. Pure.
  */
 import type { ConflictPolicy } from '../../../src/reconcile/merge.ts';
 import { writtenKey, type Books, type LocalRow, type LocalValue, type Written } from '../world/books.ts';
@@ -27,8 +27,8 @@ export interface SentEver {
   /** What left with the create of a row, by `tag.column=value`. */
   readonly created: ReadonlySet<string>;
   /**
-   * Tags of new rows that had met the row of this id by its unique value when it was sent. An older copy does not say so any
-   * more.
+   * Tags of new rows that had met the row of this id by its unique value when it was sent. An older copy does not say
+   * so any more.
    */
   readonly metById: ReadonlyMap<number, ReadonlySet<string>>;
 }
@@ -108,7 +108,10 @@ function textOf({ id, tag, cells }: LocalRow): string {
   return `${id} ${tag} ${JSON.stringify(cells)}`;
 }
 
-/** I1: what does not wait is the same on both sides; and the base is what the origin says, whatever waits inside of the filter. */
+/**
+ * I1: what does not wait is the same on both sides; and the base is what the origin says, whatever waits inside of the
+ * filter.
+ */
 function judgeEquality({ local, base, origin, selected, waiting }: Rest): readonly Complaint[] {
   const still = (rows: readonly LocalRow[]): readonly LocalRow[] => rows.filter(({ id }) => !waiting.has(id));
   const inside = new Set(selected.map(({ id }) => id));
@@ -158,8 +161,9 @@ function judgeEdits({
     // A file of the origin is not written again by its value: REPLACE leaves it there, and no client can request it.
     if (written.column === 'File' && !String(written.value).startsWith('file:')) return false;
     if (written.value === null || overwritten.has(written.column) || reached.has(writtenKey(written))) return false;
-    // A new row whose unique value a colleague took meanwhile continues in the colleague's: under its own tag, or under that one, if it won. There
-    // it was taken, also where someone has written over it since, or has deleted that row; a file shows there as another text.
+    // A new row whose unique value a colleague took meanwhile continues in the colleague's: under its own tag, or under
+    // that one, if it won. There it was taken, also where someone has written over it since, or has deleted that row; a
+    // file shows there as another text.
     const merged = conflicts.filter(
       ({ kind, column, local: tag }) => kind === 'cell' && column === 'Tag' && tag === written.tag,
     );
@@ -200,15 +204,15 @@ function judgeEdits({
 const EMPTIED = ['A', 'B'] as const;
 
 /**
- * I2, for NULL, which has no text of its own. A cell that users emptied last, and that has a value now, was empty at the origin
- * at some time, or something is kept of it. Rows that wait, or stand on one side only, are judged by the others; one that stands
- * here twice waits as long as one of the two does.
+ * I2, for NULL, which has no text of its own. A cell that users emptied last, and that has a value now, was empty at
+ * the origin at some time, or something is kept of it. Rows that wait, or stand on one side only, are judged by the
+ * others; one that stands here twice waits as long as one of the two does.
  */
 function judgeEmptied(rest: Rest): readonly Complaint[] {
   const { books, writes, keptCells, conflicts, local, origin, waiting, overwritten, isOlderCopy, evidence } = rest;
   const { standing } = books.expected();
-  // A row comes back under its former id with a backup, or with the rights to see it. Or it was in doubt, and so discarded, and
-  // had come already.
+  // A row comes back under its former id with a backup, or with the rights to see it. Or it was in doubt, and so
+  // discarded, and had come already.
   const mayComeBack = (tag: string): boolean =>
     writes.some(
       ({ kind, ...write }) => kind === 'restore' || (kind === 'create' && write.isHidden && write.tag === tag),
@@ -222,8 +226,8 @@ function judgeEmptied(rest: Rest): readonly Complaint[] {
         String(text).includes(`"${tag}"`) &&
         (kind === 'inserted' || mayComeBack(tag)),
     );
-  // Its maker had no answer, and was not shown it, or asked for it between a delete and a backup. What was emptied before it is
-  // met is empty in a row that seems to be new.
+  // Its maker had no answer, and was not shown it, or asked for it between a delete and a backup. What was emptied
+  // before it is met is empty in a row that seems to be new.
   const isBroughtBack = (tag: string): boolean => {
     const deletedAt = writes.findIndex((write) => write.kind === 'delete' && write.tag === tag);
     return deletedAt >= 0 && writes.slice(deletedAt).some((write) => write.kind === 'restore' && write.tag === tag);
@@ -278,15 +282,19 @@ function judgeDeletes({ books, origin, kept, evidence, waiting, hidden, writes }
     .map((tag) => ({ oracle: 'I3', what: `${tag}, deleted here, is at the origin, and nothing says why` }));
 }
 
-/** I4: no row is created twice, in any history: a tag is given out once, and again only after its row was deleted. I5: who deleted. */
+/**
+ * I4: no row is created twice, in any history: a tag is given out once, and again only after its row was deleted. I5:
+ * who deleted.
+ */
 function judgeCreates({ writes, books, local, waiting, conflicts, evidence }: Rest): readonly Complaint[] {
   const complaints: Complaint[] = [];
   const alive = new Map<string, number>();
   let isRestoring = false;
-  // Hidden from the caller as they were made, and made again while they were, or since they were taken for gone then, or never known, as where the
-  // answer was lost: that looks like rows that are gone.
+  // Hidden from the caller as they were made, and made again while they were, or since they were taken for gone then,
+  // or never known, as where the answer was lost: that looks like rows that are gone.
   const [unseen, excused] = [new Set<number>(), new Set<string>()];
-  // Deleted there, and brought back with a backup: made again in between, as a person wanted, or as what had no answer is, they are there twice.
+  // Deleted there, and brought back with a backup: made again in between, as a person wanted, or as what had no answer
+  // is, they are there twice.
   const [deleted, broughtBack] = [new Set<number>(), new Set<number>()];
   // Deleted on one side, with what someone had written on the other, and taken back by a person.
   const wasTaken = (id: number): boolean =>
@@ -347,8 +355,8 @@ function judgeInventions({ local, origin, writes, books, hasSwapped, sent, confl
         .map(([column, value]) => writtenKey({ tag, column, value })),
     ),
   );
-  // Read while two columns swapped their names, which the end of the pull notices and reads again; but if the engine dies before that and the
-  // row is deleted, the origin does not say any more what it held.
+  // Read while two columns swapped their names, which the end of the pull notices and reads again; but if the engine
+  // dies before that and the row is deleted, the origin does not say any more what it held.
   const deleted = new Set(writes.flatMap(({ kind, tag }) => (kind === 'delete' ? [tag] : [])));
   const isCrossed = ({ tag, column, value }: Written): boolean => {
     const other = { A: 'B', B: 'A' }[column];
@@ -384,9 +392,9 @@ function judgeInventions({ local, origin, writes, books, hasSwapped, sent, confl
 }
 
 /**
- * No conflict is about a value that was never in that column, at the origin or, of a row that it deleted, here. Or that was
- * written there here, also by the user's trigger: a row that was here twice for a moment may have two edits, and one takes the
- * origin's place.
+ * No conflict is about a value that was never in that column, at the origin or, of a row that it deleted, here. Or that
+ * was written there here, also by the user's trigger: a row that was here twice for a moment may have two edits, and
+ * one takes the origin's place.
  */
 function judgeConflicts({ conflicts, writes, books, hasSwapped }: Rest): readonly Complaint[] {
   const there = new Set(
@@ -406,9 +414,9 @@ function judgeConflicts({ conflicts, writes, books, hasSwapped }: Rest): readonl
 }
 
 /**
- * Conflicts are decided by the policy, in any world. The exception: read-only cells follow the origin. Of a row that was here twice, the later edit
- * takes the place of the other. What was sent goes over whatever the origin has by then. A row that the origin deleted is gone. So no edit wins
- * against the policy over a value that was not sent.
+ * Conflicts are decided by the policy, in any world. The exception: read-only cells follow the origin. Of a row that
+ * was here twice, the later edit takes the place of the other. What was sent goes over whatever the origin has by then.
+ * A row that the origin deleted is gone. So no edit wins against the policy over a value that was not sent.
  */
 function judgeWinners({ conflicts, policy, wasForbidden, books, sent, writes }: Rest): readonly Complaint[] {
   const [here, created] = [withoutTags(books.everWritten), withoutTags(sent.created)];

@@ -1,12 +1,12 @@
 /**
- * Remembers what every ETag that the origin gave out vouches for, and looks at each commit whether the rows in the base are those
- * (I6). A page whose ETag is kept is not read again while the origin answers 304, so every row that it names must be here as
- * it was answered. Of several pages that show a row, the one that was applied last counts. Suspects are asked for by their ids,
- * so they may differ meanwhile.
+ * Remembers what every ETag that the origin gave out vouches for, and looks at each commit whether the rows in the base
+ * are those (I6). A page whose ETag is kept is not read again while the origin answers 304, so every row that it names
+ * must be here as it was answered. Of several pages that show a row, the one that was applied last counts. Suspects are
+ * asked for by their ids, so they may differ meanwhile.
  *
- * For worlds in which the columns keep their names. One that the caller is not shown is judged again once the replica knows it to
- * be there. What pages say of it is not taken before that, and no ETag outlasts it. Takes answers, and the replica within a
- * transaction; returns complaints.
+ * For worlds in which the columns keep their names. One that the caller is not shown is judged again once the replica
+ * knows it to be there. What pages say of it is not taken before that, and no ETag outlasts it. Takes answers, and the
+ * replica within a transaction; returns complaints.
  */
 import type { Replica } from '../../../src/replica/database.ts';
 import { sql } from '../../../src/base/sql.ts';
@@ -34,7 +34,10 @@ export class Vouching {
     this.#rowsByTag.set(keyOf(path, etag), new Map(answered.map((row) => [row.id, row])));
   }
 
-  /** What stands in the base although the ETag that is kept says otherwise; `gone` are the columns that the replica takes for gone. */
+  /**
+   * What stands in the base although the ETag that is kept says otherwise; `gone` are the columns that the replica
+   * takes for gone.
+   */
   complaints(replica: Replica, gone: ReadonlySet<Column>): readonly string[] {
     const pages = readPages(replica, this.#names.tableId);
     if (pages.every(({ etag }) => etag === null)) return [];

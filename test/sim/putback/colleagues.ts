@@ -1,6 +1,6 @@
 /**
- * The other side of a world in which rows are put back: colleagues make families of rows, delete some, with or without what refers to them, and do
- * more while the rows return. Remembers each row as it stood in the last pull.
+ * The other side of a world in which rows are put back: colleagues make families of rows, delete some, with or without
+ * what refers to them, and do more while the rows return. Remembers each row as it stood in the last pull.
  */
 import { MODEL_TOKEN, OriginModel } from '../model/origin.ts';
 import type { Tokens } from '../world/books.ts';
@@ -86,7 +86,10 @@ export class Colleagues {
     return [...this.known].flatMap(([name, row]) => (here.has(name) ? [] : [row]));
   }
 
-  /** Changes notes, and deletes rows: each one that refers to them goes, too, loses its reference, or keeps it. Returns what that was. */
+  /**
+   * Changes notes, and deletes rows: each one that refers to them goes, too, loses its reference, or keeps it. Returns
+   * what that was.
+   */
   lose(draw: Draw): string {
     const done: string[] = [];
     for (const table of TABLES)

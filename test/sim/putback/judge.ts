@@ -1,6 +1,7 @@
 /**
- * What must be true once rows were put back: no row is there twice, each has its last values, references lead where they led, and nothing of anybody
- * else was changed but references that had to follow. Knows nothing of how it is done. Pure.
+ * What must be true once rows were put back: no row is there twice, each has its last values, references lead where
+ * they led, and nothing of anybody else was changed but references that had to follow. Knows nothing of how it is done.
+ * Pure.
  */
 import type { Complaint } from '../oracles/verdict.ts';
 import { nameIn, type Colleagues, type KnownRow } from './colleagues.ts';

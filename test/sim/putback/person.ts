@@ -1,6 +1,6 @@
 /**
- * A person who puts rows back by the command: each time a process of its own, which may die anywhere, with the plan that is made of what is known
- * then.
+ * A person who puts rows back by the command: each time a process of its own, which may die anywhere, with the plan
+ * that is made of what is known then.
  */
 import type { EngineModules, Life } from '../world/engine.ts';
 import { REFERENCES, TABLES } from './setup.ts';

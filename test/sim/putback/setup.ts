@@ -1,6 +1,6 @@
 /**
- * What kind of world rows are put back in: its tables, how they refer to each other, and how bad the weather is. It comes behind the world of its seed,
- * with an origin and a replica of its own, and draws from tapes of its own. Pure.
+ * What kind of world rows are put back in: its tables, how they refer to each other, and how bad the weather is. It
+ * comes behind the world of its seed, with an origin and a replica of its own, and draws from tapes of its own. Pure.
  */
 import type { TableSpec } from '../../../src/sandbox/store/spec.ts';
 import { FIRST_FAULTS, LATER_FAULTS } from '../world/faults.ts';

@@ -1,6 +1,7 @@
 /**
- * A world in which rows are put back at the origin, by commands whose answers get lost and that die anywhere, while colleagues make some of the rows
- * again. Then the faults stop, the person finishes, and both sides are judged. Every decision is a number of a tape, as in the other worlds.
+ * A world in which rows are put back at the origin, by commands whose answers get lost and that die anywhere, while
+ * colleagues make some of the rows again. Then the faults stop, the person finishes, and both sides are judged. Every
+ * decision is a number of a tape, as in the other worlds.
  */
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * Worlds that failed once, shrunk, one JSON file each: they run first, on every commit, for ever. A file holds the seed of what
- * is random without deciding anything, the tapes, and what was wrong when it was found. It also says what must happen in it for
- * that to show again.
+ * Worlds that failed once, shrunk, one JSON file each: they run first, on every commit, for ever. A file holds the seed
+ * of what is random without deciding anything, the tapes, and what was wrong when it was found. It also says what must
+ * happen in it for that to show again.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { Choosing } from '../world/choosing.ts';
@@ -19,7 +19,10 @@ export interface Case {
   readonly about: string;
   /** Lines of its trace, as regular expressions in their order, without which the defect could not show in it. */
   readonly happens?: readonly string[];
-  /** What of that does not happen any more, since the engine asks for other things than it did then: it is still run, and shows less. */
+  /**
+   * What of that does not happen any more, since the engine asks for other things than it did then: it is still run,
+   * and shows less.
+   */
   readonly drifted?: string;
   /** Whether and how columns are left out and masked in it. */
   readonly choosing?: Choosing | null;
@@ -48,7 +51,10 @@ export function readCase(file: URL | string): Case {
   return found;
 }
 
-/** The first thing that must happen in a kept world and does not, behind what comes before it; null where all of it does. */
+/**
+ * The first thing that must happen in a kept world and does not, behind what comes before it; null where all of it
+ * does.
+ */
 export function findUnmet(happens: readonly string[], trace: readonly string[]): string | null {
   let from = 0;
   for (const wanted of happens) {

@@ -2,13 +2,17 @@
  * The simulation's command line.
  *
  *    npm run sim -- --seeds 5000 --from 1 --workers 2     kept cases first, then seeds; sums and what is too rare
- *    npm run sim -- --seeds 5000 --no-kept                without the kept cases, which the ordinary tests run (sim.test.ts)
- *    npm run sim -- --seeds 5000 --long                   worlds that do not end early: fewer a minute, and what needs many steps
+ *    npm run sim -- --seeds 5000 --no-kept                without the kept cases, which the ordinary tests run
+ *                                                         (sim.test.ts)
+ *    npm run sim -- --seeds 5000 --long                   worlds that do not end early: fewer a minute, and what needs
+ *                                                         many steps
  *    npm run sim -- --seeds 5000 --follow                 all worlds follow their table, not half of them
- *    npm run sim -- --seeds 5000 --with person,copy       only those of these seeds whose worlds have all of it (TRAITS in setup.ts)
+ *    npm run sim -- --seeds 5000 --with person,copy       only those of these seeds whose worlds have all of it (TRAITS
+ *                                                         in setup.ts)
  *    npm run sim -- --replay 76                           one seed, or a kept case by its file: shrunk, as a story
  *    npm run sim -- --replay 76 --keep test/sim/corpus/name.json
- *    npm run sim -- --exhaustive                          short scenarios, with everything that can go wrong at every step
+ *    npm run sim -- --exhaustive                          short scenarios, with everything that can go wrong at every
+ *                                                         step
  *    npm run sim -- --exhaustive --scenario edit --mode pairs --sample 1000 --seed 7
  *    npm run sim -- --exhaustive --scenario edit --at 17:dieAfter,30:lostAfter
  *

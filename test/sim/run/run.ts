@@ -1,6 +1,6 @@
 /**
- * Runs one world, from tapes or from a script. Most worlds begin with a replica that was pulled before (warm.ts), by a world in which
- * nothing happens.
+ * Runs one world, from tapes or from a script. Most worlds begin with a replica that was pulled before (warm.ts), by a
+ * world in which nothing happens.
  */
 import type { LocalRow } from '../world/books.ts';
 import type { Disk, Start } from '../world/disk.ts';

@@ -1,6 +1,6 @@
 /**
- * Runs worlds one after another in this process: seeds, kept cases, shrinking. Takes the engine's modules and what to run;
- * produces results, and their sums.
+ * Runs worlds one after another in this process: seeds, kept cases, shrinking. Takes the engine's modules and what to
+ * run; produces results, and their sums.
  */
 import { createHash } from 'node:crypto';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -32,8 +32,8 @@ export interface Sums {
 const TWICE_EVERY = 50;
 
 /**
- * What node is told where worlds are run. They leave much behind and keep little, so that a heap which begins small is marked and
- * moved all the time.
+ * What node is told where worlds are run. They leave much behind and keep little, so that a heap which begins small is
+ * marked and moved all the time.
  */
 export const NODE_OPTIONS = ['--min-semi-space-size=32', '--max-semi-space-size=32', '--initial-old-space-size=256'];
 
@@ -45,7 +45,9 @@ export class Runner {
   readonly #disk: Disk;
   readonly #warm = new WarmStarts();
 
-  /** `isLong`: the worlds of seeds do not end early. `follows`: which of them follow their table in every other cycle. */
+  /**
+   * `isLong`: the worlds of seeds do not end early. `follows`: which of them follow their table in every other cycle.
+   */
   constructor(modules: EngineModules, isLong = false, follows: FollowMode = 'none') {
     this.#modules = modules;
     this.#isLong = isLong;

@@ -1,7 +1,8 @@
 /**
- * Makes a failing world small: numbers on its tapes are set to 0 or taken out, as long as the same invariant still breaks. Tape by
- * tape, in chunks that halve; setting to 0 comes first, because it leaves everything else of the tape in its place.
- * Takes tapes and a judge that runs them; produces tapes that no single step makes calmer, or the best so far when the runs are used up.
+ * Makes a failing world small: numbers on its tapes are set to 0 or taken out, as long as the same invariant still
+ * breaks. Tape by tape, in chunks that halve; setting to 0 comes first, because it leaves everything else of the tape
+ * in its place. Takes tapes and a judge that runs them; produces tapes that no single step makes calmer, or the best so
+ * far when the runs are used up.
  */
 import { TAPE_NAMES, type TapeName, type TapeRecord } from '../world/tape.ts';
 

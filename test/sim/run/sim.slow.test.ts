@@ -1,7 +1,7 @@
 /**
- * The simulation in the ordinary tests. Kept worlds first, then some seeds. And that the simulation is what it claims to be: the
- * same tapes make the same world, calm tapes a calm one, and shrinking keeps what a failure needs. Three seeds run here;
- * ROWSYNC_SEEDS=1-1000 runs a thousand, `npm run sim` more on two processes.
+ * The simulation in the ordinary tests. Kept worlds first, then some seeds. And that the simulation is what it claims
+ * to be: the same tapes make the same world, calm tapes a calm one, and shrinking keeps what a failure needs. Three
+ * seeds run here; ROWSYNC_SEEDS=1-1000 runs a thousand, `npm run sim` more on two processes.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seeds } from '../../support/seeds.ts';

@@ -1,5 +1,6 @@
 /**
- * A process that runs every so-and-so-many-th seed, and reports to main.ts in between. Takes one message with its order.
+ * A process that runs every so-and-so-many-th seed, and reports to main.ts in between. Takes one message with its
+ * order.
  */
 import type { FollowMode } from '../world/tape.ts';
 import { loadEngine } from '../world/engine.ts';

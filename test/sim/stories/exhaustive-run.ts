@@ -1,6 +1,6 @@
 /**
- * The exhaustive mode of the simulation's command line: scenarios one after another, each on several processes, a line of sums for
- * each; or one run with its story. Takes what was asked for; produces text, and whether all was well.
+ * The exhaustive mode of the simulation's command line: scenarios one after another, each on several processes, a line
+ * of sums for each; or one run with its story. Takes what was asked for; produces text, and whether all was well.
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

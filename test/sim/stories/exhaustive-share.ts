@@ -1,6 +1,6 @@
 /**
- * A share of a scenario's runs in the exhaustive mode: which strikes are played, and what came of them. Takes an order; produces sums,
- * and every run that failed.
+ * A share of a scenario's runs in the exhaustive mode: which strikes are played, and what came of them. Takes an order;
+ * produces sums, and every run that failed.
  */
 import { endOf, isCrash, paired, play, playUndisturbed, singles, textOfStrikes, type Strike } from './exhaustive.ts';
 import type { Runner } from '../run/runner.ts';
@@ -11,8 +11,8 @@ import { sfc32 } from '../world/tape.ts';
 const MODES = ['states', 'crashes', 'singles', 'statePairs', 'crashPairs', 'pairs'] as const;
 
 /**
- * What is played: each state that a death leaves behind. All deaths, the full disk and power cuts. Those and every fault. Pairs
- * of states and lost answers; pairs of deaths. Pairs of the short list.
+ * What is played: each state that a death leaves behind. All deaths, the full disk and power cuts. Those and every
+ * fault. Pairs of states and lost answers; pairs of deaths. Pairs of the short list.
  */
 export type Mode = (typeof MODES)[number];
 

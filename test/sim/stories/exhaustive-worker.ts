@@ -1,5 +1,6 @@
 /**
- * A process that plays its share of a scenario's runs, and reports to exhaustive-run.ts. Takes one message with its order.
+ * A process that plays its share of a scenario's runs, and reports to exhaustive-run.ts. Takes one message with its
+ * order.
  */
 import { loadEngine } from '../world/engine.ts';
 import { playShare, type ExhaustiveOrder } from './exhaustive-share.ts';

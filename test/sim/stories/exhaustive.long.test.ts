@@ -1,6 +1,7 @@
 /**
- * The exhaustive mode in the ordinary tests: every scenario goes as it is meant to, and is survived whatever a crash leaves behind.
- * ROWSYNC_EXHAUSTIVE=singles adds power cuts, full disks and every fault; so does `npm run sim -- --exhaustive`, on two processes.
+ * The exhaustive mode in the ordinary tests: every scenario goes as it is meant to, and is survived whatever a crash
+ * leaves behind. ROWSYNC_EXHAUSTIVE=singles adds power cuts, full disks and every fault; so does `npm run sim --
+ * --exhaustive`, on two processes.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadEngine } from '../world/engine.ts';

@@ -1,7 +1,8 @@
 /**
- * The exhaustive mode: a short story is played once undisturbed, which gives its steps. Then again for every step and everything
- * that can go wrong there, and for pairs of those. A step is a turn of the world (requests have left, or arrived, or were
- * answered), a transaction, a step of a push, or a request that leaves. Takes a scenario and strikes; produces what came of it.
+ * The exhaustive mode: a short story is played once undisturbed, which gives its steps. Then again for every step and
+ * everything that can go wrong there, and for pairs of those. A step is a turn of the world (requests have left, or
+ * arrived, or were answered), a transaction, a step of a push, or a request that leaves. Takes a scenario and strikes;
+ * produces what came of it.
  */
 import type { TransactionFacts } from '../../support/surround.ts';
 import type { LocalRow } from '../world/books.ts';
@@ -120,9 +121,9 @@ function isDeath(what: string): boolean {
 }
 
 /**
- * Everything that can go wrong once. `states`: a death behind each commit, before each operation on a file, and while each change
- * is under way. That leaves behind every state of both sides that any death does. `crashes`: every death, with and without a
- * power cut, and the full disk. `singles`: every fault of every request as well.
+ * Everything that can go wrong once. `states`: a death behind each commit, before each operation on a file, and while
+ * each change is under way. That leaves behind every state of both sides that any death does. `crashes`: every death,
+ * with and without a power cut, and the full disk. `singles`: every fault of every request as well.
  */
 export function singles(steps: readonly Step[], kinds: 'states' | 'crashes' | 'singles'): readonly Strike[] {
   const isAsked = (what: string, name: string): boolean => {
@@ -144,8 +145,8 @@ function leavesState(what: string, name: string): boolean {
 }
 
 /**
- * What of a story's steps is paired. `short`: a short list of faults, one kind of death at each. `states`: deaths that each leave a different state,
- * and lost answers; few enough to go through all pairs.
+ * What of a story's steps is paired. `short`: a short list of faults, one kind of death at each. `states`: deaths that
+ * each leave a different state, and lost answers; few enough to go through all pairs.
  */
 export function paired(steps: readonly Step[], after: number, list: 'short' | 'states'): readonly Strike[] {
   const isShort = (what: string, name: string): boolean =>

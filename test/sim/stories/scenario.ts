@@ -1,7 +1,7 @@
 /**
- * What short stories are made of (scenarios.ts): a setup in which nothing is drawn, and acts with their moments. An act happens once a
- * line of the trace matches that came after the act before it. Rows of a warm replica: 1 to `rowCount`; their texts are those of
- * `makeOrigin`. Pure.
+ * What short stories are made of (scenarios.ts): a setup in which nothing is drawn, and acts with their moments. An act
+ * happens once a line of the trace matches that came after the act before it. Rows of a warm replica: 1 to `rowCount`;
+ * their texts are those of `makeOrigin`. Pure.
  */
 import type { PersonDecision } from '../../../src/capture/person-decision.ts';
 import type { Hands } from './script.ts';
@@ -19,11 +19,17 @@ export interface Scenario {
   readonly name: string;
   readonly setup: Setup;
   readonly acts: readonly ScenarioAct[];
-  /** Cycles that end after the last act, and after whatever goes wrong, before the faults stop: those are gone through step by step. */
+  /**
+   * Cycles that end after the last act, and after whatever goes wrong, before the faults stop: those are gone through
+   * step by step.
+   */
   readonly cycles: number;
   /** Lines that the undisturbed story has. */
   readonly proofs: readonly RegExp[];
-  /** What the rows of the undisturbed story are at the end, as `endOf` in exhaustive.ts tells them; absent where oracles say enough. */
+  /**
+   * What the rows of the undisturbed story are at the end, as `endOf` in exhaustive.ts tells them; absent where oracles
+   * say enough.
+   */
   readonly end?: RegExp;
   /** What the rows are at every end of it, whatever goes wrong. */
   readonly everyEnd?: RegExp;

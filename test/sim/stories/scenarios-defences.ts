@@ -1,6 +1,6 @@
 /**
- * Short stories that each need one defence that random worlds rarely need; most were written for a planted bug (mutants/) that survived. Gone through
- * like all others (scenarios.ts). Data only.
+ * Short stories that each need one defence that random worlds rarely need; most were written for a planted bug
+ * (mutants/) that survived. Gone through like all others (scenarios.ts). Data only.
  */
 import {
   CALM,
@@ -47,7 +47,8 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     proofs: [/older copy/, SENT('(upsert|create)')],
     hasOneEnd: false,
   },
-  // Nothing could tell what became of these two: such a copy is not put back, unless the engine died before the origin knew (replica/older-copy.ts).
+  // Nothing could tell what became of these two: such a copy is not put back, unless the engine died before the origin
+  // knew (replica/older-copy.ts).
   {
     name: 'older-copy-with-a-former-code',
     setup: { ...CALM, rowCount: 1 },
@@ -358,7 +359,8 @@ export const DEFENCE_SCENARIOS: readonly Scenario[] = [
     everyEnd: /a0003/,
     hasOneEnd: true,
   },
-  // A new row takes over the unique value of one that REPLACE removes: what the origin has under it is the old row until that is deleted.
+  // A new row takes over the unique value of one that REPLACE removes: what the origin has under it is the old row
+  // until that is deleted.
   {
     name: 'new-row-takes-a-code',
     setup: { ...CALM, match: null },

@@ -1,6 +1,6 @@
 /**
- * Short stories in which the engine is right, and an oracle once had it otherwise: combinations that random worlds show once in many
- * thousands. Gone through like all others (scenarios.ts). Data only.
+ * Short stories in which the engine is right, and an oracle once had it otherwise: combinations that random worlds show
+ * once in many thousands. Gone through like all others (scenarios.ts). Data only.
  */
 import {
   ADMINISTERED,
@@ -22,7 +22,8 @@ import {
 
 /** All of them. */
 export const JUDGED_SCENARIOS: readonly Scenario[] = [
-  // What it made stands at the origin as it was sent; that a cell was emptied since is kept under the id of the row that was discarded.
+  // What it made stands at the origin as it was sent; that a cell was emptied since is kept under the id of the row
+  // that was discarded.
   {
     name: 'emptied-in-doubt-and-discarded',
     setup: { ...CALM, rowCount: 1, match: null, rules: [{ column: 'A', does: 'upper' }] },
@@ -37,8 +38,8 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     end: /"A":"U-1"/,
     hasOneEnd: false,
   },
-  // A person takes a row back that was deleted here. Before that is sent, a backup brings the former one back, and no value tells
-  // that they are one.
+  // A person takes a row back that was deleted here. Before that is sent, a backup brings the former one back, and no
+  // value tells that they are one.
   {
     name: 'taken-back-beside-a-backup',
     setup: { ...ADMINISTERED, match: null, policy: 'local' },
@@ -54,7 +55,8 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     proofs: [/^person: .*Resolved/, /brings the backup/, SENT('create')],
     hasOneEnd: false,
   },
-  // A row that the role hides from its maker looks as if it was never made, unless it was answered: under another unique value it is made again.
+  // A row that the role hides from its maker looks as if it was never made, unless it was answered: under another
+  // unique value it is made again.
   {
     name: 'made-unseen-and-again',
     setup: { ...ADMINISTERED, rowCount: 3 },
@@ -71,7 +73,8 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     end: /"t-1","c-1".*\n.*"t-1","c-2"/,
     hasOneEnd: false,
   },
-  // The same under the same value: it is found then, and what was emptied meanwhile is an empty cell of a new row, as it seems.
+  // The same under the same value: it is found then, and what was emptied meanwhile is an empty cell of a new row, as
+  // it seems.
   {
     name: 'made-unseen-and-emptied',
     setup: { ...ADMINISTERED, rowCount: 3 },
@@ -122,8 +125,8 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     end: /"t-1","c-1",\{"A":"u-1"/,
     hasOneEnd: false,
   },
-  // Answered and not settled in the copy, the row is gone by then. It stands as it was sent until the next pull, since the table
-  // was renamed here.
+  // Answered and not settled in the copy, the row is gone by then. It stands as it was sent until the next pull, since
+  // the table was renamed here.
   {
     name: 'sent-before-a-copy',
     setup: CALM,
@@ -154,7 +157,8 @@ export const JUDGED_SCENARIOS: readonly Scenario[] = [
     end: /"t0001"/,
     hasOneEnd: false,
   },
-  // In a copy, a person leaves a row alone that was taken back before, and that the origin has under another unique value by now.
+  // In a copy, a person leaves a row alone that was taken back before, and that the origin has under another unique
+  // value by now.
   {
     name: 'taken-back-in-an-older-copy',
     setup: { ...CALM, policy: 'local' },

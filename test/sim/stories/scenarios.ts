@@ -1,7 +1,7 @@
 /**
- * Short stories that the exhaustive mode goes through with something going wrong at every step. Each is a setup and a list of acts
- * with their moments (scenario.ts). What the undisturbed story must contain is said too, so that no story becomes another one
- * unnoticed. Data only.
+ * Short stories that the exhaustive mode goes through with something going wrong at every step. Each is a setup and a
+ * list of acts with their moments (scenario.ts). What the undisturbed story must contain is said too, so that no story
+ * becomes another one unnoticed. Data only.
  */
 import type { ConflictPolicy } from '../../../src/reconcile/merge.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * A world in which nothing is drawn: its tapes are all calm, and a script says who does what when, and what strikes at which step.
- * This is the seam between the world and whoever writes such scripts (exhaustive.ts). Types only.
+ * A world in which nothing is drawn: its tapes are all calm, and a script says who does what when, and what strikes at
+ * which step. This is the seam between the world and whoever writes such scripts (exhaustive.ts). Types only.
  */
 import type { PersonDecision } from '../../../src/capture/person-decision.ts';
 import type { TransactionFacts } from '../../support/surround.ts';

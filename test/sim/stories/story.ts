@@ -1,5 +1,6 @@
 /**
- * What happened in a world, told to people: the trace without what happens in every cycle. Takes a trace; produces text. Pure.
+ * What happened in a world, told to people: the trace without what happens in every cycle. Takes a trace; produces
+ * text. Pure.
  */
 
 /** Lines that say little: a run is recorded, a question is answered as always. */

@@ -1,7 +1,8 @@
 /**
- * A second table, so that the account of one cannot hide behind that of the other: a mirror beside the table of the other oracles. People write into it, cut its
- * texts, rename and drop it, and the origin may refuse to answer about it. Its rows have other ids than those of the first table. Takes a tape of its own, so
- * that all other worlds stay as they are; produces changes at the origin, and what the account does not name.
+ * A second table, so that the account of one cannot hide behind that of the other: a mirror beside the table of the
+ * other oracles. People write into it, cut its texts, rename and drop it, and the origin may refuse to answer about it.
+ * Its rows have other ids than those of the first table. Takes a tape of its own, so that all other worlds stay as they
+ * are; produces changes at the origin, and what the account does not name.
  */
 import { ident, sql } from '../../../src/base/sql.ts';
 import type { Problem } from '../../../src/reconcile/account/account.ts';

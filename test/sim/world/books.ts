@@ -1,8 +1,8 @@
 /**
- * What users wrote into the replica of a simulated world. Every value is a text that was never written before, so what became of
- * each one can be told at the end. Rows are known by their tag, which is given at birth and never changed. Takes the rows of the
- * user's table before and after each statement; produces what must be found at the end, and what may be. Pure but for its own
- * state.
+ * What users wrote into the replica of a simulated world. Every value is a text that was never written before, so what
+ * became of each one can be told at the end. Rows are known by their tag, which is given at birth and never changed.
+ * Takes the rows of the user's table before and after each statement; produces what must be found at the end, and what
+ * may be. Pure but for its own state.
  */
 
 /** A cell as SQLite returns it. */
@@ -24,9 +24,14 @@ export interface Written {
   readonly isNew?: boolean;
 }
 
-/** What must be found at the end; a copy of the replica that is put back knows only what was expected when it was made. */
+/**
+ * What must be found at the end; a copy of the replica that is put back knows only what was expected when it was made.
+ */
 export interface Expected {
-  /** Cells that users wrote, and no statement of theirs replaced since, by `tag.column`, in the order in which they were written. */
+  /**
+   * Cells that users wrote, and no statement of theirs replaced since, by `tag.column`, in the order in which they were
+   * written.
+   */
   readonly standing: ReadonlyMap<string, Written>;
   /** Tags of rows that a user's statement added, and none removed since. */
   readonly inserted: ReadonlySet<string>;
@@ -91,8 +96,8 @@ export class Books {
   }
 
   /**
-   * Takes note of a version that a person took: a row that comes back has each of its cells as they wanted it, empty ones too. A cell that
-   * says what the origin confirmed, by `base`, is nobody's edit from then on.
+   * Takes note of a version that a person took: a row that comes back has each of its cells as they wanted it, empty
+   * ones too. A cell that says what the origin confirmed, by `base`, is nobody's edit from then on.
    */
   noteTaken(before: readonly LocalRow[], after: readonly LocalRow[], base: ReadonlyMap<number, LocalRow> | null): void {
     this.note(before, after);

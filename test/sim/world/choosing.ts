@@ -1,8 +1,10 @@
 /**
- * Worlds whose configuration leaves columns out and masks one. The table has three more columns: one that is always left out, one that is left out from
- * the second engine on in some worlds, and a masked one, whose mask is another one from then on. Colleagues write texts into them that stand
- * nowhere else, so that each is known wherever it turns up. Administrators rename the column that is always left out and the masked one, and drop the
- * former: it stays left out, and the other one masked, whatever they are called. Takes the setup; produces columns, cells, the choice, and what is wrong in the end.
+ * Worlds whose configuration leaves columns out and masks one. The table has three more columns: one that is always
+ * left out, one that is left out from the second engine on in some worlds, and a masked one, whose mask is another one
+ * from then on. Colleagues write texts into them that stand nowhere else, so that each is known wherever it turns up.
+ * Administrators rename the column that is always left out and the masked one, and drop the former: it stays left out,
+ * and the other one masked, whatever they are called. Takes the setup; produces columns, cells, the choice, and what is
+ * wrong in the end.
  */
 import { createHmac } from 'node:crypto';
 import type { ColumnChoice } from '../../../src/reconcile/column-selection.ts';
@@ -24,7 +26,10 @@ export function chosenColumns(choosing: Choosing | null): readonly { readonly na
   return choosing === null ? [] : ['Out', 'Late', 'Masked'].map((name) => ({ name, type: 'Text' }));
 }
 
-/** The columns that administrators rename. The replica keeps apart what it knows by the id, so only one that was read before may be. */
+/**
+ * The columns that administrators rename. The replica keeps apart what it knows by the id, so only one that was read
+ * before may be.
+ */
 export const RENAMED_CHOSEN = ['Out', 'Masked'] as const;
 
 /** One of them. */

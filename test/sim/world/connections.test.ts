@@ -1,5 +1,6 @@
 /**
- * One world after another is written into the same file, under connections that stay open: none may see rows of an earlier one.
+ * One world after another is written into the same file, under connections that stay open: none may see rows of an
+ * earlier one.
  */
 import { writeFileSync } from 'node:fs';
 

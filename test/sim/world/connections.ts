@@ -1,11 +1,12 @@
 /**
- * Keeps connections to the files of a simulated world. Opening one, reading the schema and preparing every statement anew costs
- * more than all that a short life does with it. A connection that is closed is given to the next life, or to the next world, as a
- * new one would be, with nothing open. SQLite itself looks whether the schema is still the one that it knows. Where a file is
- * written anew in its place, `catchUp` lets them see it; to what replaces a replica within a world, everybody opens a new one.
+ * Keeps connections to the files of a simulated world. Opening one, reading the schema and preparing every statement
+ * anew costs more than all that a short life does with it. A connection that is closed is given to the next life, or to
+ * the next world, as a new one would be, with nothing open. SQLite itself looks whether the schema is still the one
+ * that it knows. Where a file is written anew in its place, `catchUp` lets them see it; to what replaces a replica
+ * within a world, everybody opens a new one.
  *
- * So what a new connection alone can show is shown behind each power cut and each copy: a log that is read from the file, a
- * schema that cannot be parsed.
+ * So what a new connection alone can show is shown behind each power cut and each copy: a log that is read from the
+ * file, a schema that cannot be parsed.
  */
 import Database from 'better-sqlite3';
 
@@ -32,9 +33,10 @@ export class Connections {
   };
 
   /**
-   * Lets every connection see that its database was replaced, without a log; none may be in use. The first commit gives the log a salt of its own, by
-   * which each connection knows that its pages are of another time. But only a connection that never began a log anew draws one (SQLite's wal.c), so
-   * one for each path does nothing else. Itself it knows because it finds no log.
+   * Lets every connection see that its database was replaced, without a log; none may be in use. The first commit gives
+   * the log a salt of its own, by which each connection knows that its pages are of another time. But only a connection
+   * that never began a log anew draws one (SQLite's wal.c), so one for each path does nothing else. Itself it knows
+   * because it finds no log.
    */
   catchUp(path: string): void {
     const writer = this.#writers.get(path) ?? new Database(path, USER_OPTIONS);

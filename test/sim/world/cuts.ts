@@ -1,6 +1,7 @@
 /**
- * Worlds in which colleagues leave half of an emoji in cells, as a service does that cuts texts between UTF-16 code units. Such a row cannot be read
- * until a colleague corrects it. Takes a tape of its own, so that all other worlds stay as they are; produces how often it happens.
+ * Worlds in which colleagues leave half of an emoji in cells, as a service does that cuts texts between UTF-16 code
+ * units. Such a row cannot be read until a colleague corrects it. Takes a tape of its own, so that all other worlds
+ * stay as they are; produces how often it happens.
  */
 import type { User } from '../actors/user.ts';
 import type { Names } from './names.ts';
@@ -21,7 +22,9 @@ export function isCut(value: unknown): boolean {
   return typeof value === 'string' && !value.isWellFormed();
 }
 
-/** After a pull during which the origin stood still: rows that cannot be read, and of which the replica says nothing. */
+/**
+ * After a pull during which the origin stood still: rows that cannot be read, and of which the replica says nothing.
+ */
 export function silences(parts: {
   readonly user: User;
   readonly names: Names;

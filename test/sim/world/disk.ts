@@ -1,7 +1,8 @@
 /**
- * The files of a simulated world. A replica in memory (tmpfs), copied from a template because making one anew costs three times
- * as much. And the images of it that a power cut or a restored backup bring back. Real files, because a second SQL client works
- * on them. SQLite's own promises about torn writes are SQLite's to keep, so an image is always that of a commit.
+ * The files of a simulated world. A replica in memory (tmpfs), copied from a template because making one anew costs
+ * three times as much. And the images of it that a power cut or a restored backup bring back. Real files, because a
+ * second SQL client works on them. SQLite's own promises about torn writes are SQLite's to keep, so an image is always
+ * that of a commit.
  */
 import {
   closeSync,
@@ -43,8 +44,8 @@ export interface Start {
 /** How many worlds connections are kept for, so that what is prepared on them does not grow for ever. */
 const WORLDS_A_CONNECTION = 1_000;
 /**
- * Where a file counts the changes of its schema (the SQLite file format, 1.3). Schemas that begin under one path begin with one number,
- * so that a connection reads the schema anew just where an earlier world changed it.
+ * Where a file counts the changes of its schema (the SQLite file format, 1.3). Schemas that begin under one path begin
+ * with one number, so that a connection reads the schema anew just where an earlier world changed it.
  */
 const SCHEMA_VERSION_AT = 40;
 /** The size of the index header of a log (the same, 2.2), and where it says how much of the log went into the file. */
@@ -128,8 +129,9 @@ export class Disk {
   }
 
   /**
-   * Puts what was there in the place of the replica; nobody may be using it. What stands beside the file stays. It goes to a path of its
-   * own: everybody opens it anew, and the connections to the first one are as good as new for the next world.
+   * Puts what was there in the place of the replica; nobody may be using it. What stands beside the file stays. It goes
+   * to a path of its own: everybody opens it anew, and the connections to the first one are as good as new for the next
+   * world.
    */
   restore(moment: Moment): void {
     const log = this.#logOf(moment);
@@ -166,7 +168,9 @@ export class Disk {
     this.#main = main;
   }
 
-  /** Whether the file is as it was put there: nothing of the log went into it, neither now nor before it was begun anew. */
+  /**
+   * Whether the file is as it was put there: nothing of the log went into it, neither now nor before it was begun anew.
+   */
   #isMainUntouched(): boolean {
     const [log, index] = [`${this.path}-wal`, `${this.path}-shm`];
     if (!existsSync(log) || !existsSync(index)) return false;

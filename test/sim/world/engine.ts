@@ -1,7 +1,7 @@
 /**
- * One life of the engine: the real modules, opened on the world's replica, network and clock, doing one cycle after another until
- * the world ends it. A life that is ended stops at once. Whatever it waits for never comes, a transaction that is open is rolled
- * back, and the next life finds what was committed.
+ * One life of the engine: the real modules, opened on the world's replica, network and clock, doing one cycle after
+ * another until the world ends it. A life that is ended stops at once. Whatever it waits for never comes, a transaction
+ * that is open is rolled back, and the next life finds what was committed.
  *
  * The modules come from a folder that the caller names, so that a copy with a planted defect can be simulated too.
  */
@@ -301,7 +301,10 @@ export class Life {
     return { errors, ...counts, files: files === null ? null : filesCounts(files) };
   }
 
-  /** Carries out what a person decided, as the daemon does it for the command line; null where the replica cannot be written. */
+  /**
+   * Carries out what a person decided, as the daemon does it for the command line; null where the replica cannot be
+   * written.
+   */
   decide(decision: PersonDecision): Promise<DecisionOutcome | null> {
     const { replica } = this.#sides();
     const at = new Date(this.#clock.nowMs()).toISOString();
@@ -406,7 +409,10 @@ export class Life {
     return { ...sides, clock: this.#clock, log, settings: { ...settings.push, tableOptions }, before, files };
   }
 
-  /** The configuration names the table as it is called when it is first read; every other name has only what stands under the star. */
+  /**
+   * The configuration names the table as it is called when it is first read; every other name has only what stands
+   * under the star.
+   */
   #named(replica: Replica): ConfiguredTables & { applies(name: string): boolean } {
     const { modules } = this.#parts;
     const { names, misspelt } = this.#parts.settings;

@@ -1,9 +1,9 @@
 /**
- * What the network, a proxy or the origin may do to one request: the fault kinds, by when they strike and on which requests.
- * Takes a request and, where it reached the origin, the true answer; produces what the client gets instead.
+ * What the network, a proxy or the origin may do to one request: the fault kinds, by when they strike and on which
+ * requests. Takes a request and, where it reached the origin, the true answer; produces what the client gets instead.
  *
- * A body that someone changed on its way has lost its ETag here, unless anybody can see that it is wrong. An answer that seems
- * right under an ETag that is another's is beyond what any client can tell, and is not promised. Pure.
+ * A body that someone changed on its way has lost its ETag here, unless anybody can see that it is wrong. An answer
+ * that seems right under an ETag that is another's is beyond what any client can tell, and is not promised. Pure.
  */
 import type { WireAnswer, TransportFault } from '../../../src/origin/transport.ts';
 import type { Draw } from './tape.ts';
@@ -288,8 +288,8 @@ export const LATER_FAULTS: readonly FaultKind[] = [
 export const FAULTS: readonly FaultKind[] = [...FIRST_FAULTS, ...LATER_FAULTS];
 
 /**
- * The answer to another request. One that fits this request as well cannot be told from its own by anybody: a part of the rows that were asked
- * for, as many statuses as rows were sent, or a refusal of a change that was made.
+ * The answer to another request. One that fits this request as well cannot be told from its own by anybody: a part of
+ * the rows that were asked for, as many statuses as rows were sent, or a refusal of a change that was made.
  */
 function otherAnswer({ other, ids, kind }: Struck): WireAnswer | null {
   const list = listOf(other);

@@ -1,7 +1,8 @@
 /**
- * The disk on which a simulated world keeps attached files: in memory, so that it costs nothing and everything happens in one order.
- * It knows what was synced, and what a power cut leaves: content that was not synced is gone, and so may names be whose folder
- * was not. Takes operations, each behind a point at which the process may end; those that fail do so with the system's codes.
+ * The disk on which a simulated world keeps attached files: in memory, so that it costs nothing and everything happens
+ * in one order. It knows what was synced, and what a power cut leaves: content that was not synced is gone, and so may
+ * names be whose folder was not. Takes operations, each behind a point at which the process may end; those that fail do
+ * so with the system's codes.
  */
 import { dirname } from 'node:path';
 import type { FileSystem } from '../../../src/base/file-system.ts';
@@ -151,7 +152,10 @@ export class FileDisk {
   }
 }
 
-/** The disk as the engine sees it. `point` is asked before every operation, and may end the process or find the disk full. */
+/**
+ * The disk as the engine sees it. `point` is asked before every operation, and may end the process or find the disk
+ * full.
+ */
 export function fileSystemOf(disk: FileDisk, point: (what: string) => Promise<void>): FileSystem {
   return {
     create: async (path) => {

@@ -1,7 +1,7 @@
 /**
- * What is peculiar to the transfer of files. Content is handed to the client piece by piece, also that of an answer that breaks
- * off. A body that is read from files while it is sent may fail on its way. Takes requests and answers; produces what the client
- * is told.
+ * What is peculiar to the transfer of files. Content is handed to the client piece by piece, also that of an answer
+ * that breaks off. A body that is read from files while it is sent may fail on its way. Takes requests and answers;
+ * produces what the client is told.
  */
 import type { WireAnswer, TransportFault, WireRequest } from '../../../src/origin/transport.ts';
 
@@ -38,7 +38,10 @@ export async function handOver({ receiver }: WireRequest, delivery: Delivery): P
   return result.kind === 'answer' ? { ...result, body: Buffer.alloc(0), receivedBytes } : { ...result, receivedBytes };
 }
 
-/** All bytes of a body that is read while it is sent; null where reading fails, so that the origin never gets the whole of it. */
+/**
+ * All bytes of a body that is read while it is sent; null where reading fails, so that the origin never gets the whole
+ * of it.
+ */
 export async function collectBody({ body }: WireRequest): Promise<Uint8Array | null> {
   if (body === undefined || body instanceof Uint8Array) return body ?? null;
   const chunks: Uint8Array[] = [];

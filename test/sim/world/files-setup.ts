@@ -1,6 +1,6 @@
 /**
- * Which worlds have attached files, and what is wanted of them. Takes the files tape, whose calm end is a world without files;
- * produces a part of the setup. Pure.
+ * Which worlds have attached files, and what is wanted of them. Takes the files tape, whose calm end is a world without
+ * files; produces a part of the setup. Pure.
  */
 import type { FilesSettings } from '../../../src/files/context.ts';
 import type { ColumnSpec, FileSpec } from '../../../src/sandbox/store/spec.ts';
@@ -59,7 +59,9 @@ function firstByteCount(index: number): number {
   return 1 + ((index * 13) % FILE_BYTES_MAX);
 }
 
-/** The same first files with as little else as makes a difference to what a pull without faults stores of so many rows. */
+/**
+ * The same first files with as little else as makes a difference to what a pull without faults stores of so many rows.
+ */
 export function calmFiles({ showsHistory, maxFileBytes, everyRows }: FilesSetup, rowCount: number): FilesSetup {
   const indexes = Array.from({ length: rowCount }, (_, index) => index).filter((index) => index % everyRows === 0);
   const isAnyLeftOut = indexes.some((index) => firstByteCount(index) > (maxFileBytes ?? Infinity));

@@ -1,6 +1,7 @@
 /**
- * The attached files of one world: its disk, the people who work with files, and what must be true of them. The world asks here
- * wherever files differ from rows, and knows nothing else of them. Takes the setup; produces deeds, complaints.
+ * The attached files of one world: its disk, the people who work with files, and what must be true of them. The world
+ * asks here wherever files differ from rows, and knows nothing else of them. Takes the setup; produces deeds,
+ * complaints.
  */
 import type { Replica } from '../../../src/replica/database.ts';
 import { sql } from '../../../src/base/sql.ts';

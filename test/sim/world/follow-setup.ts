@@ -1,6 +1,6 @@
 /**
- * How the table of a world is followed, and the difficulties of its origin: late stamps, a clock that is set, values that change without a stamp, and
- * requests that it refuses. Takes a tape of its own; produces a setup. Pure.
+ * How the table of a world is followed, and the difficulties of its origin: late stamps, a clock that is set, values
+ * that change without a stamp, and requests that it refuses. Takes a tape of its own; produces a setup. Pure.
  */
 import type { AddUpMode } from '../model/knobs.ts';
 import type { Tape } from './tape.ts';
@@ -15,7 +15,9 @@ export interface FollowSetup {
   readonly addsUp: AddUpMode;
   /** How far behind colleagues' stamps may lie, in milliseconds; less than the overlap. */
   readonly lateMsMax: number;
-  /** How often the origin's clock is set, and a value changes without a stamp, beside the weights of the other actors. */
+  /**
+   * How often the origin's clock is set, and a value changes without a stamp, beside the weights of the other actors.
+   */
   readonly clockWeight: number;
   readonly formulaWeight: number;
   /** How long the engine rests between two cycles. */
@@ -36,7 +38,8 @@ export function drawFollow(tape: Tape): FollowSetup {
     lateMsMax,
     clockWeight: pick([0, 0, 0.3]),
     formulaWeight: pick([0, 4]),
-    // Stamps that lie behind are missed only where cycles follow each other closely; days are compared only where they do not.
+    // Stamps that lie behind are missed only where cycles follow each other closely; days are compared only where they
+    // do not.
     restMs: lateMsMax > 0 ? 10_000 : pick([700_000, 700_000, 61_000, 1_000]),
   };
 }

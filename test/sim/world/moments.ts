@@ -1,7 +1,8 @@
 /**
- * Worlds in which moments are proven, and questions asked that want a young answer. They have a second table beside the first one, answers take long, and
- * the clock of the origin may be behind or ahead; its structure and rights, and the clocks, stay as they are. Takes a tape of its own, of some seeds
- * only, so that all other worlds stay as they are; produces setups, and what is asked between two cycles.
+ * Worlds in which moments are proven, and questions asked that want a young answer. They have a second table beside the
+ * first one, answers take long, and the clock of the origin may be behind or ahead; its structure and rights, and the
+ * clocks, stay as they are. Takes a tape of its own, of some seeds only, so that all other worlds stay as they are;
+ * produces setups, and what is asked between two cycles.
  */
 import type { RowsyncError } from '../../../src/base/errors.ts';
 import { ageMsOf } from '../../../src/extras/shared/freshness.ts';

@@ -1,7 +1,7 @@
 /**
- * What the table and its columns are called: at the origin, where administrators rename them, and in the replica, which follows. The
- * rest of the simulation calls them `Tag`, `Code`, `A` and `B`, whatever their names are at the moment; they are known by their
- * ids. Takes the origin, and queries of the replica; produces names.
+ * What the table and its columns are called: at the origin, where administrators rename them, and in the replica, which
+ * follows. The rest of the simulation calls them `Tag`, `Code`, `A` and `B`, whatever their names are at the moment;
+ * they are known by their ids. Takes the origin, and queries of the replica; produces names.
  */
 import { ident, joinSql, sql, type Sql } from '../../../src/base/sql.ts';
 import type { LocalRow, LocalValue } from './books.ts';
@@ -28,7 +28,10 @@ export class Names {
   readonly #idByFirstName: ReadonlyMap<string, number>;
   /** The table's name at the origin. */
   table = 'Thing';
-  /** Names under which the configuration has the table: the one that it began with, and those under which new files first read it. */
+  /**
+   * Names under which the configuration has the table: the one that it began with, and those under which new files
+   * first read it.
+   */
   readonly configured = new Set(['Thing']);
   /** Whether a row of the origin is one that comes here, as the configuration of the present engine has it. */
   selects: (row: LocalRow) => boolean = () => true;
@@ -120,7 +123,10 @@ export class Names {
     return this.#columnById.get(id);
   }
 
-  /** The columns that stand in the replica with their last values, since the caller was not shown them when it was pulled. */
+  /**
+   * The columns that stand in the replica with their last values, since the caller was not shown them when it was
+   * pulled.
+   */
   goneIn(ask: Ask): ReadonlySet<Column> {
     const ids = ask(sql`SELECT id FROM _rowsync_columns WHERE table_id = ${this.#tableId} AND state = 'removed'`);
     return new Set(ids.flatMap(([id]) => this.#columnById.get(Number(id)) ?? []));

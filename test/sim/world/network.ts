@@ -1,10 +1,10 @@
 /**
- * The network between an engine and the origin model. A request leaves, arrives, is acted on, and its answer comes back, each at
- * a moment that the scheduler picks. Or one of the faults of this world strikes. Every request draws one number, which says which
- * fault it meets, if any.
+ * The network between an engine and the origin model. A request leaves, arrives, is acted on, and its answer comes
+ * back, each at a moment that the scheduler picks. Or one of the faults of this world strikes. Every request draws one
+ * number, which says which fault it meets, if any.
  *
- * A request that is under way when its process dies arrives or is lost before the next process opens the replica. How long a
- * request may stay on its way behind a time-out is not promised by anybody, and not simulated.
+ * A request that is under way when its process dies arrives or is lost before the next process opens the replica. How
+ * long a request may stay on its way behind a time-out is not promised by anybody, and not simulated.
  */
 import type { Transport, WireAnswer, TransportFault, WireRequest } from '../../../src/origin/transport.ts';
 import { answerOf, FAULTS, type FaultKind, type RequestKind } from './faults.ts';
@@ -216,7 +216,10 @@ interface Seen {
   readonly model: ModelRequest;
 }
 
-/** What is asked, by a path such as `…/table/select.json`, `…/table/column/attachments.json` or `…/table/column/attachment/guid`. */
+/**
+ * What is asked, by a path such as `…/table/select.json`, `…/table/column/attachments.json` or
+ * `…/table/column/attachment/guid`.
+ */
 function readAddress(address: string): { readonly name: string; readonly table: string; readonly kind: RequestKind } {
   const parts = address.split('/').map(decodeURIComponent);
   const name = (parts.at(-1) ?? '').replace(/\.json$/, '');

@@ -1,7 +1,7 @@
 /**
- * Earlier states of the replica that may come back: what a power cut would leave, and the copy that someone made. With the file goes back
- * what is expected of it, and what the oracles take for known. Takes the world around it; produces another file in the place of the
- * replica; nobody may be using it then.
+ * Earlier states of the replica that may come back: what a power cut would leave, and the copy that someone made. With
+ * the file goes back what is expected of it, and what the oracles take for known. Takes the world around it; produces
+ * another file in the place of the replica; nobody may be using it then.
  */
 import type { Books, Expected } from './books.ts';
 import { findUnrecognisable, newIn, type NewInCopy } from './copies.ts';
@@ -84,7 +84,10 @@ export class Past {
     note('somebody copies the replica');
   }
 
-  /** Someone puts the copy in the place of the replica, unless nothing at the origin would tell what became of a row in it. */
+  /**
+   * Someone puts the copy in the place of the replica, unless nothing at the origin would tell what became of a row in
+   * it.
+   */
   restoreCopy(): void {
     if (this.#copy === null) throw new Error('Nobody has copied the replica');
     const { origin, names, user, books, oracles, end, note, count } = this.#parts;

@@ -1,6 +1,6 @@
 /**
- * Texts that something on the way does not let through: a firewall that answers in the origin's place, a line that breaks. Whatever request carries one
- * ends without an answer about its rows, each time, until the faults stop. Pure.
+ * Texts that something on the way does not let through: a firewall that answers in the origin's place, a line that
+ * breaks. Whatever request carries one ends without an answer about its rows, each time, until the faults stop. Pure.
  */
 import type { Setup } from './setup.ts';
 import type { Tapes } from './tape.ts';

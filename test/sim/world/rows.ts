@@ -1,7 +1,8 @@
 /**
- * Worlds in which only some rows come here. The filter looks at how the value in A ends, so every edit of that column, on either side, may take a row
- * out of it or into it. From the second engine on, the configuration may have another filter. Takes the tape `rows`, of some seeds only, so
- * that all other worlds stay as they are; produces filters, as the configuration says them and as a question about rows. Pure.
+ * Worlds in which only some rows come here. The filter looks at how the value in A ends, so every edit of that column,
+ * on either side, may take a row out of it or into it. From the second engine on, the configuration may have another
+ * filter. Takes the tape `rows`, of some seeds only, so that all other worlds stay as they are; produces filters, as
+ * the configuration says them and as a question about rows. Pure.
  */
 import type { LocalRow } from './books.ts';
 import type { Setup } from './setup.ts';

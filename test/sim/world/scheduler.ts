@@ -1,7 +1,8 @@
 /**
- * Everything that is going to happen in a simulated world, in one list: answers on their way, timers, engines that paused. Each has a virtual time at
- * which it is due; the runner of the world decides which of the next ones happens first. Between two of them the event loop runs dry, so that nothing
- * depends on how fast anything is. Virtual time only.
+ * Everything that is going to happen in a simulated world, in one list: answers on their way, timers, engines that
+ * paused. Each has a virtual time at which it is due; the runner of the world decides which of the next ones happens
+ * first. Between two of them the event loop runs dry, so that nothing depends on how fast anything is. Virtual time
+ * only.
  */
 
 /** Ends a world at once; what was wrong stands in it. */
@@ -52,7 +53,10 @@ export class Scheduler {
     return this.#pending.length === 0;
   }
 
-  /** Lets one thing happen: the next one, or with `choice` > 0 one of those that are due soon after. Returns what it was. */
+  /**
+   * Lets one thing happen: the next one, or with `choice` > 0 one of those that are due soon after. Returns what it
+   * was.
+   */
   step(choice: (count: number) => number): string | null {
     const [first] = this.#pending;
     if (first === undefined) return null;

@@ -1,6 +1,7 @@
 /**
- * What kind of world a seed makes: how large its table is, how the engine is configured, how busy everybody is, and how bad the weather.
- * Takes the setup tape, one number for each decision, so that shrinking can calm them one by one; produces a setup. Pure.
+ * What kind of world a seed makes: how large its table is, how the engine is configured, how busy everybody is, and how
+ * bad the weather. Takes the setup tape, one number for each decision, so that shrinking can calm them one by one;
+ * produces a setup. Pure.
  */
 import type { ConflictPolicy } from '../../../src/reconcile/merge.ts';
 import type { LocalRow } from './books.ts';
@@ -54,7 +55,10 @@ export interface Setup {
   readonly rules: readonly { readonly column: string; readonly does: RuleEffect }[];
   /** Whether the power may fail, so that what was not brought to the disk is gone. */
   readonly losesPower: boolean;
-  /** How often a column is hidden from the calling user, or shown again, beside the weights of the other actors; 0 where none ever is. */
+  /**
+   * How often a column is hidden from the calling user, or shown again, beside the weights of the other actors; 0 where
+   * none ever is.
+   */
   readonly hideWeight: number;
   /** Whether structure and rights of the origin stay the same. */
   readonly isAdminAway: boolean;
@@ -78,11 +82,17 @@ export interface Setup {
   readonly rows?: RowsSetup;
   /** Which columns come here, and how they are masked; left out where all come as they are. */
   readonly choosing?: Choosing | null;
-  /** A key of the configuration that no table has: it says something, or keeps something out; left out, or null, where there is none. */
+  /**
+   * A key of the configuration that no table has: it says something, or keeps something out; left out, or null, where
+   * there is none.
+   */
   readonly misspelt?: Misspelt | null;
   /** Whether the origin describes its columns by the letter of the specification, and adds nothing up. */
   readonly isLetter?: boolean;
-  /** Whether triggers of users say RAISE(IGNORE) for any column; left out where for the number of a row, or whole rows, alone. */
+  /**
+   * Whether triggers of users say RAISE(IGNORE) for any column; left out where for the number of a row, or whole rows,
+   * alone.
+   */
   readonly ignores?: boolean;
   /** What happens to a second table; left out, or null, where there is none. */
   readonly beside?: BesideSetup | null;
@@ -118,12 +128,17 @@ const POINTS_MIN = 40;
 /** In one world of so many, columns are hidden. */
 const WORLDS_PER_HIDER = 20;
 
-/** Draws whether and how often columns are hidden; from a tape of its own, so that all other worlds stay as they are. */
+/**
+ * Draws whether and how often columns are hidden; from a tape of its own, so that all other worlds stay as they are.
+ */
 export function drawHideWeight(tape: Tape): number {
   return tape.decide(1 / WORLDS_PER_HIDER) === 0 ? 0 : tape.draw().pick([3, 8]);
 }
 
-/** Draws whether the origin keeps to the letter, from a tape of its own; none of these seeds is named anywhere as one that finds something. */
+/**
+ * Draws whether the origin keeps to the letter, from a tape of its own; none of these seeds is named anywhere as one
+ * that finds something.
+ */
 export function drawLetter(tapes: Tapes): boolean {
   return !tapes.of('letter').draw().isCalm && tapes.seed % 11 === 10;
 }
@@ -143,7 +158,9 @@ export function drawMisspelt(tapes: Tapes, isWarm: boolean): Misspelt | null {
   return draw.pick(isWarm ? (['stray', 'excluding'] as const) : (['stray'] as const));
 }
 
-/** Draws a setup; whether and how it has files, and hidden columns, was drawn before. A long world does not end early. */
+/**
+ * Draws a setup; whether and how it has files, and hidden columns, was drawn before. A long world does not end early.
+ */
 export function drawSetup(tape: Tape, drawn: Pick<Setup, 'files' | 'hideWeight'>, isLong = false): Setup {
   const { files, hideWeight } = drawn;
   const pick = <T>(list: readonly T[]): T => tape.draw().pick(list);
@@ -193,7 +210,10 @@ export function drawSetup(tape: Tape, drawn: Pick<Setup, 'files' | 'hideWeight'>
   return { ...setup, match, pointCount, refusedShare, personRate, isMirror, weather };
 }
 
-/** Whether the columns keep their names, and the calling user his rights, but that one may be hidden from him for a while. */
+/**
+ * Whether the columns keep their names, and the calling user his rights, but that one may be hidden from him for a
+ * while.
+ */
 export function areColumnsKept({ isAdminAway, actors }: Setup): boolean {
   return isAdminAway || (isAbout(actors, 'hider') && !isAbout(actors, 'admin'));
 }
@@ -267,8 +287,8 @@ export function drawFate(
 }
 
 /**
- * A setup in which nothing happens but the first pull, and what tells such a replica from others. Setups that differ in no more than what
- * warm.ts writes into a copy, or in nothing that a pull stores, have one and the same.
+ * A setup in which nothing happens but the first pull, and what tells such a replica from others. Setups that differ in
+ * no more than what warm.ts writes into a copy, or in nothing that a pull stores, have one and the same.
  */
 export function calmSetup(setup: Setup): { readonly key: string; readonly calm: Setup } {
   const none = {

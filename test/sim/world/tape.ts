@@ -1,10 +1,11 @@
 /**
- * Where every decision of a simulated world comes from: one tape of 32-bit numbers for each actor. A tape is drawn from a seeded
- * generator and recorded, or it is given. Behind its end there are only zeros, and 0 is always the calm choice (no fault, no
- * edit, the first that is due). So a tape that is cut, or has numbers set to 0, is still a world, and a calmer one.
+ * Where every decision of a simulated world comes from: one tape of 32-bit numbers for each actor. A tape is drawn from
+ * a seeded generator and recorded, or it is given. Behind its end there are only zeros, and 0 is always the calm choice
+ * (no fault, no edit, the first that is due). So a tape that is cut, or has numbers set to 0, is still a world, and a
+ * calmer one.
  *
- * One decision is one number, whatever it leads to. Its details come from a generator that the number seeds (`Draw`), so that
- * leaving out one decision shifts no other actor's. Pure but for its own state.
+ * One decision is one number, whatever it leads to. Its details come from a generator that the number seeds (`Draw`),
+ * so that leaving out one decision shifts no other actor's. Pure but for its own state.
  */
 import type { Choosing } from './choosing.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What worlds begin with: the same as if it had been pulled under their own setup, whatever of it was written into a copy. Moments are left
- * out, since other requests take other times.
+ * What worlds begin with: the same as if it had been pulled under their own setup, whatever of it was written into a
+ * copy. Moments are left out, since other requests take other times.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';

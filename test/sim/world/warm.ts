@@ -1,11 +1,11 @@
 /**
- * Replicas that were pulled before a world begins. What a first pull stores depends on little of a setup, so each such kind is
- * pulled once by a worker, in a world in which nothing happens. What else stands in the file is written into a copy of it: the
- * ETags of this kind of origin, the match column, which revisions of files were looked for. Both are kept, a copy as the pages in
- * which it differs.
+ * Replicas that were pulled before a world begins. What a first pull stores depends on little of a setup, so each such
+ * kind is pulled once by a worker, in a world in which nothing happens. What else stands in the file is written into a
+ * copy of it: the ETags of this kind of origin, the match column, which revisions of files were looked for. Both are
+ * kept, a copy as the pages in which it differs.
  *
- * Takes setups; produces what their worlds begin with. Invariant: that is what a pull under this setup would have left, but for moments,
- * and for how often pages were read by an origin without ETags (warm.test.ts).
+ * Takes setups; produces what their worlds begin with. Invariant: that is what a pull under this setup would have left,
+ * but for moments, and for how often pages were read by an origin without ETags (warm.test.ts).
  */
 import type Database from 'better-sqlite3';
 import { stampFromMs } from '../../../src/base/clock.ts';

@@ -1,7 +1,8 @@
 /**
- * One simulated world, from its tapes to its end: an engine that lives, dies and lives again, people on both sides, a network, a disk
- * and a clock. Each turn either someone acts or the next thing that is due happens. When the world's points are used up, all
- * faults stop, the engine finishes, and everything is judged. Same tapes, same world: nothing here knows the real time.
+ * One simulated world, from its tapes to its end: an engine that lives, dies and lives again, people on both sides, a
+ * network, a disk and a clock. Each turn either someone acts or the next thing that is due happens. When the world's
+ * points are used up, all faults stop, the engine finishes, and everything is judged. Same tapes, same world: nothing
+ * here knows the real time.
  */
 import type { Logger } from '../../../src/base/log.ts';
 import type { Replica } from '../../../src/replica/database.ts';

@@ -1,7 +1,7 @@
 /**
- * Everything that was ever written at the origin, by the names of the simulation. The model's log says what columns are called at
- * the time, so it is read after every turn, before anybody can rename one. Takes the model; produces writes with the tags of
- * their rows.
+ * Everything that was ever written at the origin, by the names of the simulation. The model's log says what columns are
+ * called at the time, so it is read after every turn, before anybody can rename one. Takes the model; produces writes
+ * with the tags of their rows.
  */
 import type { OriginModel } from '../model/origin.ts';
 import { partsOf } from './files-world.ts';
