@@ -3,7 +3,10 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { MEMORY_FOLDER } from './test/support/memory-folder.ts';
 
-/** Files with a process of their own: they take long, measure their process, or change what Node sends or all objects share. */
+/**
+ * Files with a process of their own: they take long, measure their process, or change what Node sends or all objects
+ * share.
+ */
 const ALONE = [
   'test/**/*.long.test.ts',
   'test/daemon/{memory,process-health}.test.ts',
@@ -15,7 +18,10 @@ const ALONE = [
 const ON_DISK = ['test/{packaging,power,service}/**/*.long.test.ts'];
 const TOGETHER = ['test/**/*.test.ts', ...ALONE.map((files) => `!${files}`)];
 
-/** Long files that take more than two minutes on a slow machine. They begin first: what begins last has the machine to itself. */
+/**
+ * Long files that take more than two minutes on a slow machine. They begin first: what begins last has the machine to
+ * itself.
+ */
 const LONGEST = [
   'packaging/program',
   'service/packages',

@@ -15,6 +15,7 @@ import {
   OWNERS,
   pathProblems,
   privacyProblems,
+  widthProblems,
   writerProblems,
   type TidyFile,
 } from './support/tidy.ts';
@@ -221,6 +222,22 @@ describe('source files', () => {
     'that say %j are found',
     (text) => {
       expect(leftoverProblems(planted('src/a.ts', text))).toHaveLength(1);
+    },
+  );
+});
+
+describe('comments', () => {
+  test('fit the line', () => {
+    const written = texts.filter(({ path }) => path.endsWith('.ts'));
+    expect(written.flatMap(widthProblems)).toEqual([]);
+  });
+
+  test.each([`// ${'a '.repeat(60)}`, `  /** ${'a '.repeat(60)}*/`, ` * ${'a '.repeat(60)}`])(
+    'that are too long are found',
+    (comment) => {
+      expect(widthProblems(planted('src/a.ts', 'const a = 1;', comment))).toEqual([
+        'src/a.ts:2: a comment is longer than 120 characters',
+      ]);
     },
   );
 });

@@ -288,6 +288,18 @@ export function leftoverProblems({ path, text }: TidyFile): readonly string[] {
   return [...new Set(words)].map((word) => `${path}: says "${word}"`);
 }
 
+const WIDTH_MAX = 120;
+
+/** The formatter breaks code at the width, but no comment. A text in quotes is one line, so that it can be found. */
+export function widthProblems({ path, text }: TidyFile): readonly string[] {
+  const wide = text.split('\n').flatMap((line, at) => (line.length > WIDTH_MAX && isComment(line) ? [at + 1] : []));
+  return wide.map((line) => `${path}:${line}: a comment is longer than ${WIDTH_MAX} characters`);
+}
+
+function isComment(line: string): boolean {
+  return /^\s*(?:\*|\/\*|\/\/)/.test(line) && !line.includes('://');
+}
+
 // Put together from parts, so that this file does not break its own rule.
 const PRIVATE = [
   {
