@@ -120,7 +120,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
   ],
   [
     'src/extras/shared/freshness.ts',
-    "return { table, changeCount: 0, failure: 'it was not asked' };",
+    "(table) => found.find((one) => one.table === table) ?? { table, changeCount: 0, failure: 'it was not asked' },",
     '0',
     '1',
     'a failure is judged before changes are',

@@ -78,6 +78,10 @@ describe('statuses', () => {
     );
   });
 
+  test('anything else than a list is refused', () => {
+    expect(() => readStatuses({ status: 200 }, 1, 'upsert')).toThrow('an array of statuses was expected');
+  });
+
   test.each([
     [0, 0],
     ['0', 0],

@@ -201,4 +201,13 @@ describe('rows of a write', () => {
   ])('whether XML can say them: %s', (_what, rows, carries) => {
     expect(carriesXmlInput(rows)).toBe(carries);
   });
+
+  test('a text that XML cannot carry is never sent, and its value not named', () => {
+    const failure = failureOf(() => writeXmlInputRows([rowOf('secret\u0001')], 'UTC'));
+
+    expect(failure).toMatchObject({
+      code: 'origin.unsendable',
+      message: 'a value of the column "c0" has characters that XML cannot carry',
+    });
+  });
 });
