@@ -14,7 +14,7 @@ import { storeProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
 import { readTable, storeFacts, type TableRecord } from '../replica/bookkeeping/tables.ts';
-import { countEdits } from '../replica/bookkeeping/row-states.ts';
+import { countEdits, countWaiting } from '../replica/bookkeeping/row-states.ts';
 import { type UserDescriptor, hasOption } from '../wire/schema.ts';
 import { step, type PushContext, type PushSettings, type TablePush } from './context.ts';
 import { ADDS_FORBIDDEN, ADDS_OFF } from '../reconcile/push-plan.ts';
@@ -176,20 +176,21 @@ export function judgeEdits(
   const record = readTable(from, table.id);
   const changeCount = edits.insert + edits.update + edits.delete;
   const confirmed = confirm || changeCount <= (record.pushConfirmedCount ?? 0);
-  const isLeftOut = changeCount > 0 && (record.state === 'gone' || tableOptions(table.name) === null);
-  if (isLeftOut) return { changeCount, confirmed, held: leftOutError(record, changeCount) };
+  const isLeftOut = record.state === 'gone' || tableOptions(table.name) === null;
+  const { waitingCount } = countWaiting(from, table.id); // with those that were sent, and got no answer
+  if (isLeftOut && waitingCount > 0) return { changeCount, confirmed, held: leftOutError(record, waitingCount) };
   const facts = { ...limits, rowCount: record.rowCount, changeCount, deleteCount: edits.delete };
   return { changeCount, confirmed, held: confirmed ? null : holdOf(record, facts) };
 }
 
-function leftOutError({ localName, state }: TableRecord, changeCount: number): RowsyncError {
+function leftOutError({ localName, state }: TableRecord, waitingCount: number): RowsyncError {
   const name = shellWord(localName);
   const [why, remedy] =
     state === 'gone'
       ? ['it is no longer at the origin', "give the calling user's role the right to it back"]
       : ['push is switched off in the configuration', 'set push: true again'];
   return new RowsyncError('needsPerson', 'guard.pending', {
-    message: `${localName}: ${why}, and the edits of ${plural(changeCount, 'row')} wait here; none was sent`,
+    message: `${localName}: ${why}, and no push sends the edits of ${plural(waitingCount, 'row')} that wait here`,
     hint: `rowsync plan ${name} lists them. If they are meant, ${remedy}; if not, rowsync discard --all ${name} puts the rows back.`,
   });
 }

@@ -339,3 +339,17 @@ test('a table whose turn it is not is no part of a push', async () => {
   expect(await pushNow(fixture, { takes: () => false })).toMatchObject({ tables: [] });
   expect(await pushNow(fixture, { takes: (name) => name === 'Note' })).toMatchObject({ tables: [{ updatedCount: 1 }] });
 });
+
+test('a table that is no longer at the origin says so also where all of its edits were sent without an answer', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+  await pushUntilReadBack(fixture);
+  expect(fixture.rows('SELECT state FROM _rowsync_rows')).toEqual([{ state: 'sending' }]);
+  await fixture.replica.write('Marking the table', (tx) => storeFacts(tx, twoWayTable(fixture).id, { state: 'gone' }));
+
+  const report = await pushNow(fixture);
+
+  expect(report.tables).toMatchObject([{ held: { code: 'guard.pending' }, waitingCount: 1 }]);
+  expect(report.tables[0]?.account).toMatchObject({ unsent: 1, unsentReason: report.tables[0]?.held?.message });
+  expect(await previewNow(fixture)).toMatchObject([{ held: expect.stringContaining('no longer') as string }]);
+});
