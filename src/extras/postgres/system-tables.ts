@@ -214,8 +214,8 @@ export async function sendHistory(
 }
 
 /**
- * Deletes the entries of a row and of its former ids, also those that were pruned here; returns their numbers. An entry
- * has the name of its table at the time when it was sent.
+ * Deletes the entries of a row and of its former ids, or of all rows, also those that were pruned here; returns their
+ * numbers. An entry has the name of its table at the time when it was sent.
  */
 async function deleteEntries(
   session: PgConnection,
@@ -227,7 +227,8 @@ async function deleteEntries(
   const own = queryNumbers(from, sql`SELECT id FROM sync_history WHERE "table" = ?`, [table]);
   const found = sql`WITH named AS (SELECT id, row_id, was_row_id FROM ${there}
       WHERE "table" = $1 OR "table" IN (SELECT "table" FROM ${there} WHERE id = ANY ($2::bigint[])))
-    SELECT id FROM named WHERE row_id = $3 OR row_id IN (SELECT was_row_id FROM named WHERE row_id = $3)`;
+    SELECT id FROM named
+    WHERE $3::bigint IS NULL OR row_id = $3 OR row_id IN (SELECT was_row_id FROM named WHERE row_id = $3)`;
   const ids = (await session.query(found, [table, own, rowId])).map(({ id }) => Number(id));
   // Another table may have had one of these names.
   const ofOthers = sql`SELECT id FROM sync_history WHERE id IN (SELECT value FROM json_each(?)) AND "table" <> ?`;

@@ -118,10 +118,10 @@ export function readLastSeq(from: Connection): number {
   return queryNumber(from, sql`SELECT coalesce(max(seq), 0) FROM _rowsync_history`);
 }
 
-/** A row of which values were forgotten, by the name of its table here. */
+/** A row of which values were forgotten, by the name of its table here; null for all rows, which lost a column. */
 export interface ForgottenEntry {
   readonly table: string;
-  readonly rowId: number;
+  readonly rowId: number | null;
 }
 
 /** The rows of which values were forgotten in entries of the history behind one, up to another. */

@@ -4,6 +4,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tableRules } from '../../../src/config/table-patterns.ts';
 import { prune } from '../../../src/extras/schema/prune.ts';
+import { forgetColumn } from '../../../src/history/prune.ts';
+import { readColumns } from '../../../src/replica/bookkeeping/columns.ts';
+import { readTables } from '../../../src/replica/bookkeeping/tables.ts';
 import { HISTORY } from '../../support/history.ts';
 import { noPostgres, startPostgres, type PostgresServer } from '../../support/postgres.ts';
 import { startFixture, type Fixture } from '../../support/replica.ts';
@@ -104,6 +107,33 @@ describe.skipIf(noPostgres !== null)('tables about the replica', () => {
       `SELECT row_id::int, after ->> 'Title' AS title FROM crm.sync_history WHERE "table" = 'Note' AND kind = 'update'`,
     );
     expect(there).toEqual([{ row_id: 2, title: 'no secret' }]);
+  });
+
+  test('values of a column that the configuration keeps out go from the history of every row', async () => {
+    await using fixture = await startFixture({ tables: [NOTE, { ...NOTE, name: 'Memo' }] }, WITH_HISTORY);
+    await fixture.pull();
+    const address = await server.database();
+    await using writer = await openWriter(fixture, address);
+    for (const id of [1, 2]) fixture.sandbox.store.update('Note', id, { Title: `a secret ${id}` });
+    fixture.sandbox.store.update('Memo', 2, { Title: 'no secret' });
+    await fixture.pull();
+    await writer.work();
+    await fixture.replica.write('Forgetting a column', (tx) => {
+      const id = readTables(tx).find(({ localName }) => localName === 'Note')?.id ?? 0;
+      for (const column of readColumns(tx, id))
+        if (column.name === 'Title') forgetColumn(tx, id, column, '2026-11-21T12:00:00Z');
+    });
+    fixture.sandbox.store.update('Memo', 3, { Title: 'later' });
+    await fixture.pull();
+
+    await writer.work();
+
+    const there = await server.rows(address, 'SELECT id::int, kind, after FROM crm.sync_history ORDER BY id');
+    expect(JSON.stringify(there)).not.toContain('a secret');
+    expect(JSON.stringify(there)).toContain('no secret');
+    expect(there.map(({ id, kind }) => ({ id, kind }))).toEqual(
+      fixture.rows('SELECT id, kind FROM sync_history ORDER BY id'),
+    );
   });
 
   test('are written where they differ, and hold no table that is left out', async () => {
