@@ -42,7 +42,7 @@ interface KeptTables extends Pick<AccountFacts, 'misnamed'> {
   readonly editsLateAfterMs: ReadonlyMap<string, number>;
   /** Tables whose files are not wanted. */
   readonly withoutFiles: ReadonlySet<string>;
-  /** Tables that are left out now, so that the error of their last attempt no longer matters. */
+  /** Tables that are left out now: the error of their last attempt matters no longer, but for edits that wait. */
   readonly leftOut: ReadonlySet<string>;
 }
 
@@ -171,8 +171,10 @@ function readAccountFacts(
     filesNotHere: withoutFiles.has(table.table) ? null : (files.get(table.table) ?? null),
   }));
   const areFilesWanted = tables.some(({ table }) => !withoutFiles.has(table));
-  const isMoot = ({ about, subject }: FoundComplaint): boolean =>
-    about === 'files' ? !areFilesWanted : about === 'table' && leftOut.has(subject ?? '');
+  const isMoot = ({ about, subject, code }: FoundComplaint): boolean => {
+    if (about !== 'table' || !leftOut.has(subject ?? '')) return about === 'files' && !areFilesWanted;
+    return code !== 'guard.pending' || !pending.has(subject ?? '');
+  };
   const isKnownBetter = (complaint: FoundComplaint): boolean => keeper === 'daemon' && isOfRun(complaint);
   const remembered = readComplaints(reader, added).filter((it) => !isMoot(it) && !isKnownBetter(it));
   return {

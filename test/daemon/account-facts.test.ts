@@ -9,7 +9,8 @@ import { openReader } from '../../src/replica/reader.ts';
 import { startFilesFixture, fileOf } from '../support/files.ts';
 import { NOTHING_KEPT } from '../support/kept.ts';
 import { startFixture } from '../support/replica.ts';
-import { NOTE } from '../support/two-way.ts';
+import { pushNow } from '../support/push.ts';
+import { NOTE, startTwoWay } from '../support/two-way.ts';
 
 const AROUND = {
   keeper: 'nobody' as const,
@@ -110,4 +111,16 @@ test('a restored copy is told of before anything has opened it', async () => {
 
   expect(before).toEqual(['replica.putBack null 1']);
   expect(problem?.sentence).toContain('put in its place just now, and not compared with the origin since');
+});
+
+test('edits of a table that is left out now are said, as a push stored them, until none waits', async () => {
+  await using fixture = await startTwoWay();
+  const leftOut = { ...AROUND, leftOut: new Set(['Note']) };
+  fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+
+  await pushNow(fixture, { settings: { tableOptions: () => null } });
+
+  expect(codesOf(fixture.path, leftOut)).toEqual(['table.kept Note 1']);
+  fixture.execute('DELETE FROM _rowsync_rows');
+  expect(codesOf(fixture.path, leftOut)).toEqual([]);
 });
