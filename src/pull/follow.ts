@@ -35,6 +35,7 @@ import {
 import { createdColumn, NO_STAMP_WINDOW, windowFilter, secondOf } from '../reconcile/windows.ts';
 import { isSameShape } from '../reconcile/renamed-columns.ts';
 import { readTable } from '../replica/bookkeeping/tables.ts';
+import { findHistory } from '../replica/bookkeeping/history.ts';
 import { storeFollowed } from '../replica/bookkeeping/sweeps.ts';
 import {
   countBySecond,
@@ -370,7 +371,8 @@ async function storeChanges(
   if (news.length === 0 && page.unreadable.length === 0) return;
   const ids = [...news, ...page.unreadable].map(({ id }) => id);
   const what = `Storing what changed in ${target.localName}`;
-  if (table.twoWay !== null) await table.requireShape();
+  // A history would keep what came under the names of other columns.
+  if (table.twoWay !== null || findHistory(replica, target.id) !== null) await table.requireShape();
   const store = (tx: Tx): RowChanges => {
     const at = stampFromMs(clock.nowMs());
     return storeAnswer(tx, table, { rows: news, unreadable: page.unreadable, ids }, { at, offPage: ids });

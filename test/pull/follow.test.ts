@@ -6,6 +6,7 @@ import type { TableSpec } from '../../src/sandbox/store/spec.ts';
 import { testClock, type TestClock } from '../support/clock.ts';
 import { expectSame, note, startFollowed } from '../support/followed.ts';
 import { startFixture, type Fixture } from '../support/replica.ts';
+import { HISTORY } from '../support/history.ts';
 import { pushNow } from '../support/push.ts';
 import { startTwoWay, twoWaySettings } from '../support/two-way.ts';
 import { readTables } from '../../src/replica/bookkeeping/tables.ts';
@@ -498,4 +499,26 @@ test('an origin that sends no ETags is followed, too', async () => {
   expect(report.tables).toMatchObject([{ updatedCount: 1, isFollowed: true }]);
   expectSame(fixture);
   expect(await fixture.pull()).toMatchObject({ notModifiedCount: 0, error: null });
+});
+
+test('what came under names that columns exchanged is no change of a mirror whose history is kept', async () => {
+  const clock = testClock({ startMs: Date.UTC(2026, 0, 1) });
+  const settings = { follows: 'all' as const, tableOptions: () => ({ sort: null, history: HISTORY }) };
+  const columns = ['Title', 'Code'].map((name) => ({ name, type: 'Text' as const }));
+  const rows = [{ Title: 'one', Code: 'a' }];
+  await using fixture = await startFixture({ tables: [{ name: 'Note', columns, rows }], clock }, { clock, settings });
+  await fixture.pull();
+  const { store } = fixture.sandbox;
+  store.renameColumn('Note', 'Title', 'Between');
+  store.renameColumn('Note', 'Code', 'Title');
+  store.renameColumn('Note', 'Between', 'Code');
+  clock.advance(60_000);
+  store.update('Note', 1, { Code: 'two' });
+
+  await fixture.pull({ follow: true });
+
+  expect(fixture.rows('SELECT "Code", "Title" FROM "Note"')).toEqual([{ Code: 'two', Title: 'a' }]);
+  expect(
+    fixture.rows(`SELECT "column", before, after FROM sync_history_cells WHERE "column" IN ('Title', 'Code')`),
+  ).toEqual([{ column: 'Code', before: 'one', after: 'two' }]);
 });
