@@ -9,6 +9,7 @@ import { bytesText } from '../base/text.ts';
 import type { Config } from '../config/load.ts';
 import { boundTo, columnChoice, filesSettings } from '../config/settings.ts';
 import { mayFollow } from '../reconcile/follow.ts';
+import { leftOutError } from '../reconcile/guards.ts';
 import type { AccountFacts, FoundComplaint } from '../reconcile/account/facts.ts';
 import type { AddedProblem } from '../reconcile/account/problems.ts';
 import { accountOf, type Problem } from '../reconcile/account/account.ts';
@@ -42,7 +43,7 @@ interface KeptTables extends Pick<AccountFacts, 'misnamed'> {
   readonly editsLateAfterMs: ReadonlyMap<string, number>;
   /** Tables whose files are not wanted. */
   readonly withoutFiles: ReadonlySet<string>;
-  /** Tables that are left out now: the error of their last attempt matters no longer, but for edits that wait. */
+  /** Tables that are left out now, so that the error of their last attempt no longer matters. */
   readonly leftOut: ReadonlySet<string>;
 }
 
@@ -171,9 +172,16 @@ function readAccountFacts(
     filesNotHere: withoutFiles.has(table.table) ? null : (files.get(table.table) ?? null),
   }));
   const areFilesWanted = tables.some(({ table }) => !withoutFiles.has(table));
+  const kept = tables.filter(
+    ({ table, state, pendingCount }) => leftOut.has(table) && state !== 'gone' && pendingCount > 0,
+  );
+  const keptEdits = kept.map(({ table, pendingCount }): FoundComplaint => {
+    const { code, message, hint } = leftOutError(table, pendingCount, false);
+    return { about: 'table', subject: table, code, message, hint, since: pending.get(table) ?? null };
+  });
   const isMoot = ({ about, subject, code }: FoundComplaint): boolean => {
-    if (about !== 'table' || !leftOut.has(subject ?? '')) return about === 'files' && !areFilesWanted;
-    return code !== 'guard.pending' || !pending.has(subject ?? '');
+    if (about !== 'table') return about === 'files' && !areFilesWanted;
+    return leftOut.has(subject ?? '') || (code === 'guard.pending' && !pending.has(subject ?? ''));
   };
   const isKnownBetter = (complaint: FoundComplaint): boolean => keeper === 'daemon' && isOfRun(complaint);
   const remembered = readComplaints(reader, added).filter((it) => !isMoot(it) && !isKnownBetter(it));
@@ -181,7 +189,7 @@ function readAccountFacts(
     nowMs,
     replica: tables.length === 0 ? 'unpulled' : 'here',
     tables,
-    complaints: [...complaints, ...remembered],
+    complaints: [...complaints, ...keptEdits, ...remembered],
     misnamed,
     remade: readRemade(reader, shownSince(nowMs)),
     putBack: readPutBack(reader, shownSince(nowMs)),

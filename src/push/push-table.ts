@@ -4,12 +4,12 @@
  */
 import { asRowsyncError, RowsyncError } from '../base/errors.ts';
 import { stampFromMs } from '../base/clock.ts';
-import { countText, plural, shellWord } from '../base/text.ts';
+import { countText } from '../base/text.ts';
 import { captureChanges } from '../capture/find-edits.ts';
 import { carryOutRequests } from '../capture/resolve-conflict.ts';
 import { missingColumnsError, type TwoWayTable } from '../capture/two-way-table.ts';
 import { retryDue } from '../capture/writer/apply-outcome.ts';
-import { heldEdits, judgePush, OLDER_COPY, type PushFacts } from '../reconcile/guards.ts';
+import { heldEdits, judgePush, leftOutError, OLDER_COPY, type PushFacts } from '../reconcile/guards.ts';
 import { storeProblem } from '../replica/bookkeeping/table-errors.ts';
 import type { Connection, Tx } from '../replica/connection.ts';
 import { errorFromReading } from '../replica/sqlite-errors.ts';
@@ -176,23 +176,12 @@ export function judgeEdits(
   const record = readTable(from, table.id);
   const changeCount = edits.insert + edits.update + edits.delete;
   const confirmed = confirm || changeCount <= (record.pushConfirmedCount ?? 0);
-  const isLeftOut = record.state === 'gone' || tableOptions(table.name) === null;
+  const isGone = record.state === 'gone';
   const { waitingCount } = countWaiting(from, table.id); // with those that were sent, and got no answer
-  if (isLeftOut && waitingCount > 0) return { changeCount, confirmed, held: leftOutError(record, waitingCount) };
+  if (waitingCount > 0 && (isGone || tableOptions(table.name) === null))
+    return { changeCount, confirmed, held: leftOutError(record.localName, waitingCount, isGone) };
   const facts = { ...limits, rowCount: record.rowCount, changeCount, deleteCount: edits.delete };
   return { changeCount, confirmed, held: confirmed ? null : holdOf(record, facts) };
-}
-
-function leftOutError({ localName, state }: TableRecord, waitingCount: number): RowsyncError {
-  const name = shellWord(localName);
-  const [why, remedy] =
-    state === 'gone'
-      ? ['it is no longer at the origin', "give the calling user's role the right to it back"]
-      : ['push is switched off in the configuration', 'set push: true again'];
-  return new RowsyncError('needsPerson', 'guard.pending', {
-    message: `${localName}: ${why}, and no push sends the edits of ${plural(waitingCount, 'row')} that wait here`,
-    hint: `rowsync plan ${name} lists them. If they are meant, ${remedy}; if not, rowsync discard --all ${name} puts the rows back.`,
-  });
 }
 
 function holdOf(table: TableRecord, push: PushFacts): RowsyncError | null {

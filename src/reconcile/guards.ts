@@ -4,7 +4,7 @@
  * identity. In another time zone the same text names other instants. Pure.
  */
 import { RowsyncError, type ErrorCode } from '../base/errors.ts';
-import { shellWord } from '../base/text.ts';
+import { plural, shellWord } from '../base/text.ts';
 import type { UserDescriptor } from '../wire/schema.ts';
 
 /** Why deletes wait: nothing would be left · more than configured · another caller · another filter (`rows`). */
@@ -77,6 +77,18 @@ export function heldEdits({ localName }: { readonly localName: string }, code: E
   return new RowsyncError('needsPerson', code, {
     message: `${localName}: ${words}`,
     hint: `rowsync plan ${name} lists them. If they are meant, run rowsync push --confirm ${name}; if not, rowsync discard --all ${name} puts the rows back.`,
+  });
+}
+
+/** Edits of a table that no push carries, since the origin no longer shows it or the configuration leaves it out. */
+export function leftOutError(localName: string, waitingCount: number, isGone: boolean): RowsyncError {
+  const name = shellWord(localName);
+  const [why, remedy] = isGone
+    ? ['it is no longer at the origin', "give the calling user's role the right to it back"]
+    : ['push is switched off in the configuration', 'set push: true again'];
+  return new RowsyncError('needsPerson', 'guard.pending', {
+    message: `${localName}: ${why}, and no push sends the edits of ${plural(waitingCount, 'row')} that wait here`,
+    hint: `rowsync plan ${name} lists them. If they are meant, ${remedy}; if not, rowsync discard --all ${name} puts the rows back.`,
   });
 }
 

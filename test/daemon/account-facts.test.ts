@@ -113,14 +113,25 @@ test('a restored copy is told of before anything has opened it', async () => {
   expect(problem?.sentence).toContain('put in its place just now, and not compared with the origin since');
 });
 
-test('edits of a table that is left out now are said, as a push stored them, until none waits', async () => {
+test('edits of a table that is left out now are said, whether or not a push stored that, until none waits', async () => {
   await using fixture = await startTwoWay();
   const leftOut = { ...AROUND, leftOut: new Set(['Note']) };
   fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
 
+  expect(codesOf(fixture.path, leftOut)).toEqual(['table.kept Note 1']);
   await pushNow(fixture, { settings: { tableOptions: () => null } });
 
   expect(codesOf(fixture.path, leftOut)).toEqual(['table.kept Note 1']);
   fixture.execute('DELETE FROM _rowsync_rows');
   expect(codesOf(fixture.path, leftOut)).toEqual([]);
+});
+
+test('a guard of edits is over once none waits, before the next pull', async () => {
+  await using fixture = await startTwoWay();
+  fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
+  await pushNow(fixture, { settings: { tableOptions: () => null } });
+
+  expect(codesOf(fixture.path)).toEqual(['table.kept Note 1']);
+  fixture.execute('DELETE FROM _rowsync_rows');
+  expect(codesOf(fixture.path)).toEqual([]);
 });
