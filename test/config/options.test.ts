@@ -11,7 +11,7 @@ import { expect, test } from 'vitest';
 import { problemsFromIssues } from '../../src/config/config-errors.ts';
 import { optionsJsonSchema, optionsSchema } from '../../src/config/options.ts';
 
-test('config/rowsync.schema.json is what the options say (vitest -u writes it anew)', async () => {
+test('config/rowsync.schema.json is what the options say (npm run docs writes it)', async () => {
   const text = `${JSON.stringify(optionsJsonSchema(SECTIONS), null, 2)}\n`;
 
   await expect(text).toMatchFileSnapshot('../../config/rowsync.schema.json');
