@@ -5,12 +5,12 @@
  * The caller copies the files, since this knows no file store. A restored copy is an older one (replica/older-copy.ts).
  */
 import { createHash } from 'node:crypto';
-import { existsSync, renameSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import Database from 'better-sqlite3';
 import { must } from '../../base/assert.ts';
 import { stampFromMs, systemClock } from '../../base/clock.ts';
-import { RowsyncError, usageError } from '../../base/errors.ts';
+import { codeOf, RowsyncError, usageError } from '../../base/errors.ts';
 import { ident, sql } from '../../base/sql.ts';
 import { sumOf } from '../../base/sum.ts';
 import { readContents, storeContentLost, storeStoreFolder } from '../../replica/bookkeeping/files.ts';
@@ -107,10 +107,16 @@ export function requireFree(path: string): void {
       'backup.exists',
     );
   }
-  if (!existsSync(dirname(path))) {
+  const folder = dirname(path);
+  try {
+    accessSync(`${folder}/`, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const isMissing = codeOf(cause) === 'ENOENT';
+    const first = isMissing ? `Create it (mkdir -p ${folder})` : 'Let this user write there';
     throw new RowsyncError('replica', 'replica.path', {
-      message: `The folder ${dirname(path)} for the backup does not exist`,
-      hint: `Create it (mkdir -p ${dirname(path)}), or name another one; backup.folder is that of the daemon.`,
+      message: `The folder ${folder} for the backup ${isMissing ? 'does not exist' : `cannot be written: ${codeOf(cause)}`}`,
+      hint: `${first}, or name another one; backup.folder is that of the daemon.`,
+      cause,
     });
   }
 }

@@ -2,8 +2,10 @@
  * Backups of a replica that is in use, and restores: what is copied, what is checked, what is no longer trusted.
  */
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -118,6 +120,25 @@ test('says which folder is missing', async () => {
     message: `The folder ${folder} for the backup does not exist`,
     hint: expect.stringContaining(`mkdir -p ${folder}`) as string,
   });
+});
+
+test('says that a folder cannot be written, and not where the replica should be instead', async () => {
+  await using fixture = await startFixture({ tables: [notes(3)] });
+  await fixture.pull();
+  const file = join(fixture.folder, 'file');
+  writeFileSync(file, '');
+  const closed = join(fixture.folder, 'closed');
+  mkdirSync(closed);
+  chmodSync(closed, 0o500);
+  // Root may write everywhere.
+  const refused = [[file, 'ENOTDIR'], ...(process.getuid?.() === 0 ? [] : [[closed, 'EACCES']])] as const;
+
+  for (const [folder, code] of refused)
+    await expect(backUp(fixture.path, join(folder, 'copy.db'))).rejects.toMatchObject({
+      code: 'replica.path',
+      message: `The folder ${folder} for the backup cannot be written: ${code}`,
+      hint: 'Let this user write there, or name another one; backup.folder is that of the daemon.',
+    });
 });
 
 test('leaves nothing behind where it cannot be written', async () => {
