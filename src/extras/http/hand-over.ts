@@ -133,6 +133,15 @@ function inUse({ config, cause, news }: Asking, what: string | null): RowsyncErr
   });
 }
 
+/** Where nothing answers at `http.listen`, so that another command is the likely one. */
+function unheard({ config, cause }: Asking): RowsyncError {
+  return new RowsyncError('replica', 'replica.inUse', {
+    message: cause.code === 'replica.inUse' ? cause.message : inUseText(config.replica.path),
+    hint: 'It is most likely another command, since nothing answers at http.listen: it ends by itself, try again then. A daemon that does not answer must be started again. Meanwhile rowsync status, sql, plan and backup work.',
+    cause,
+  });
+}
+
 /** What the newest ended run of each kind did, from the record that the daemon keeps. */
 function runText({ replica }: Config, works: readonly WorkKind[]): string {
   using reader = openReader(replica.path);
@@ -162,7 +171,9 @@ async function awaitWork(ask: Asking, work: WorkKind): Promise<NonNullable<Daemo
       const now = await hearDaemonWork(config, work);
       silentCount = now === null ? silentCount + 1 : 0;
       if (now === null && (before === null || silentCount > SILENT_MAX)) {
-        throw inUse(ask, 'read the key of the page beside the replica, as its owner or group may');
+        // It tells a little to anyone.
+        const isHeard = (await hearDaemon(config, invocation.extras)).answer !== null;
+        throw isHeard ? inUse(ask, 'read the key of the page beside the replica, as its owner or group may') : unheard(ask);
       }
       if (now !== null) {
         await show(now);

@@ -238,3 +238,21 @@ test('a daemon of an earlier version, which takes no work, is named instead of b
   expect([pulled.exitCode, askedCount]).toEqual([75, 21]);
   expect(pulled.stderr).toContain('start it again (one of an earlier version takes no work)');
 });
+
+test('beside another command, of which nothing answers, nobody is told to read a key or to end a daemon', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = startDaemon(sandbox, 'http: { listen: false }\n');
+  await daemon.idle();
+  const { folder } = daemon;
+  const yaml = readFileSync(join(folder, 'rowsync.yaml'), 'utf8');
+  writeFileSync(join(folder, 'rowsync.yaml'), yaml.replace('listen: false', `listen: "${join(folder, 'none.sock')}"`));
+  writeFileSync(join(folder, 'replica.db.page-key'), 'k'.repeat(43));
+
+  const results = [await runCli(['sync'], { folder }), await runCli(['verify'], { folder })];
+
+  for (const { exitCode, stderr } of results) {
+    expect(exitCode).toBe(75);
+    expect(stderr).toContain('most likely another command, since nothing answers at http.listen: it ends by itself');
+    expect(stderr).not.toMatch(/kill|the key of the page/);
+  }
+});
