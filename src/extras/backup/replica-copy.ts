@@ -112,10 +112,13 @@ export function requireFree(path: string): void {
     accessSync(`${folder}/`, constants.W_OK | constants.X_OK);
   } catch (cause) {
     const isMissing = codeOf(cause) === 'ENOENT';
-    const first = isMissing ? `Create it (mkdir -p ${folder})` : 'Let this user write there';
     throw new RowsyncError('replica', 'replica.path', {
-      message: `The folder ${folder} for the backup ${isMissing ? 'does not exist' : `cannot be written: ${codeOf(cause)}`}`,
-      hint: `${first}, or name another one; backup.folder is that of the daemon.`,
+      message: isMissing
+        ? `The folder ${folder} for the backup does not exist`
+        : `The folder ${folder} for the backup cannot be written: ${codeOf(cause)}`,
+      hint: isMissing
+        ? `Create it (mkdir -p ${folder}), or name another one; backup.folder is that of the daemon.`
+        : 'Let this user write there, or name another one; backup.folder is that of the daemon.',
       cause,
     });
   }
