@@ -282,7 +282,7 @@ function requireRoom(from: Connection, { localName }: { readonly localName: stri
   if (count <= COLUMNS_MAX) return;
   throw new RowsyncError('replica', 'replica.schema', {
     message: `${localName}: ${count - 2} columns are too many; a table in SQLite has room for ${COLUMNS_MAX - 2} beside _id and _allow`,
-    hint: 'Hide columns from the role of the calling user at the origin, or say false for the table under tables. Columns that are only here count as well; rowsync schema prune drops those that the origin no longer has.',
+    hint: 'Hide columns from the role of the calling user at the origin, or say false for the table under tables. Columns that are only here count as well; rowsync schema prune lists those that the origin no longer has, and drops them with --confirm.',
   });
 }
 

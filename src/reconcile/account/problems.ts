@@ -181,7 +181,7 @@ export const CATALOGUE = [
       state === 'gone'
         ? {
             sentence: `is no longer at the origin; its rows are kept here${oldestPendingAt === null ? '' : ', and edits of them are not pushed'}`,
-            hint: 'rowsync schema prune drops it, or give the user its rights back.',
+            hint: 'rowsync schema prune lists it, and drops it here with --confirm; or give the user its rights back.',
           }
         : null,
     ),
