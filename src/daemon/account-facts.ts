@@ -117,7 +117,7 @@ function fullDisk(path: string): readonly FoundComplaint[] {
   const folder = dirname(path);
   const free = existsSync(path) ? freeBytes(folder) : null;
   if (free === null || free >= FREE_BYTES_MIN) return [];
-  const message = `Only ${bytesText(free)} are free in ${folder}, so runs stop in the middle`;
+  const message = `Only ${bytesText(free)} are free in ${folder}, so runs may stop in the middle`;
   const hint = 'Free some space, then run rowsync pull; what the replica holds is whole.';
   return [{ about: 'replica', subject: null, code: 'replica.full', message, hint, since: null }];
 }

@@ -110,7 +110,7 @@ test.skipIf(!canMount)(
     expect(full).toMatchObject({ exitCode: 1 });
     expect(full.stdout).toContain('code: replica.full');
     expect(told.stdout).toMatch(
-      /needs attention:\n(?:.*\n)*  Only .* free in .*, so runs stop in the middle\n    what to do: Free some space/u,
+      /needs attention:\n(?:.*\n)*  Only .* free in .*, so runs may stop in the middle\n    what to do: Free some space/u,
     );
     expect(told.exitCode).toBe(3);
     expect(whole.exitCode).toBe(0);
