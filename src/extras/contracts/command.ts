@@ -63,13 +63,15 @@ function contractLines({ name, complaints, corrected }: JudgedContract, isUnchec
     return [isUnchecked ? `-   ${name}: not checked yet, the next pull does` : `ok  ${name}`];
   const lines = complaints.map(({ message }) => `!   ${message}`);
   if (corrected === null) return lines;
+  // It mends what is found in the text, not what a check returned.
+  const foundCount = complaints.findLastIndex(({ code }) => code === 'contract.breaks' || code === 'contract.oldName') + 1;
   const indented = corrected
     .trimEnd()
     .split('\n')
     .map((line) => `      ${line}`);
-  return [...lines, '    With the names of today:', ...indented];
+  return lines.toSpliced(foundCount, 0, '    With the names of today:', ...indented);
 }
 
 function oldNameText({ table, name, now, until }: OldName): string {
-  return `    ${table === null ? name : `${table}.${name}`} is kept as the old name of ${now} until ${until}`;
+  return `${table === null ? name : `${table}.${name}`} is kept as the old name of ${now} until ${until}`;
 }

@@ -66,6 +66,24 @@ test('a check that was not run yet is not said to be in order', async () => {
   expect(after.stdout).toBe('ok  neg.check.sql\n');
 });
 
+test('a corrected text is under the notice that it mends, and an old name under no query', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  using made = makeWorkspace(sandbox, `tables: { '*': {} }\ncontracts: { folder: queries, keepOldNames: 30d }\n`);
+  const run = (...args: readonly string[]) => runCli(args, { folder: made.folder });
+  mkdirSync(join(made.folder, 'queries'));
+  writeFileSync(join(made.folder, 'queries', 'long.check.sql'), 'SELECT _id FROM Note WHERE Title IS NOT NULL');
+  await run('pull');
+  sandbox.store.renameColumn('Note', 'Title', 'Heading');
+  await run('pull');
+
+  const { stdout } = await run('contracts');
+
+  expect(stdout).toMatch(
+    /^! {3}long\.check\.sql .*\n {4}With the names of today:\n {6}.*"Heading".*\n! {3}The check long\.check\.sql returned/,
+  );
+  expect(stdout).toMatch(/\nNote\.Title is kept as the old name of Heading until .*\n$/);
+});
+
 test('without queries, contracts says how to register one', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE] });
   using made = makeWorkspace(sandbox, `tables: { '*': {} }\n`);
