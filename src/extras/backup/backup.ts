@@ -101,7 +101,7 @@ function lostFilesError(files: CarryReport | null, failedCount: number): Rowsync
   if (count === 0) return null;
   return new RowsyncError('replica', 'files.damaged', {
     message: `The backup is made, but lacks ${count} of its files: they are lost or damaged in the file store, or could not be fetched`,
-    hint: 'rowsync files verify fetches them again; then make another backup.',
+    hint: 'rowsync files verify fetches them again, or says what it needs where all of the file store is gone; then make another backup.',
   });
 }
 
