@@ -223,7 +223,7 @@ function holdError(
     });
   }
   const what = {
-    empty: `the origin returns none of the ${rowCount} rows any more${table.address.rows == null ? '' : ' under the filter (rows)'}`,
+    empty: `the origin no longer returns ${rowCount === 1 ? 'the only row' : `any of the ${rowCount} rows`}${table.address.rows == null ? '' : ' under the filter (rows)'}`,
     share: `the origin no longer returns ${share}`,
     identity: `the address, calling user, role or time zone changed, and the origin no longer returns ${share}`,
   }[hold];

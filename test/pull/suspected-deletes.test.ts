@@ -78,6 +78,17 @@ test('stops for a person, once, when a table turns up empty, and goes on with th
   expect(fixture.sandbox.requests.count({ method: 'retrieve' })).toBe(0);
 });
 
+test.each([
+  [1, 'Note: the origin no longer returns the only row; nothing was deleted here'],
+  [2, 'Note: the origin no longer returns any of the 2 rows; nothing was deleted here'],
+])('says of a table of %i rows that turns up empty what is missing', async (count, sentence) => {
+  await using fixture = await startFixture({ tables: [notes(count)] });
+  await fixture.pull();
+  for (const id of fixture.sandbox.store.ids('Note')) fixture.sandbox.store.delete('Note', id);
+
+  expect((await fixture.pull()).tables[0]?.held?.message).toBe(sentence);
+});
+
 test('applies held deletes once a person confirmed them', async () => {
   await using fixture = await startFixture({ tables: [notes(8)] }, SMALL_PAGES);
   await fixture.pull();
