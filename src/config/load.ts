@@ -124,9 +124,10 @@ export function loadConfig(path: string, options: LoadOptions = { needsCredentia
   if (!parsed.success || problems.length > 0) {
     const described = describeProblems(problems, { document, lines });
     const count = described.length === 1 ? 'a problem' : `${described.length} problems`;
-    throw new RowsyncError('config', otherProblems.length === 0 ? 'config.secret' : 'config.invalid', {
+    const isOfSecrets = otherProblems.length === 0;
+    throw new RowsyncError('config', isOfSecrets ? 'config.secret' : 'config.invalid', {
       message: [`${file} has ${count}:`, ...described].join('\n  '),
-      hint: `Correct ${file} and run the same command again; nothing was done.`,
+      hint: `Correct ${isOfSecrets ? 'the secret, or what names it in ' : ''}${file}, and run the same command again; nothing was done.`,
     });
   }
   const config = configFromOptions(file, parsed.data, {

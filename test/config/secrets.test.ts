@@ -73,9 +73,13 @@ test('says which ways to log in there are when none is given', () => {
   expect(problemsOf(GOOD.replace(', tokenFile: token', ''))).toContain('origin needs a way to log in: tokenFile');
 });
 
-test('gives problems with secrets alone a code of their own', () => {
-  expect(failure(() => load(GOOD.replace('tokenFile: token', 'tokenFile: x'))).code).toBe('config.secret');
-  expect(failure(() => load(`${GOOD}\nx: 1`)).code).toBe('config.invalid');
+test('gives problems with secrets alone a code and a hint of their own', () => {
+  const secret = failure(() => load(GOOD.replace('tokenFile: token', 'tokenFile: x')));
+  const invalid = failure(() => load(`${GOOD}\nx: 1`));
+
+  expect([secret.code, invalid.code]).toEqual(['config.secret', 'config.invalid']);
+  expect(secret.hint).toMatch(/^Correct the secret, or what names it in \/.*, and run/);
+  expect(invalid.hint).toMatch(/^Correct \/.*, and run/);
 });
 
 test.each([0o644, 0o640, 0o620, 0o604])('refuses a secret file of ours with mode %o', (mode) => {
