@@ -354,12 +354,12 @@ async function checkFollow(parts: AnswerParts, tables: readonly TableDescriptor[
       `${tablesText}; the origin does not count rows`,
       'Deletes are found by the next full pull only.',
     );
-  return ok('follow', `${tablesText}: ${costText}`);
+  return ok('follow', `${tablesText}; ${costText}`);
 }
 
 /** What the tables cost an hour, in words. */
 function costsText({ config, clock, reader }: AnswerParts): string {
-  if (reader === null) return 'without changes, two requests each';
+  if (reader === null) return 'two requests each without changes';
   const jobs = jobsOf(config);
   const perHour = (kind: 'pull' | 'follow', name: string): number => {
     const schedule = jobs.find(kind, name)?.schedule;
@@ -373,16 +373,12 @@ function costsText({ config, clock, reader }: AnswerParts): string {
     })
     .toSorted((one, other) => other.sweeping - one.sweeping);
   const listed = costs.slice(0, LISTED_MAX).map(({ localName, following, sweeping }) => {
-    const follow = following === 0 ? 'not followed' : `${requests(following)} for following`;
-    return `${printable(localName)} ${follow}, ${requests(sweeping)} for full pulls`;
+    const follow = following === 0 ? 'not followed' : `${countText(Math.round(following))} when followed`;
+    return `${printable(localName)} ${follow}, ${countText(Math.round(sweeping))} for full pulls`;
   });
   const { length } = costs;
   const rest = length > LISTED_MAX ? `; ${plural(length - LISTED_MAX, 'more table')} less` : '';
-  return `an hour, ${listed.join('; ')}${rest}${bytesOfRuns(reader)}`;
-}
-
-function requests(count: number): string {
-  return `${countText(Math.round(count))} requests`;
+  return `requests an hour: ${listed.join('; ')}${rest}${bytesOfRuns(reader)}`;
 }
 
 function ticksOfDay(schedule: Schedule, nowMs: number): number {

@@ -55,7 +55,7 @@ test('says how many tables can be followed', async () => {
 
   expect(found).toMatchObject({ outcome: 'ok' });
   expect(found?.message).toMatch(
-    /^\d+ tables?, of which \d can be followed: an hour, .+ 120 requests for following, \d+ requests for full pulls.*the last pull received [\d.]+ \w+$/,
+    /^\d+ tables?, of which \d can be followed; requests an hour: .+ 120 when followed, \d+ for full pulls.*the last pull received [\d.]+ \w+$/,
   );
 });
 
