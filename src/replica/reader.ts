@@ -181,7 +181,7 @@ export class ReplicaReader implements Connection {
     if (!statement.reader || !statement.readonly) {
       throw usageError(
         'The statement returns no rows or would write',
-        'A query here only reads. Rows of tables with push: true are edited with any other SQLite client, such as sqlite3.',
+        'A query here only reads. Rows of tables with push: true are edited with any other SQLite client, such as sqlite3, or on the page of a row.',
         'replica.query',
       );
     }

@@ -4,6 +4,7 @@
  */
 import { usageError } from '../../base/errors.ts';
 import { ident, sql } from '../../base/sql.ts';
+import { someOf } from '../../base/text.ts';
 import { keptSentence, missingRule } from '../../capture/edit-triggers.ts';
 import type { TwoWayColumn, TwoWayTable } from '../../capture/two-way-table.ts';
 import type { PreviewRow } from '../../push/plan-preview.ts';
@@ -143,7 +144,10 @@ function findMatch(
   const found = matched.find(({ column }) => column !== null && column === identifying);
   if (found === undefined && match === null) return null;
   if (identifying === null || identifying === undefined)
-    throw usageError(`${table.localName} has no column ${match ?? ''}`, 'Name one with --match.');
+    throw usageError(
+      `${table.localName} has no column ${match ?? ''}`,
+      `Name a column of the file with --match: ${someOf(matched.flatMap((it) => (it.column === null ? [] : [it.header])))}.`,
+    );
   if (found === undefined)
     throw usageError(`The file has no column ${identifying.name}`, 'Name a column of the file with --match.');
   if (identifying.mask !== null)

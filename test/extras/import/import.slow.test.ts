@@ -166,11 +166,15 @@ test('a column that the table does not have stops the import, with the nearest n
 
   const { exitCode, stdout } = await world.run(['import', 'Note', 'a.csv', '--confirm']);
   const unknown = await world.run(['import', 'Note', 'a.csv', '--ignore', 'Title']);
+  const nameless = await world.run(['import', 'Note', 'a.csv', '--match', 'Nope']);
 
   expect(exitCode).toBe(1);
   expect(stdout).toContain('  Titel: is not a column of Note; did you mean "Title"? (--ignore leaves it out)\n');
   expect(await world.rows('count(*) AS n')).toEqual([{ n: 6 }]);
   expect(unknown.stderr).toContain('The file has no column "Title"');
+  expect(nameless.stderr).toContain(
+    'Note has no column Nope\n  what to do: Name a column of the file with --match: Code.',
+  );
 });
 
 test('a file with _id is matched by it: what is not here is listed, and no value is a new row', async () => {
