@@ -37,8 +37,8 @@ Examples:
 const RESTORE_HELP = `
 The present replica is moved aside, not deleted. Stop the daemon first. No ETag of the backup is trusted: the next pull reads
 every page again, and brings what has changed since. New rows that the backup still wants to create, and that have no value in a
-match column, wait for a person: they may have been created since. Attached files come back from FILE.files; those that are not there are
-fetched by the next pull.
+match column, wait for a person: they may have been created since. Tables with other edits of the backup are held (guard.olderCopy) until
+you confirm these. Attached files come back from FILE.files; those that are not there are fetched by the next pull.
 
 Example:
   sudo systemctl stop rowsync@main
@@ -188,7 +188,7 @@ async function restoreAndPrint(invocation: Invocation, file: string): Promise<nu
       ? []
       : [
           `${plural(pendingCreateCount, 'new row')} had not been pushed when the backup was made, and may have been since.`,
-          'Those that nothing identifies wait (rowsync failures): look at the origin, then retry or discard them.',
+          'Those that nothing identifies wait; after the next pull, rowsync failures lists them: look at the origin, then retry or discard them.',
         ]),
     ...(pendingEditCount === 0
       ? []

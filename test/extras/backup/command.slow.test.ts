@@ -108,6 +108,7 @@ test('a restore says which edits of the backup wait, since they may be outdated'
   const { stdout } = await runCli(['restore', 'copy.db'], { folder });
 
   expect(stdout).toContain('\n1 new row had not been pushed when the backup was made, and may have been since.\n');
+  expect(stdout).toContain('\nThose that nothing identifies wait; after the next pull, rowsync failures lists them: ');
   expect(stdout).toContain(
     '\n1 edited row of the backup had not been pushed when it was made. Such edits may be outdated, and wait:\n',
   );
