@@ -47,7 +47,8 @@ const IDENTITY_NOTE = {
     'The calling user, its role, permissions or time zone, or the address of the origin changed; every table is read anew',
   hint: 'If that was not meant, give the user its rights again. Rows that are missing now are deleted only with --confirm.',
 };
-const GONE_HINT = 'If a right got lost, give it back; if it is really gone, rowsync schema prune lists it, and drops it here with --confirm.';
+const GONE_HINT =
+  'If a right got lost, give it back; if it is really gone, rowsync schema prune lists it, and drops it here with --confirm.';
 
 /** Brings the replica up to date; a table that fails stops no other. An unknown table name is the report's `error`. */
 export async function pull(around: PullContext, options: PullOptions): Promise<PullReport> {

@@ -64,7 +64,8 @@ function contractLines({ name, complaints, corrected }: JudgedContract, isUnchec
   const lines = complaints.map(({ message }) => `!   ${message}`);
   if (corrected === null) return lines;
   // It mends what is found in the text, not what a check returned.
-  const foundCount = complaints.findLastIndex(({ code }) => code === 'contract.breaks' || code === 'contract.oldName') + 1;
+  const foundCount =
+    complaints.findLastIndex(({ code }) => code === 'contract.breaks' || code === 'contract.oldName') + 1;
   const indented = corrected
     .trimEnd()
     .split('\n')

@@ -173,7 +173,9 @@ async function awaitWork(ask: Asking, work: WorkKind): Promise<NonNullable<Daemo
       if (now === null && (before === null || silentCount > SILENT_MAX)) {
         // It tells a little to anyone.
         const isHeard = (await hearDaemon(config, invocation.extras)).answer !== null;
-        throw isHeard ? inUse(ask, 'read the key of the page beside the replica, as its owner or group may') : unheard(ask);
+        throw isHeard
+          ? inUse(ask, 'read the key of the page beside the replica, as its owner or group may')
+          : unheard(ask);
       }
       if (now !== null) {
         await show(now);

@@ -73,7 +73,9 @@ function driftText(drift: readonly DriftLine[], width: number | null): string {
     kind === 'stopped' ? [`${printable(problem ?? '')}\n  what to do: ${printable(hint ?? '')}\n`] : [],
   );
   const isPrunable = drift.some(({ kind }) => kind !== 'stopped');
-  const ending = isPrunable ? 'rowsync schema prune lists what the origin no longer has, and drops it with --confirm\n' : '';
+  const ending = isPrunable
+    ? 'rowsync schema prune lists what the origin no longer has, and drops it with --confirm\n'
+    : '';
   return `${boxTable(titles, cells, width)}${stops.join('')}${ending}`;
 }
 
