@@ -169,12 +169,22 @@ export function lastSeq(from: Connection): number {
   return queryNumber(from, sql`SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '_rowsync_history'`);
 }
 
-/** How many entries there are, by run, table, kind and cause, the newest run first. */
+/** Deletes that the origin took, by push and table: as it adds nothing to them, the push makes no entry. */
+const SENT_DELETES = sql`(SELECT r.id AS run_id, r.finished_at AS at, t.id AS table_id, t.local_name AS "table",
+        p.value ->> 'deleted' AS count
+      FROM sync_runs r, json_each(r.per_table) p JOIN _rowsync_tables t ON t.local_name = p.value ->> 'table'
+      JOIN _rowsync_history_tables h ON h.table_id = t.id AND h.oldest_at <= unixepoch(r.finished_at)
+      WHERE r.kind = 'push' AND p.value ->> 'deleted' > 0)`;
+
+/** How many entries there are, by run, table, kind and cause, the newest run first; also deletes that a push sent. */
 export function readRunCounts(from: Connection, filter: EntryFilter): readonly RunCount[] {
   const text = sql`SELECT run_id AS runId, (SELECT r.kind FROM sync_runs r WHERE r.id = run_id) AS work, "table", kind, cause,
         ${IS_ANSWER} AS isAnswer, count(*) AS count, max(id) AS lastId, min(at) AS "from", max(at) AS "to"
       FROM sync_history WHERE ${within(filter)} AND NOT ${IS_RENUMBERING}
-      GROUP BY run_id, CASE WHEN run_id IS NULL THEN at END, "table", kind, cause, isAnswer ORDER BY lastId DESC`;
+      GROUP BY run_id, CASE WHEN run_id IS NULL THEN at END, "table", kind, cause, isAnswer
+      UNION ALL SELECT run_id, 'push', "table", 'delete', 'push', 1, count,
+        (SELECT e.id FROM sync_history e WHERE e.at <= d.at ORDER BY e.at DESC, e.id DESC LIMIT 1), at, at
+      FROM ${SENT_DELETES} d WHERE ${within(filter)} ORDER BY lastId DESC, runId DESC`;
   return queryAll(from, text, [values(filter)]) as RunCount[]; // the columns just listed
 }
 
@@ -192,8 +202,16 @@ export function editsOfPushSince(from: Connection, runId: number): string | null
         WHERE e.row_id IN (h.row_id, h.was_id) AND e.table_id = h.table_id AND e.cause = 'edit' AND e.seq < h.seq
         ORDER BY e.seq DESC LIMIT 1)), 'unixepoch')
       FROM _rowsync_history h WHERE h.run_id = ?`;
-  const first = queryText(from, text, [runId]);
-  return first !== null && first < run.startedAt ? first : run.startedAt;
+  // As many deletes as it sent: the latest that were recorded by its end, neither withdrawn by then nor waiting now.
+  const deletes = sql`SELECT strftime('%Y-%m-%dT%H:%M:%SZ', min(at), 'unixepoch') FROM (
+      SELECT e.at, d.count, row_number() OVER (PARTITION BY e.table_id ORDER BY e.seq DESC) AS place
+      FROM ${SENT_DELETES} d JOIN _rowsync_history e ON e.table_id = d.table_id AND e.at <= unixepoch(d.at)
+      WHERE d.run_id = ? AND e.kind = 'delete' AND e.cause = 'edit' AND e.row_id > 0 AND NOT EXISTS (
+        SELECT 1 FROM _rowsync_history n WHERE n.row_id = e.row_id AND n.table_id = e.table_id AND n.seq > e.seq
+          AND n.at <= unixepoch(d.at)) AND NOT EXISTS (
+        SELECT 1 FROM _rowsync_rows w WHERE w.table_id = e.table_id AND w.row_id = e.row_id)) WHERE place <= count`;
+  const starts = [text, deletes].flatMap((query) => queryText(from, query, [runId]) ?? []);
+  return [...starts, run.startedAt].toSorted()[0] ?? null;
 }
 
 /** Entries of one run, or of none at a time here; in order. */

@@ -33,6 +33,9 @@ import { readEvents, sequenceNumber } from './events.ts';
 /** Kinds of entries that are about one row. */
 const ROW_KINDS: ReadonlySet<string> = new Set(['insert', 'update', 'delete']);
 
+/** What the origin took, by the kind of the entry. */
+const SENT_KINDS: Readonly<Record<string, string>> = { insert: 'new row', delete: 'delete' };
+
 /** Rows of one run that are shown; JSON has all. */
 const ROWS_MAX = 1_000;
 
@@ -174,7 +177,7 @@ function* logText(runs: readonly LoggedRun[], entriesOf: RunEntries): Generator<
 function countedText(change: LoggedRun['changes'][number]): string {
   const { kind, count, isAnswer } = change;
   if (!ROW_KINDS.has(kind)) return kindText(kind);
-  if (isAnswer) return `${plural(count, kind === 'insert' ? 'new row' : 'edit')} taken by the origin`;
+  if (isAnswer) return `${plural(count, SENT_KINDS[kind] ?? 'edit')} taken by the origin`;
   return `${countText(count)} ${kindText(kind)}, ${printable(causeWords(change))}`;
 }
 

@@ -380,6 +380,35 @@ test.each([[['push']], [['pull', 'push']]])(
   },
 );
 
+test.each([
+  { edit: `DELETE FROM "Note" WHERE _id IN (1, 2)`, changes: '2 deletes taken by the origin\n' },
+  {
+    edit: `UPDATE "Note" SET "Title" = 'mine' WHERE _id = 3; DELETE FROM "Note" WHERE _id = 1`,
+    changes: '1 delete taken by the origin\n  Note: 1 edit taken by the origin\n',
+  },
+])('deletes that a push sent are in the log, and undo names the moment that reaches them: $changes', async (row) => {
+  await using world = await startWorld();
+  world.execute(`DELETE FROM "Note" WHERE _id = 4`);
+  await world.run(['sync', '--confirm']);
+  world.execute(row.edit);
+  await world.run(['pull']);
+  world.store.update('Note', 5, { Title: 'theirs' });
+  await world.run(['pull']);
+  await world.run(['push', '--confirm']);
+  const push = await world.lastRun();
+
+  const log = await world.run(['log', '--run', push]);
+  const whole = await world.run(['log']);
+  const advice = await world.run(['undo', push, '--dry-run']);
+  const since = /rowsync undo --since (\S+) --dry-run/.exec(advice.stdout + advice.stderr)?.[1] ?? '';
+  const undone = await world.undo('--since', since, '--dry-run');
+
+  expect(log.stdout).toMatch(/^run \d+, push/);
+  expect(log.stdout).toContain(`  Note: ${row.changes}`);
+  expect(whole.stdout.startsWith(log.stdout.slice(0, log.stdout.indexOf('\n')))).toBe(true);
+  expect(undone.putback?.rows.map(({ oldId }) => oldId)).toEqual(row.changes.startsWith('2') ? [1, 2] : [1]);
+});
+
 test.each(seeds(4))('undo of undo is nothing, seed %i', async (seed) => {
   await using world = await startWorld();
   const random = new Random(seed);
