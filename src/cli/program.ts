@@ -13,7 +13,7 @@ import { nearestName } from '../reconcile/option-bindings.ts';
 import type { GlobalOptions } from './runtime/invocation.ts';
 import { optimiseCode } from './runtime/memory.ts';
 import { writeProse, type Session } from './terminal/session.ts';
-import { hanging, printable, printableJson, printableLines, wrapProse } from '../base/text.ts';
+import { hanging, printable, printableJson, printableLines, shellWord, wrapProse } from '../base/text.ts';
 
 const EXIT_CODES_HELP = `
 Exit codes:
@@ -73,7 +73,9 @@ async function runCommand(args: readonly string[], session: Session, extras: rea
     }
     const named = namedCommand(program, given);
     const error = withGuess(
-      thrown instanceof CommanderError ? commanderError(thrown, named, usageOf(named, help)) : asRowsyncError(thrown),
+      thrown instanceof CommanderError
+        ? commanderError(thrown, named, { args: given, usage: usageOf(named, help) })
+        : asRowsyncError(thrown),
       named,
       given,
     );
@@ -180,24 +182,37 @@ function usageOf(command: Command, help: readonly string[]): string | null {
     .find((line) => line.split(' ').includes(command.name()));
   const over = command.parent.parent === null ? '' : `${command.parent.parent.name()} `;
   const usage = `${over}${command.parent.name()} ${command.name()} ${command.usage()}`;
-  return `write ${usage}${example === undefined ? '' : `, such as: ${example}`}`;
+  return `${usage}${example === undefined ? '' : `, such as: ${example}`}`;
 }
 
-function commanderError(error: CommanderError, command: Command, usage: string | null): RowsyncError {
+function commanderError(
+  error: CommanderError,
+  command: Command,
+  { args, usage }: { readonly args: readonly string[]; readonly usage: string | null },
+): RowsyncError {
   // Commander reports "no command" by the whole help and an empty message.
   const isHelp = error.code === 'commander.help';
-  const isNumber = /^error: unknown option '-\d+'/.test(error.message);
+  const [, number = null] = /^error: unknown option '(-\d+)'/.exec(error.message) ?? [];
   const [, option = ''] = /^error: unknown option '--([^'=]+)/.exec(error.message) ?? [];
   const isArgument = command.registeredArguments.some((argument) => argument.name() === option);
-  const hint = usage ?? '`rowsync --help` lists the commands, `rowsync COMMAND --help` the options of one.';
+  const hint =
+    usage === null
+      ? '`rowsync --help` lists the commands, `rowsync COMMAND --help` the options of one.'
+      : number !== null
+        ? `Write -- before a negative number: ${withNumberLast(args, number)}`
+        : isArgument
+          ? `Leave out --${option}, and give the ${option} alone: ${usage}`
+          : `Write ${usage}`;
   return usageError(
     isHelp ? 'No command was given' : error.message.replace(/^error: /, '').replaceAll('\n', ' '),
-    isNumber
-      ? `Write -- before a negative number. Then ${hint}`
-      : isArgument
-        ? `Leave out --${option}, and give the ${option} alone: ${hint}`
-        : hint,
+    hint,
   );
+}
+
+/** The command line with `--` and the number at its end, where an `_id` stands. */
+function withNumberLast(args: readonly string[], number: string): string {
+  const words = ['rowsync', ...args.filter((arg) => arg !== number), '--', number];
+  return words.map((word) => (/^[\w./-]+$/.test(word) ? word : shellWord(word))).join(' ');
 }
 
 async function printError(

@@ -116,9 +116,16 @@ test.each([
   { args: ['service', 'statsu'], says: "unknown command 'statsu' (Did you mean status?)" },
   {
     args: ['service', 'install', '--name', 'x'],
-    says: 'Leave out --name, and give the name alone: write rowsync service',
+    says: 'Leave out --name, and give the name alone: rowsync service',
   },
-  { args: ['history', 'Customer', '-137'], says: 'Write -- before a negative number.' },
+  {
+    args: ['history', 'Order Line', '-137'],
+    says: 'what to do: Write -- before a negative number: rowsync history "Order Line" -- -137\n',
+  },
+  {
+    args: ['history', 'Customer', '-3', '--verbose'],
+    says: 'Write -- before a negative number: rowsync history Customer --verbose -- -3\n',
+  },
 ])('refuses $args', async ({ args, says }) => {
   const { exitCode, stdout, stderr } = await runCli(args, { folder });
 
@@ -254,9 +261,9 @@ test.each([[[]], [['--help']], [['help']], [['pul']], [['man']], [['completion',
 );
 
 test.each([
-  [['resolve'], 'write rowsync resolve [options] <id>, such as: rowsync resolve 12 --take local'],
-  [['push', '--confirmed'], 'write rowsync push [options] [table...], such as: rowsync push'],
-  [['files', 'export'], 'write rowsync files export [options] <folder> [table...]'],
+  [['resolve'], 'what to do: Write rowsync resolve [options] <id>, such as: rowsync resolve 12 --take local'],
+  [['push', '--confirmed'], 'what to do: Write rowsync push [options] [table...], such as: rowsync push'],
+  [['files', 'export'], 'what to do: Write rowsync files export [options] <folder> [table...]'],
 ])('%j without its arguments shows how it is used', async (args, usage) => {
   const { exitCode, stderr } = await runCli(args);
 

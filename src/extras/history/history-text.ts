@@ -41,10 +41,10 @@ export function headText(entry: HistoryEntry): string {
     wasRowId === null
       ? ''
       : wasRowId < 0
-        ? `, the row ${wasRowId} until the origin gave it its id`
-        : `, in place of the deleted row ${wasRowId}`;
+        ? ` (row ${wasRowId} until the origin gave it this id)`
+        : ` (in place of the deleted row ${wasRowId})`;
   // For an edit here, the origin still names the author of the change before.
-  const by = originBy === null || cause === 'edit' ? '' : ` by ${printable(originBy)}`;
+  const by = originBy === null || cause === 'edit' ? '' : `${was === '' ? '' : ','} by ${printable(originBy)}`;
   return `${kindText(kind)}${was}${by}, ${printable(causeWords(entry))}${run}`;
 }
 

@@ -98,7 +98,7 @@ test('history of a deleted row that was made again says in place of which', asyn
   const { stdout } = await history.run(['history', 'Note', '--', String(id)]);
 
   expect(id).toBeLessThan(0);
-  expect(stdout).toContain('new, in place of the deleted row 3, ');
+  expect(stdout).toContain('new (in place of the deleted row 3), ');
 });
 
 test('what rowsync sent, and an edit here, are one change each', async () => {
@@ -137,7 +137,7 @@ test.each(['ask', 'origin', 'local'])(
     const [conflict, merged, adopted] = [await life('1'), await life('3'), await life('8')];
     const log = (await history.run(['log', '--since', '1m'])).stdout;
 
-    const found = /(?:new|changed)(?:, the row -\d+ .*)? by Alice Martin .*, found at the origin \(run 5\)/;
+    const found = /(?:new|changed)(?: \(row -\d+ .*\),)? by Alice Martin .*, found at the origin \(run 5\)/;
     expect(conflict).toMatch(found);
     expect(conflict.includes('the edit taken by the origin')).toBe(policy === 'local');
     expect(merged).toMatch(found);

@@ -38,11 +38,15 @@ describe('the first line', () => {
     [{ cause: 'edit', originBy: 'Ann', runId: null }, 'changed, edited here'],
     [
       { kind: 'insert', cause: 'push', wasRowId: -4 },
-      'new, the row -4 until the origin gave it its id, by a push (run 2)',
+      'new (row -4 until the origin gave it this id), by a push (run 2)',
+    ],
+    [
+      { kind: 'insert', cause: 'push', wasRowId: -4, originBy: 'Ann <a@x.org>' },
+      'new (row -4 until the origin gave it this id), by Ann <a@x.org>, by a push (run 2)',
     ],
     [
       { kind: 'insert', cause: 'edit', runId: null, wasRowId: 9, rowId: -5 },
-      'new, in place of the deleted row 9, edited here',
+      'new (in place of the deleted row 9), edited here',
     ],
     [{ kind: 'update', cause: 'push', isAnswer: 1 }, 'the edit taken by the origin (run 2)'],
     [{ kind: 'insert', cause: 'push', isAnswer: 1 }, 'new, by a push (run 2)'],
