@@ -87,7 +87,7 @@ async function undo(invocation: Invocation, run: string | undefined, options: Un
     { ...undoJson(undone, isKept), putback: back?.json ?? null, withoutHistory },
     undoText(undone, back, isKept) +
       (run === undefined ? ofOriginText(undone) : '') +
-      (ofPush === null ? '' : `${ofPush}\n`) +
+      (ofPush === null ? computedText(undone) : `${ofPush}\n`) +
       unseenText(withoutHistory),
   );
   const isOpen = undone.some(({ isTwoWay, edits, refusals }) => refusals.length > 0 || (!isTwoWay && edits.length > 0));
@@ -160,10 +160,11 @@ function readUndoSelection(
 
 function undoJson(undone: readonly TableUndo[], isKept: boolean): object {
   return {
-    tables: undone.map(({ table, isTwoWay, edits, ofOrigin, withdrawn, refusals }) => ({
+    tables: undone.map(({ table, isTwoWay, edits, computedCount, ofOrigin, withdrawn, refusals }) => ({
       table,
       written: isTwoWay && isKept,
       rows: edits.map(editJson),
+      computed: computedCount,
       ofOrigin,
       withdrawn,
       refused: refusals,
@@ -173,6 +174,17 @@ function undoJson(undone: readonly TableUndo[], isKept: boolean): object {
 
 function unseenText(tables: readonly string[]): string {
   return tables.length === 0 ? '' : `Not looked at, since no history is kept of them: ${someOf(tables)}\n`;
+}
+
+/** Rows with nothing to take back; of a push, these are stamps that the origin added to edits. */
+function computedText(undone: readonly TableUndo[]): string {
+  return undone
+    .filter(({ computedCount }) => computedCount > 0)
+    .map(({ table, computedCount }) => {
+      const rows = `${printable(table)}: ${plural(computedCount, 'row')}`;
+      return `${rows} changed only in computed or read-only columns, which no edit can take back\n`;
+    })
+    .join('');
 }
 
 /** Where the edits are that a push sent. */

@@ -38,6 +38,8 @@ export interface TableUndo {
   readonly isTwoWay: boolean;
   /** Changes that were looked at. */
   readonly changeCount: number;
+  /** Rows among them of which only columns changed that an edit cannot write, such as computed ones. */
+  readonly computedCount: number;
   readonly edits: readonly InverseEdit[];
   /** The cells of these edits, but of new rows. */
   readonly cells: RowEdits;
@@ -57,6 +59,7 @@ export type RowsBack = Pick<PutBackAnswer, 'hereAgain' | 'goneKeys'>;
 
 const NOTHING_UNDONE = {
   changeCount: 0,
+  computedCount: 0,
   edits: [],
   cells: new Map(),
   ofOrigin: [],
@@ -141,7 +144,7 @@ export function undoTable(
   return {
     table: record.localName,
     isTwoWay,
-    changeCount: changes.length,
+    ...countsOf(changes, columns),
     edits,
     cells: new Map(edits.flatMap((edit) => editedCells(edit, id, columnIds))),
     ofOrigin,
@@ -150,6 +153,15 @@ export function undoTable(
     same,
     refusals,
   };
+}
+
+function countsOf(
+  changes: readonly NetChange[],
+  columns: readonly WritableColumn[],
+): Pick<TableUndo, 'changeCount' | 'computedCount'> {
+  const writable = new Set(columns.map(({ index }) => index));
+  const computed = changes.filter(({ kind, cells }) => kind === 'update' && !cells.some((c) => writable.has(c.index)));
+  return { changeCount: changes.length, computedCount: computed.length };
 }
 
 function openTarget(from: Connection, record: TableRecord): UndoTarget | null {

@@ -476,9 +476,21 @@ test('a row that was made here, and got its id from the origin since, is the sam
   expect(undone.tables[0]).toMatchObject({ rows: [{ kind: 'delete', rowId: 7 }], refused: [] });
 });
 
+test('rows that changed only in computed columns are counted', async () => {
+  await using world = await startWorld();
+  for (const id of [1, 2]) world.store.update('Note', id, { Total: 20 });
+  await world.run(['pull', '--confirm']);
+
+  const { exitCode, stdout } = await world.run(['undo', await world.lastRun()]);
+
+  const rows = 'Note: 2 rows changed only in computed or read-only columns, which no edit can take back\n';
+  expect([exitCode, stdout]).toEqual([0, `Nothing to take back\n${rows}`]);
+});
+
 test('of a mirror nothing is written, and the list says what to change: a person is needed', async () => {
   await using world = await startWorld(`tables: { Note: { history: true } }\n`);
   world.store.update('Note', 1, { Title: 'theirs' });
+  world.store.update('Note', 2, { Total: 20 });
   await world.run(['pull']);
   const before = await world.cells();
 
@@ -488,7 +500,8 @@ test('of a mirror nothing is written, and the list says what to change: a person
   expect(text.stdout).toContain(
     '  update 1  Title: "theirs" -> "title 1"\n1 row: of mirrors, where nothing is written',
   );
-  expect([json.tables[0]?.written, text.exitCode, json.exitCode]).toEqual([false, 3, 3]);
+  expect(json.tables).toMatchObject([{ written: false, computed: 1 }]);
+  expect([text.exitCode, json.exitCode]).toEqual([3, 3]);
   expect(await world.cells()).toBe(before);
 });
 

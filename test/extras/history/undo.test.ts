@@ -309,7 +309,7 @@ test('an edit that no entry tells of yet is taken back, unless it may be older',
   const taken = undo(fixture, { selection: { which: { afterSeq: 1, sinceMs: ms }, rowId: null } });
 
   expect(untouched).toEqual([1, 'mine', null]);
-  expect(older).toMatchObject({ changeCount: 0, edits: [], refusals: [{ rowId: 1, column: null }] });
+  expect(older).toMatchObject({ changeCount: 0, computedCount: 0, edits: [], refusals: [{ rowId: 1, column: null }] });
   expect(taken).toMatchObject({ edits: [{ rowId: 1 }], refusals: [], ofOrigin: [] });
   expect(titles(fixture)).toEqual(PULLED);
 });
@@ -335,6 +335,7 @@ test('without a history nothing is known, so nothing is done', async () => {
     table: 'Note',
     isTwoWay: false,
     changeCount: 0,
+    computedCount: 0,
     edits: [],
     cells: new Map(),
     ofOrigin: [],
