@@ -21,13 +21,14 @@ import { orLeaveConfirmation } from '../../cli/runtime/hand-over.ts';
 import { boxTable, type TableColumn } from '../../cli/terminal/table.ts';
 import { problemsText } from '../../cli/report/pull-report.ts';
 import { sumOf } from '../../base/sum.ts';
-import { countText, durationText, plural, printable } from '../../base/text.ts';
+import { countText, durationText, plural, printable, someOf } from '../../base/text.ts';
 
 /** Rows named per table in the text; the JSON form has more. */
 const ROWS_NAMED_MAX = 10;
 
 const EXAMPLES = `
-It costs one request for every page of the tables. Rows that people change while it runs are looked at again; what still
+It pulls first, so rows that were older here are brought up to date, and counted as pulled. Then it compares. It costs one request
+for every page of the tables. Rows that people change while it runs are looked at again; what still
 differs although the origin says that nothing changed is a mismatch, and the exit code is 1, also for rows that cannot be read. A
 mismatch is not repaired; rowsync status names the table until it is. The pull before puts rows back of a mirror whose guards another program
 removed, and they count as different. Rows whose delete waits for a person do not, and the exit code is 3 then.
@@ -40,7 +41,7 @@ export function addVerifyCommand(program: Command, runner: Runner): void {
   program
     .command('verify')
     .argument('[table...]', 'tables of the origin (default: all that the configuration names)')
-    .description('compare every cell with the origin, without ETags')
+    .description('pull, then compare every cell with the origin, without ETags')
     .addHelpText('after', EXAMPLES)
     .action(runner(verifyAlone));
 }
@@ -119,11 +120,26 @@ export function verifyText(report: VerifyReport, width: number | null): string {
   const named = failures.map((error) => ({ what: wordFor(error), error }));
   return (
     (rows.length === 0 ? '' : boxTable(COLUMNS, rows, width)) +
-    `${plural(compared.length, 'table')}, ${plural(comparedCount, 'row')}: ${verdict}\n${edited}` +
+    `${plural(compared.length, 'table')}, ${plural(comparedCount, 'row')}: ${verdict}\n${pulledText(report)}${edited}` +
     `${plural(report.requestCount, 'request')} in ${durationText(report.durationMs)}\n` +
     mismatches.join('') +
     problemsText(named)
   );
+}
+
+/** What the pull changed here before the comparison; empty for nothing. */
+function pulledText({ tables }: VerifyReport): string {
+  const parts = [
+    ['inserted', 'new'],
+    ['updated', 'changed'],
+    ['deleted', 'deleted'],
+    ['filtered', 'left the filter'],
+  ] as const;
+  const counts = parts.map(([key, word]) => [sumOf(tables, ({ pulled }) => pulled[key]), word] as const);
+  const text = counts.flatMap(([count, word]) => (count === 0 ? [] : [`${countText(count)} ${word}`])).join(', ');
+  if (text === '') return '';
+  const names = tables.filter(({ pulled }) => Object.values(pulled).some((count) => count > 0));
+  return `pulled before the comparison: ${text} (${someOf(names.map(({ table }) => printable(table)))})\n`;
 }
 
 function wordFor({ code, kind }: RowsyncError): string {

@@ -20,6 +20,7 @@ import { applySchema } from '../../pull/apply-schema.ts';
 import { NO_PERMISSION } from '../../pull/column-selection.ts';
 import { PageCursor, samePageError } from '../../pull/page-cursor.ts';
 import { findRows } from '../../pull/rows-by-id.ts';
+import { sumOf } from '../../base/sum.ts';
 import { runPool } from '../../base/concurrency.ts';
 import { plural, shellWord } from '../../base/text.ts';
 import { pull } from '../../pull/pull.ts';
@@ -55,6 +56,8 @@ export interface Mismatch {
 
 export interface TableVerifyReport {
   readonly table: string;
+  /** Rows that the pull before the comparison changed here: new, changed, deleted, and those that left the filter. */
+  readonly pulled: Readonly<Record<'inserted' | 'updated' | 'deleted' | 'filtered', number>>;
   /** Rows of the origin that were compared. */
   readonly comparedCount: number;
   /** Rows that differed at first and were only newer. */
@@ -77,7 +80,7 @@ export interface TableVerifyReport {
 }
 
 /** What the comparison itself finds. */
-type ComparedRows = Omit<TableVerifyReport, 'putBackCount' | 'editedCount'>;
+type ComparedRows = Omit<TableVerifyReport, 'pulled' | 'putBackCount' | 'editedCount'>;
 
 const EDITED = sql`SELECT count(*) FROM _rowsync_rows WHERE table_id = (SELECT id FROM _rowsync_tables WHERE local_name = ?)`;
 
@@ -101,16 +104,18 @@ export async function verify(
   const unguarded = readTables(replica).filter(
     ({ id, push, state }) => push !== 'on' && state === 'steady' && isTampered(replica, id),
   );
-  const pulled = await pull(context, { tables: options.tables, confirm: false });
+  const pullReport = await pull(context, { tables: options.tables, confirm: false });
   const tables: TableVerifyReport[] = [];
-  for (const report of pulled.tables) {
+  for (const report of pullReport.tables) {
     const { table, error, held } = report;
     // A table held over its name is not compared: a person first decides which rows and columns belong here.
     const stop = held?.code === 'guard.names' ? held : error;
     const verified = stop === null ? await verifyTable(context, table) : unverified(table, stop);
     const isUnguarded = unguarded.some(({ localName }) => localName === table);
     const editedCount = queryNumber(replica, EDITED, [table]);
-    tables.push({ ...verified, editedCount, putBackCount: isUnguarded ? writtenCountOf(report) : 0 });
+    const pulled = pulledOf(report);
+    const putBackCount = isUnguarded ? sumOf(Object.values(pulled), (count) => count) : 0;
+    tables.push({ ...verified, pulled, editedCount, putBackCount });
   }
   const compared = tables.flatMap((report): ComparedTable[] => {
     const { table, error, mismatches } = report;
@@ -122,7 +127,7 @@ export async function verify(
     tables,
     requestCount: context.origin.counters().requestCount - startedCount,
     durationMs: context.clock.monotonicMs() - startedMs,
-    error: pulled.error,
+    error: pullReport.error,
   };
 }
 
@@ -143,8 +148,9 @@ export function differenceOf(table: TableVerifyReport): RowsyncError | null {
   return mismatchOf(table) ?? putBackOf(table) ?? unreadableOf(table);
 }
 
-function writtenCountOf({ insertedCount, updatedCount, deletedCount, filteredCount }: TablePullReport): number {
-  return insertedCount + updatedCount + deletedCount + filteredCount;
+function pulledOf(report: TablePullReport): TableVerifyReport['pulled'] {
+  const { insertedCount, updatedCount, deletedCount, filteredCount } = report;
+  return { inserted: insertedCount, updated: updatedCount, deleted: deletedCount, filtered: filteredCount };
 }
 
 /** Whether a row is here that the origin did not list. */

@@ -14,6 +14,7 @@ import { NOTE, startTwoWay } from '../../support/two-way.ts';
 
 const EQUAL: TableVerifyReport = {
   table: 'Note',
+  pulled: { inserted: 0, updated: 0, deleted: 0, filtered: 0 },
   comparedCount: 6,
   changedMeanwhileCount: 0,
   editedCount: 0,
@@ -51,6 +52,18 @@ test('a table is counted where it was compared; one that failed only has its err
   expect(text).toContain('1 table, 6 rows: not everything could be compared\n6 requests in 0.1 s\n');
   expect(text).toContain('failed: Other: refused\n  what to do: Ask.\n  code: origin.refused');
   expect(textOf([EQUAL])).toContain('1 table, 6 rows: every cell matches the origin\n');
+});
+
+test('what the pull before changed here is counted, with its tables', () => {
+  const text = textOf([
+    { ...EQUAL, pulled: { inserted: 0, updated: 2, deleted: 1, filtered: 0 } },
+    { ...EQUAL, table: 'Other\u001b', pulled: { inserted: 1_000, updated: 1, deleted: 0, filtered: 4 } },
+    { ...EQUAL, table: 'Third' },
+  ]);
+
+  const counts = '1,000 new, 3 changed, 1 deleted, 4 left the filter';
+  expect(text).toContain(`the origin\npulled before the comparison: ${counts} (Note, Other\\u001b)\n`);
+  expect(textOf([EQUAL])).not.toContain('pulled');
 });
 
 test('rows that differ and rows that cannot be read are named, ten of each table, safe on a terminal', () => {

@@ -50,6 +50,21 @@ test('finds a faithful replica faithful, reading every page without an ETag', as
   expect(fixture.sandbox.requests.count({ method: 'select', status: 200 })).toBe(6);
 });
 
+test('tells what its own pull changed here before the comparison', async () => {
+  await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
+  await fixture.pull();
+  const [first = 0, second = 0, third = 0] = fixture.sandbox.store.ids('Note');
+  for (const id of [first, second]) fixture.sandbox.store.update('Note', id, { Title: 'theirs' });
+  fixture.sandbox.store.delete('Note', third);
+
+  const report = await verify(fixture.context(), { tables: [] });
+  const again = await verify(fixture.context(), { tables: [] });
+
+  expect(report.tables).toMatchObject([{ pulled: { inserted: 0, updated: 2, deleted: 1 }, mismatchCount: 0 }]);
+  expect(verifyText(report, null)).toContain('pulled before the comparison: 2 changed, 1 deleted (Note)\n');
+  expect(verifyText(again, null)).not.toContain('pulled');
+});
+
 test('finds what differs although every ETag says that nothing changed', async () => {
   await using fixture = await startFixture({ tables: [NOTES] }, SMALL_PAGES);
   await fixture.pull();
