@@ -12,6 +12,7 @@ import { cellOf } from '../reconcile/merge.ts';
 import type { RowState } from '../reconcile/row-state.ts';
 import type { Tx } from '../replica/connection.ts';
 import type { Rehearsal } from '../replica/database.ts';
+import { readPendingHold } from '../replica/bookkeeping/table-errors.ts';
 import { countEdits } from '../replica/bookkeeping/row-states.ts';
 import { rowNamer } from '../replica/bookkeeping/row-names.ts';
 import { readReasons } from '../replica/bookkeeping/refusals.ts';
@@ -120,7 +121,8 @@ function previewTable(
     const before = rows.some(({ id, madeMatch }) => id > 0 || madeMatch === null) ? 1 : 0;
     return before + (method === 'delete' ? 0 : 1);
   });
-  const { held } = judgeEdits(tx, table, countEdits(tx, table), { ...limits, tableOptions, confirm: false });
+  const judged = judgeEdits(tx, table, countEdits(tx, table), { ...limits, tableOptions, confirm: false });
+  const held = judged.held ?? readPendingHold(tx, table.id);
   return {
     table: table.localName,
     rows: [...sent, ...waiting],

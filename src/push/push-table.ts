@@ -199,10 +199,12 @@ function holdOf(table: TableRecord, push: PushFacts): RowsyncError | null {
 /** Stores the problem of a table's push, so that `status` shows it. */
 async function noteProblem({ replica }: PushContext, { id }: TwoWayTable, problem: RowsyncError | null): Promise<void> {
   try {
-    const { pushCode, state } = readTable(replica, id);
+    const { pushCode, problemCode, state } = readTable(replica, id);
+    // The hold of a pull is stored as the pull's.
+    const own = problem?.code === 'guard.pending' && problemCode === 'guard.pending' ? null : problem;
     // The account has its own problem of a table that is gone.
-    if (state === 'gone' || (problem === null && pushCode === null)) return;
-    await replica.write('Storing what stopped a push', (tx) => storeProblem(tx, id, 'push', problem));
+    if (state === 'gone' || (own === null && pushCode === null)) return;
+    await replica.write('Storing what stopped a push', (tx) => storeProblem(tx, id, 'push', own));
   } catch (thrown) {
     // The disk may be full, or the file locked; then the report is the only place.
     if (asRowsyncError(thrown).kind !== 'replica') throw thrown;

@@ -12,6 +12,7 @@ import { selectPulledColumns, chosenAsRead, overtakenColumns } from '../reconcil
 import { changedColumns } from '../reconcile/renamed-columns.ts';
 import { readColumns } from '../replica/bookkeeping/columns.ts';
 import { readTableDescriptor } from '../replica/bookkeeping/descriptors.ts';
+import { readPendingHold } from '../replica/bookkeeping/table-errors.ts';
 import { etagFor } from '../wire/headers.ts';
 import { withRights } from '../wire/write-rights.ts';
 import type { TableDescriptor } from '../wire/schema.ts';
@@ -33,7 +34,8 @@ export async function describeForPush(
   const described = withRights(value, null, readColumns(replica, table.id));
   const descriptor = asRead(context, table, described);
   const problem = shapeProblem(table, descriptor);
-  if (problem !== null) throw problem;
+  // Where the last pull was held for locked columns, another one would be, too.
+  if (problem !== null) throw readPendingHold(replica, table.id) ?? problem;
   return { descriptor, choiceProblem: choiceProblem(context, table, described) };
 }
 

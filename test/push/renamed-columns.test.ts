@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { PushStep } from '../../src/push/context.ts';
 import { readOrigin, readReplica } from '../support/compare.ts';
-import { atOrigin, codesOf, countsOf, finishAndPull, pushNow } from '../support/push.ts';
+import { atOrigin, codesOf, countsOf, finishAndPull, previewNow, pushNow } from '../support/push.ts';
 import { startTwoWay, swapNames, twoWayTable } from '../support/two-way.ts';
 
 const MATCHED = { editing: { match: 'Code' } } as const;
@@ -18,6 +18,28 @@ test('a renamed column is noticed', async () => {
   await fixture.pull();
   expect(countsOf(await pushNow(fixture))).toEqual({ updated: 6 });
   expect(readReplica(fixture.path)).toEqual(readOrigin(fixture.sandbox));
+});
+
+test('a push and its plan name the hold of a pull whose caller may not write the edited columns any more', async () => {
+  await using fixture = await startTwoWay(MATCHED);
+  fixture.execute(`UPDATE "Note" SET "Title" = 'x' WHERE _id = 1`);
+  const role = { name: 'Administrator', hiddenTables: [], hiddenColumns: [] };
+  fixture.sandbox.store.setRole({ ...role, canWrite: false });
+
+  expect(codesOf(await pushNow(fixture))).toEqual(['push.shape']);
+  const [pulled] = (await fixture.pull()).tables;
+  expect(pulled?.held?.code).toBe('guard.pending');
+  const { message, hint } = pulled?.held ?? {};
+  expect((await pushNow(fixture)).tables).toMatchObject([
+    { held: { kind: 'needsPerson', code: 'guard.pending', message, hint }, error: null, waitingCount: 1 },
+  ]);
+  expect(await previewNow(fixture)).toMatchObject([{ held: `${message}. ${hint}` }]);
+  expect(fixture.rows('SELECT problem_code, push_code FROM _rowsync_tables')).toEqual([
+    { problem_code: 'guard.pending', push_code: null }, // told once
+  ]);
+
+  fixture.sandbox.store.setRole({ ...role, canWrite: true });
+  expect(countsOf(await pushNow(fixture))).toEqual({ updated: 1 });
 });
 
 test('columns that gave each other their aliases are noticed, since values are sent by these', async () => {

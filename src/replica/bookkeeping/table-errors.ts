@@ -1,9 +1,11 @@
 /**
  * Errors and guards that stop pulls, deletes or pushes of a table, and how many rows a person allowed (see tables.ts).
  */
+import { RowsyncError } from '../../base/errors.ts';
 import { ident, sql, type Sql } from '../../base/sql.ts';
 import type { Complaint } from '../../reconcile/account/facts.ts';
-import type { Tx } from '../connection.ts';
+import type { Connection, Tx } from '../connection.ts';
+import { queryAll } from '../query.ts';
 
 /** The parameters that store an error, or null for none. */
 export function complaintParameters(problem: Complaint | null): Readonly<Record<keyof Complaint, string | null>> {
@@ -17,6 +19,14 @@ export function storeProblem(tx: Tx, tableId: number, of: 'problem' | 'push', pr
     sql`UPDATE _rowsync_tables SET ${column('code')} = @code, ${column('message')} = @message, ${column('hint')} = @hint
         WHERE id = @tableId AND (${column('code')}, ${column('message')}, ${column('hint')}) IS NOT (@code, @message, @hint)`,
   ).run({ tableId, ...complaintParameters(problem) });
+}
+
+/** Why the last pull kept edits that the caller may not push (`guard.pending`); null if it did not. */
+export function readPendingHold(from: Connection, tableId: number): RowsyncError | null {
+  const text = sql`SELECT problem_message AS message, problem_hint AS hint FROM _rowsync_tables
+      WHERE id = ? AND problem_code = 'guard.pending'`;
+  const [held] = queryAll(from, text, [tableId]) as { message: string; hint: string }[];
+  return held === undefined ? null : new RowsyncError('needsPerson', 'guard.pending', held);
 }
 
 /**
