@@ -290,14 +290,13 @@ function checkMatch(descriptor: TableDescriptor, { options, pattern }: TableRule
   const others =
     usable.length === 0 ? 'none of its columns is unique and writable' : `these columns can be used: ${someOf(usable)}`;
   const name = descriptor.recordName;
+  // A pattern is of other tables, too, which need not have such a column.
+  const isOfOne = pattern === name.normalize('NFC');
+  const add = isOfOne ? '' : `Add "${name}" under tables, with the options of "${pattern}". `;
+  const option = `tables.${name}.match`;
   if (problem !== null) {
-    return [
-      fail(
-        'push',
-        `${name}: the match column "${wanted ?? ''}" ${problem}`,
-        `Correct tables.${pattern}.match: ${others}.`,
-      ),
-    ];
+    const message = `${name}: the match column "${wanted ?? ''}" ${problem}`;
+    return [fail('push', message, `${add}Correct ${option}: ${others}.`)];
   }
   if (wanted !== null || !takesInserts(options)) return [];
   return [
@@ -305,8 +304,8 @@ function checkMatch(descriptor: TableDescriptor, { options, pattern }: TableRule
       'push',
       `${name} is pushed without a match column: an insert whose answer gets lost may have to be settled by you`,
       usable.length === 0
-        ? `None of its columns is unique and writable: add one at the origin, then set tables.${pattern}.match.`
-        : `Set tables.${pattern}.match to a unique column (${others}).`,
+        ? `None of its columns is unique and writable: add one at the origin first. ${add}Set ${option} to it.`
+        : `${add}Set ${option} to a unique column (${others}).`,
     ),
   ];
 }

@@ -297,6 +297,29 @@ test.each([
 });
 
 test.each([
+  [
+    '"*"',
+    '{ push: true }',
+    'Add "Note" under tables, with the options of "*". Set tables.Note.match to a unique column (',
+  ],
+  [
+    '"No*"',
+    '{ push: true, match: Nope }',
+    'Add "Note" under tables, with the options of "No*". Correct tables.Note.match: ',
+  ],
+  ['Note', '{ push: true }', 'Set tables.Note.match to a unique column ('],
+  ['Note', '{ push: true, match: Nope }', 'Correct tables.Note.match: '],
+])('check sets a match for one table, not for every table of a pattern: %s: %s', async (key, options, expected) => {
+  await using page = await startDesk(`tables: { ${key}: ${options} }\n`);
+
+  const { value } = await page.json('check');
+
+  const checks = value['checks'] as readonly { name: string; outcome: string; hint: string }[];
+  const hints = checks.flatMap(({ name, outcome, hint }) => (name === 'push' && outcome !== 'ok' ? [hint] : []));
+  expect(hints).toEqual([expect.stringContaining(expected)]);
+});
+
+test.each([
   ['true', 'warn: Note: this user may not add rows; inserts are refused here'],
   ['{}', 'warn: Note: this user may not add rows; inserts are refused here'],
   ['{ insert: true }', 'warn: Note: this user may not add rows; inserts are refused here'],
