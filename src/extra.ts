@@ -76,7 +76,7 @@ export interface HeldQuestion {
   readonly options: { readonly fresh?: string | undefined; readonly moment?: boolean | undefined };
 }
 
-/** What was asked for; a daemon can be asked for work on all tables only, and for nothing that flags say. */
+/** What was asked for; a daemon can be asked for work on all tables only, and for no flag but --strict. */
 export interface WorkRequest {
   readonly works: readonly WorkKind[];
   readonly tables: readonly string[];

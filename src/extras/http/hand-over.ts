@@ -16,7 +16,7 @@ import type { PushAccount } from '../../reconcile/account/push-account.ts';
 import { chooseTables } from '../../replica/bookkeeping/tables.ts';
 import type { GivenConfirmation } from '../../replica/confirmation.ts';
 import { holderOf, inUseText } from '../../replica/lock.ts';
-import { openReader } from '../../replica/reader.ts';
+import { openReader, type TableStatus } from '../../replica/reader.ts';
 import { askDaemonForWork, type DaemonWork, failureOf, hearDaemon, hearDaemonWork } from '../shared/daemon-client.ts';
 import { httpOf } from '../shared/http-settings.ts';
 
@@ -34,26 +34,24 @@ export async function handOver(
   confirmations: readonly GivenConfirmation[],
 ): Promise<number> {
   const config = await loadNamedConfig(invocation, { needsCredentials: false });
-  const isInVain = confirm && confirmations.length === 0;
   const held = tables.length === 0 ? 'nothing is held' : `nothing of ${tables.map(printable).join(', ')} is held`;
-  const ask = { invocation, config, cause, news: isInVain ? `, and ${held} that could be confirmed` : '' };
+  const vain = confirm && confirmations.length === 0 ? `${held} that could be confirmed` : null;
+  const ask = { invocation, config, cause, news: vain === null ? '' : `, and ${vain}` };
   if (httpOf(config).listen === null) {
     throw inUse(ask, confirmations.length > 0 ? null : 'set http.listen in the configuration, so that it can be asked');
   }
   // Reading more tables than requested is harmless; pushing more is not.
   const isReading = works.every((work) => work === 'pull' || work === 'verify');
-  const asks = [...(isReading ? [] : tables), ...flags, ...(isInVain ? ['--confirm'] : [])];
-  if (asks.length > 0) {
-    const away = `leave ${asks.join(', ')} away`;
+  const named = isReading || tables.length === 0 ? [] : [tables.length === 1 ? 'the table' : 'the tables'];
+  // --strict only judges what waits afterwards.
+  const unasked = [...named, ...flags.filter((flag) => flag !== '--strict')];
+  if (unasked.length > 0) {
     const heard = await Promise.all(works.map((work) => hearDaemonWork(config, work)));
     const unscheduled = works.filter((_, index) => heard[index]?.isScheduled === false).join(' and ');
     if (unscheduled === '' && confirmations.length > 0) throw inUse(ask, null);
-    throw inUse(
-      ask,
-      unscheduled === ''
-        ? `${away}, so that it does the work for all tables`
-        : `schedule ${unscheduled} in the configuration and ${away}, so that it does the work for all tables`,
-    );
+    if (flags.includes('--moment')) throw inUse(ask, 'let schedule.moment say when it proves moments');
+    const away = `leave out ${unasked.join(' and ')}, so that it does the work for all tables`;
+    throw inUse(ask, unscheduled === '' ? away : `schedule ${unscheduled} in the configuration and ${away}`);
   }
   requireTables(config, tables);
   const ended: { work: WorkKind; outcome: string; exitCode: number; ms: number; account?: PushAccount | undefined }[] =
@@ -64,23 +62,27 @@ export async function handOver(
     // A failure of some tables holds up no others; one of all has been thrown.
     if (outcome === 'stopped') break;
   }
+  const statuses = statusesOf(config);
   const { facts } = await hearDaemon(config, invocation.extras);
   const problems = problemsAt(config, { ...facts, nowMs: invocation.session.clock.nowMs() });
   const isAsked = works.includes('push') && problems.some(({ code }) => code === 'rows.conflicts');
   const ofEdits = ended.map(({ account }) => (account === undefined ? EXIT.done : exitCodeOfAccount(account)));
-  const codes = [isAsked ? EXIT.needsPerson : EXIT.done, ...ended.map((end) => end.exitCode), ...ofEdits];
+  const isParked = flags.includes('--strict') && statuses.some(({ parkedCount }) => parkedCount > 0);
+  const codes = [isAsked || isParked ? EXIT.needsPerson : EXIT.done, ...ended.map((end) => end.exitCode), ...ofEdits];
   const exitCode = sharedExitCode(codes.filter((code) => code !== EXIT.done));
   if (invocation.isJson) {
     await printJson(invocation, {
       exitCode,
       consents: confirmations,
       byDaemon: ended,
-      tables: agesOf(config),
+      // Of the work for all tables, what each one is now.
+      tables: statuses.map(({ table, state, freshSince }) => ({ table, state, freshSince })),
       problems,
     });
     return exitCode;
   }
   const of = tables.length === 0 ? '' : ' of all tables';
+  const first = vain === null ? '' : `${vain}, so --confirm does nothing\n`;
   const confirmed = confirmations.map((given) => `${confirmationText(given)}\n`);
   const lines = ended.map(({ work, outcome, ms }) => {
     const found = work !== 'verify' ? '' : outcome === 'done' ? ': every cell matches the origin' : ', see below';
@@ -88,7 +90,9 @@ export async function handOver(
   });
   const counts = runText(config, works);
   const edits = ended.map(({ account }) => (account === undefined ? '' : fatesText(account))).join('');
-  await invocation.session.stdout.write(confirmed.join('') + lines.join('') + counts + edits + accountText(problems));
+  await invocation.session.stdout.write(
+    first + confirmed.join('') + lines.join('') + counts + edits + accountText(problems),
+  );
   return exitCode;
 }
 
@@ -104,10 +108,9 @@ function requireTables({ replica }: Config, names: readonly string[]): void {
   }
 }
 
-/** Of the work for all tables, what each one is now. */
-function agesOf({ replica }: Config): readonly object[] {
+function statusesOf({ replica }: Config): readonly TableStatus[] {
   using reader = openReader(replica.path);
-  return reader.status().map(({ table, state, freshSince }) => ({ table, state, freshSince }));
+  return reader.status();
 }
 
 interface Asking {

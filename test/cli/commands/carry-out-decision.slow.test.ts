@@ -206,26 +206,26 @@ test('what a daemon cannot be asked for is said, with its process', async () => 
 
   const named = await runCli(['push', 'Note'], daemon);
   const unscheduled = await runCli(['verify', 'Note'], daemon);
-  const confirmed = await runCli(['sync', '--confirm'], daemon);
   const both = await runCli(['push', 'Note', '--confirm'], daemon);
-  const strict = await runCli(['push', '--strict'], daemon);
+  const discards = await runCli(['sync', 'Note', '--discard'], daemon);
+  const moment = await runCli(['pull', '--moment'], daemon);
   const files = await runCli(['files', 'verify'], daemon);
 
-  for (const { exitCode } of [named, unscheduled, confirmed, both, strict, files]) expect(exitCode).toBe(75);
+  for (const { exitCode } of [named, unscheduled, both, discards, moment, files]) expect(exitCode).toBe(75);
   // A daemon never ends by itself, so nobody is told to wait for that.
   const { pid } = process;
   const stop = `or stop it first (kill ${pid}); kill -USR1 ${pid} starts a cycle. A command ends by itself.`;
-  for (const { stderr } of [named, unscheduled, strict, confirmed, both]) expect(stderr).toContain(stop);
-  expect(named.stderr).toContain('If it is a daemon, leave Note away, so that it does the work for all tables, or');
+  for (const { stderr } of [named, unscheduled, both, discards, moment]) expect(stderr).toContain(stop);
+  const [table, tableAndFlag] = ['leave out the table', 'leave out the table and --discard'];
+  expect(named.stderr).toContain(`If it is a daemon, ${table}, so that it does the work for all tables, or`);
+  expect(both.stderr).toContain(`If it is a daemon, ${table}, so that it does the work for all tables, or`);
+  expect(discards.stderr).toContain(`If it is a daemon, ${tableAndFlag}, so that it does the work for all tables, or`);
   expect(named.stderr).toContain(`(process ${pid})\n`);
   expect(unscheduled.stderr).toContain(
     'If it is a daemon, schedule verify in the configuration, so that it does that, or',
   );
-  expect(strict.stderr).toContain(
-    'If it is a daemon, leave --strict away, so that it does the work for all tables, or',
-  );
+  // Without the flag, the daemon would prove no moment.
+  expect(moment.stderr).toContain('If it is a daemon, let schedule.moment say when it proves moments, or');
   expect(files.stderr).toContain('Stop it if it is a daemon, and start it again afterwards; a command ends by itself.');
-  expect(confirmed.stderr).toContain(`(process ${pid}), and nothing is held that could be confirmed\n`);
-  expect(confirmed.stderr).toContain('leave --confirm away, so that it does the work');
   expect(both.stderr).toContain('and nothing of Note is held that could be confirmed\n');
 });

@@ -176,6 +176,38 @@ test('an edit that the origin refuses in a push by the daemon is exit code 1, wi
   expect(JSON.parse(accepted.stdout)).toMatchObject({ exitCode: 0, byDaemon: [{ account: { began: 1, arrived: 1 } }] });
 });
 
+test('with --strict, a row that was refused earlier is exit code 3 beside a daemon, as it is alone', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox);
+  const run = async (...words: readonly string[]): Promise<number> =>
+    (await runCli([...words], { folder: daemon.folder })).exitCode;
+
+  const well = [await run('sync', '--strict'), await run('push', '--strict')];
+  daemon.execute(`UPDATE "Note" SET "Code" = 'c3' WHERE _id = 2`);
+  const refused = await run('sync', '--strict');
+  const earlier = [await run('sync'), await run('push', '--strict'), await run('sync', '--strict')];
+  daemon.execute(`UPDATE "Note" SET "Code" = 'free' WHERE _id = 2`);
+
+  expect([well, refused, earlier]).toEqual([[0, 0], 3, [0, 3, 3]]);
+  expect(await run('sync', '--strict')).toBe(0);
+});
+
+test('--confirm beside a daemon that holds nothing is a run without it, which a guard can still hold', async () => {
+  await using sandbox = await startTestSandbox({ tables: [NOTE] });
+  await using daemon = await startListening(sandbox, 'safety: { maxPushRows: 1 }\ntables: { "*": { push: true } }');
+  const confirm = async (work: string): Promise<unknown> => {
+    const { exitCode, stdout } = await runCli([work, '--confirm'], { folder: daemon.folder });
+    return [exitCode, stdout.split('\n', 1)[0]];
+  };
+
+  const why = 'nothing is held that could be confirmed, so --confirm does nothing';
+  for (const work of ['pull', 'push', 'sync']) expect(await confirm(work)).toEqual([0, why]);
+  daemon.execute(`UPDATE "Note" SET "Title" = 'x'`);
+  expect(await confirm('push')).toEqual([3, why]);
+  expect(new Set(sandbox.store.rows('Note').map(({ values }) => values['Title']))).not.toContain('x');
+  expect(await confirm('push')).toEqual([0, 'Note: the next push may continue, with 6 edited rows at most']);
+});
+
 test('the counts beside a daemon are those of the work that was asked for, not of what the daemon did next', async () => {
   await using sandbox = await startTestSandbox({ tables: [NOTE, OTHER] });
   await using daemon = await startListening(sandbox);
