@@ -410,6 +410,28 @@ describe('an answer that gets lost', () => {
     expect(revisionsAt(fixture, 1)).toHaveLength(1);
   });
 
+  test('leaves the row to a person where a colleague deleted the file that may have been ours', async () => {
+    await using fixture = await startAlbum();
+    fixture.put('a.txt', 'first');
+    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:a.txt' WHERE _id = 1`);
+    await fixture.upload();
+    fixture.put('b.txt', 'sent');
+    fixture.execute(`UPDATE "Album" SET "Photo" = 'file:b.txt' WHERE _id = 1`);
+    setFaults(fixture, [{ fault: 'resetAfter', method: 'update', nth: 1 }]);
+    fixture.sandbox.answerInstead(
+      1,
+      { status: 302, headers: { Location: 'https://login.example/' }, body: '' },
+      isLooked,
+    );
+    expect(codesOf(await fixture.upload())).toEqual(['origin.redirect']);
+    fixture.sandbox.store.update('Album', 1, { Photo: null });
+    expect(countsOf(await fixture.upload())).toEqual({ inDoubt: 1, parked: 1 });
+    await fixture.upload();
+
+    expect(changesSent(fixture)).toEqual(['update', 'update']);
+    expect(revisionsAt(fixture, 1)).toEqual(['b.txt 2 sent', 'a.txt 1 first']);
+  });
+
   test('is looked for again with the next push where something on the way redirects the question', async () => {
     await using fixture = await startAlbum();
     fixture.put('a.txt', 'sent');
