@@ -1,6 +1,4 @@
-/**
- * Create, Update, Upsert and Delete: their bytes, their answers, and that none of them is ever sent twice on a guess.
- */
+/** Create, Update, Upsert and Delete: their bytes, their answers, and that none is ever sent twice on a guess. */
 import { describe, expect, test } from 'vitest';
 
 import { RowsyncError } from '../../src/base/errors.ts';

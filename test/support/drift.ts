@@ -102,6 +102,8 @@ export const DRIFTS: readonly Drift[] = [
   {
     title: 'the table is removed',
     apply: (store) => store.dropTable('Note'),
+    stops: ['guard.pending'],
+    mirrorStops: [],
     lostTable: 'Note',
   },
   {
@@ -142,6 +144,8 @@ export const DRIFTS: readonly Drift[] = [
   {
     title: 'another role does not see the table',
     apply: (store) => hide(store, 'Blind', [], ['Note']),
+    stops: ['guard.pending'],
+    mirrorStops: [],
     lostTable: 'Note',
   },
   {

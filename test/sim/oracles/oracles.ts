@@ -6,15 +6,12 @@
  *    writer  a commit never leaves the writer flag set
  *    flight  whatever is marked as sent is in a batch, and the reverse
  *    I2      a push writes over nothing that it could have known of (overwrites.ts)
- *    I5      no row leaves the replica that the origin has; none is to be deleted there that is here, or that nobody
- *            deleted
+ *    I5      no row leaves the replica that the origin has; none is deleted there that is here or nobody deleted
  *    I6      rows are what the ETag that is kept vouches for (vouching.ts)
- *    I8      of a row that the origin knows, a request carries no value that stands in the base, and none that nobody
- *            wrote here
+ *    I8      of a row that the origin knows, a request has no value of the base, nor one that nobody wrote here
  *    L3      deletes are held, and rows wait at rest, with a cause only (parking.ts)
  *    held    what was edited in an older copy waits for a person (holding.ts)
- *    I17     a column that the caller is not shown keeps its last values, and an edited table of which one vanished is
- *            held (hiding.ts)
+ *    I17     a column that is not shown keeps its last values, and an edited table that lost one is held (hiding.ts)
  *    history the entries of a commit lead from what the journal knew to what it knows (history.ts)
  *    I11     what a request changes stands in a batch on the disk, row by row and cell by cell (intents.ts)
  */
@@ -65,9 +62,7 @@ export interface OracleParts {
   readonly fail: (oracle: string, what: string) => void;
 }
 
-/**
- * Transactions that need not be looked at for rows and ETags: whatever were wrong with them would show in the next one.
- */
+/** Transactions that need not be looked at for rows and ETags: what is wrong with them shows in the next one. */
 const LEAVES_ROWS_ALONE = /^(?:Recording a run|Starting a sweep|Storing (?:what|who|the description)|Planning|Placing)/;
 
 /** Watches one world. */
@@ -86,27 +81,19 @@ export class Oracles {
   #areClocksSteady: boolean;
   /** Whether an answer said what was not so, or that nothing changed. */
   #hasLied = false;
-  /**
-   * Whether pulls and pushes are held to what the columns say: they keep their names, though not all of them may be
-   * shown.
-   */
+  /** Whether pulls and pushes are held to what columns say: they keep their names, though some may be hidden. */
   readonly #isJudged: boolean;
   /** The newest batch that a commit has brought to the disk, and the newest of all. */
   #durableBatch = 0;
   #newestBatch = 0;
   #newestEvidence = 0;
-  /**
-   * Rows that the origin does not have, by what it said last; the number of backups that were brought back until then.
-   */
+  /** Rows that the origin does not have, by what it said last; how many backups were brought back until then. */
   readonly #missing = new Map<number, number>();
   /** Rows that the filter of the table did not select at some moment of this cycle. */
   readonly #outside = new Set<number>();
   /** Rows that the caller was not shown when he asked for them, or wanted them deleted, by their ids. */
   readonly #hidden = new Set<number>();
-  /**
-   * Rows that were sent and not settled before the last good pull ended, and all that ever were: ids, and tags of new
-   * rows.
-   */
+  /** Rows sent and not settled before the last good pull ended, and all that ever were: ids, tags of new rows. */
   readonly #sent = new Set<unknown>();
   readonly #everSent = new Set<unknown>();
   /** How often columns had changed when the cycle began. */
@@ -234,8 +221,7 @@ export class Oracles {
 
   /** A pull ended; nothing went wrong, and nothing waits. */
   onPulled(): void {
-    // What an earlier push left behind may be settled behind the pull; what was settled before it, the pull has asked
-    // for.
+    // What an earlier push left may be settled behind the pull; what was settled before, the pull has asked for.
     const inBatch = this.#inBatch(this.#sent);
     for (const row of this.#sent) if (!inBatch.has(row)) this.#sent.delete(row);
     this.#judgePull();
@@ -282,8 +268,7 @@ export class Oracles {
     );
     // A row outside of the filter stays while an edit of it waits, and until the next pull asks for it.
     const leaving = suspects.filter((id) => this.#outside.has(id));
-    // Following tells deletes by the number of rows, which others may keep as it was; then the next pull brings them,
-    // also a row that came back.
+    // Following tells deletes by the number of rows, which others may keep; then the next pull brings them.
     const isMissed = (id: number): boolean => !there.has(id) || this.#freshness.wasGone(id);
     const uncounted = this.#unseen.hasFollowed ? [...(base?.keys() ?? []).filter(isMissed), ...this.#unseen.ids] : [];
     return { sent: new Set([...asSent, ...leaving]), unseen: new Set(uncounted) };
