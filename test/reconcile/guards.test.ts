@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import {
   heldEdits,
   judgePush,
+  leftOutError,
   isMassRemoval,
   isCallerChanged,
   isNarrowed,
@@ -115,3 +116,17 @@ test.each([
 ])('after %s, the caller counts as changed: %s', (_name, stored, expected) => {
   expect(isCallerChanged(stored, ME)).toBe(expected);
 });
+
+test.each([
+  [false, 'push is switched off in the configuration', 'set push: true again'],
+  [true, 'it is no longer at the origin', "give the calling user's role the right to it back"],
+])(
+  'edits of a table that no push carries are held, and a person is told what helps (gone: %s)',
+  (isGone, why, helps) => {
+    const { exitCode, code, message, hint } = leftOutError('Note', 2, isGone);
+
+    expect({ exitCode, code }).toEqual({ exitCode: 3, code: 'guard.pending' });
+    expect(message).toBe(`Note: ${why}, and no push sends the edits of 2 rows that wait here`);
+    expect(hint).toContain(`If they are meant, ${helps};`);
+  },
+);
