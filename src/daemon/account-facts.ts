@@ -179,10 +179,8 @@ function readAccountFacts(
     const { code, message, hint } = leftOutError(table, pendingCount, false);
     return { about: 'table', subject: table, code, message, hint, since: pending.get(table) ?? null };
   });
-  const isMoot = ({ about, subject, code }: FoundComplaint): boolean => {
-    if (about !== 'table') return about === 'files' && !areFilesWanted;
-    return leftOut.has(subject ?? '') || (code === 'guard.pending' && !pending.has(subject ?? ''));
-  };
+  const isMoot = ({ about, subject }: FoundComplaint): boolean =>
+    about === 'files' ? !areFilesWanted : about === 'table' && leftOut.has(subject ?? '');
   const isKnownBetter = (complaint: FoundComplaint): boolean => keeper === 'daemon' && isOfRun(complaint);
   const remembered = readComplaints(reader, added).filter((it) => !isMoot(it) && !isKnownBetter(it));
   return {

@@ -125,13 +125,3 @@ test('edits of a table that is left out now are said, whether or not a push stor
   fixture.execute('DELETE FROM _rowsync_rows');
   expect(codesOf(fixture.path, leftOut)).toEqual([]);
 });
-
-test('a guard of edits is over once none waits, before the next pull', async () => {
-  await using fixture = await startTwoWay();
-  fixture.execute(`UPDATE "Note" SET "Title" = 'edited' WHERE _id = 1`);
-  await pushNow(fixture, { settings: { tableOptions: () => null } });
-
-  expect(codesOf(fixture.path)).toEqual(['table.kept Note 1']);
-  fixture.execute('DELETE FROM _rowsync_rows');
-  expect(codesOf(fixture.path)).toEqual([]);
-});

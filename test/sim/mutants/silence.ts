@@ -82,8 +82,8 @@ export const SILENCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'daemon/account-facts.ts',
-        find: "return leftOut.has(subject ?? '')",
-        replace: "return !leftOut.has(subject ?? '')",
+        find: "about === 'table' && leftOut.has(subject ?? '')",
+        replace: "about === 'table' && !leftOut.has(subject ?? '')",
       },
     ],
   },
