@@ -125,7 +125,7 @@ export const FOUND_IN: Readonly<Record<string, Hint | OwningTest>> = {
   'length-not-compared': { test: 'test/reconcile/files.test.ts' },
   'lost-upload-not-compared': { test: 'test/push/attached-files.test.ts' },
   'number-is-enough': { kept: 'number-of-a-revision-again.json' },
-  'any-revision-is-ours+number-is-enough': { seed: 1427, follows: true },
+  'any-revision-is-ours+number-is-enough': { test: 'test/push/attached-files.test.ts' },
   'former-file-is-an-edit': { test: 'test/reconcile/push-base.test.ts' },
   'default-is-a-colleagues-edit': { story: 'create-then-delete-in-flight', at: '' },
   'default-is-an-edit': { story: 'keyed-create', at: '' },
