@@ -122,8 +122,8 @@ export function withFacts(log: Logger, common: LogFacts): Logger {
 }
 
 /**
- * Makes a function that replaces every form of the secrets in a text: plain, percent-encoded (once and twice, and as a
- * form field), JSON-escaped, and base64 (also within a longer value, as in HTTP Basic). Case is ignored.
+ * Makes a function that replaces every form of the secrets in a text, whatever the case: plain, percent-encoded (once
+ * and twice, and as a form field) and JSON-escaped. Also base64, within a longer value, too, as in HTTP Basic.
  */
 export function secretScrubber(secrets: readonly string[]): (text: string) => string {
   const forms = new Set(secrets.filter((secret) => secret !== '').flatMap(secretForms));

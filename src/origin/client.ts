@@ -1,7 +1,7 @@
 /**
  * The origin as the rest of the program sees it: one typed function per method of the Records API.
  *
- * Secrets do not leave this file: they go into one header or path, to one host, and never into a displayed URL, a
+ * Secrets do not leave this file. They go into one header or path, to one host, and never into a displayed URL, a
  * message or a log line (I16). Specification, sections 4 and 5; origin facts, section 1.
  */
 import { must } from '../base/assert.ts';

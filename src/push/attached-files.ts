@@ -3,7 +3,7 @@
  * Cells hold values such as `file:/path/to/photo.jpg`.
  *
  * Reasons never contain the name, since it is a value of a row (I16). A file is read once for its hash, which is in the
- * batch before it leaves (I11), and again while it is sent; one that changed is never sent to its end, so not accepted.
+ * batch before it leaves (I11), and again while it is sent. One that changed is never sent to its end, so not accepted.
  *
  * A file with a lost answer is ours if the latest revision has its size and hash; if that cannot be checked, its row is
  * parked. No file that the origin has is sent twice (I4); one that it took goes to the file store without a download.

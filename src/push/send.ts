@@ -1,8 +1,8 @@
 /**
  * Sends the rows of one batch, and finds the outcome of each. A request that is refused whole, or aborted because a
- * file changed, is sent again in halves until the row at fault is alone: at most twice as many requests as rows, and
- * far fewer if the table itself is refused (LONE_REFUSALS_MAX). A request with an unknown outcome is never sent again
- * (I4).
+ * file changed, is sent again in halves until the row at fault is alone. That is at most twice as many requests as
+ * rows, and far fewer if the table itself is refused (LONE_REFUSALS_MAX). A request with an unknown outcome is never
+ * sent again (I4).
  */
 import { asRowsyncError, RowsyncError, type Refusal } from '../base/errors.ts';
 import {

@@ -1,8 +1,8 @@
 /**
- * The end of a batch: the origin is asked about its rows, and one transaction settles them, after sending, or at the
- * start of a push or pull for batches of an earlier push (I13). Accepted rows are read back; those with a lost answer
- * are looked up once, by id or match value. One finding of the state table (reconcile/row-state.ts) is applied to each
- * row.
+ * The end of a batch: the origin is asked about its rows, and one transaction settles them. It comes after sending; for
+ * batches of an earlier push, at the start of a push or pull (I13). Accepted rows are read back; those with a lost
+ * answer are looked up once, by id or match value. One finding of the state table (reconcile/row-state.ts) is applied
+ * to each row.
  */
 import { must } from '../base/assert.ts';
 import { stampFromMs } from '../base/clock.ts';

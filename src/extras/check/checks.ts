@@ -1,6 +1,6 @@
 /**
- * What `rowsync check` looks at, in the order in which things can go wrong: connection, credentials, database and
- * tables, clocks and zones, the folder and the file of the replica. Reads only; nothing is stored.
+ * What `rowsync check` looks at, as things go wrong one after the other: connection, credentials, database and tables,
+ * clocks and zones, the folder and the file of the replica. Reads only; nothing is stored.
  */
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';

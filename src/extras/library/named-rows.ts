@@ -1,5 +1,5 @@
 /**
- * A database and its tables by name, for programs: rows are objects of values by column, pages are iterated, and what
+ * A database and its tables by name, for programs: rows are objects of values by column, and pages are iterated. What
  * is written follows from the table's description, which is asked for once, as is the calling user's time zone.
  */
 import { RowsyncError, usageError } from '../../base/errors.ts';

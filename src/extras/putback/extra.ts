@@ -1,6 +1,6 @@
 /**
- * Lost rows, put back at the origin with the rows that refer to them, by an ordinary push of a small replica beside the
- * replica, which holds only these rows.
+ * Lost rows, put back at the origin with the rows that refer to them. An ordinary push does it, of a small replica
+ * beside the replica, which holds only these rows.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';

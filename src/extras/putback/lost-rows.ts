@@ -128,8 +128,8 @@ export class LostRows {
   }
 
   /**
-   * Rows that are here with nothing in a column: the last value in it, or the one that an edit gives back, and when it
-   * was emptied; null if that is unknown.
+   * Rows that are here with nothing in a column: the last value in it, or the one that an edit gives back. When it was
+   * emptied is null if it is unknown.
    */
   emptied(table: TableRecord, column: ColumnRecord): readonly EmptiedCell[] {
     const source = this.#source;
