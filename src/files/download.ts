@@ -260,7 +260,7 @@ function factsFrom({ type, length, author, lastModifiedAt }: FileHeaders): FileF
 
 /** Brings a file here; false if it was not requested, since the work is over for all files. */
 async function download(run: FetchRun, wanted: FileToFetch): Promise<boolean> {
-  isFetchable(run, wanted); // now that room is reserved, which others took meanwhile; unknown sizes show as bytes come
+  isFetchable(run, wanted); // once more: others may have taken the room. A size that is unknown shows as bytes come
   using _reserved = run.quota.reserve(wanted.file.bytes ?? 0);
   const finished = await run.receiving.add(() => (run.watch.isOver ? null : receive(run, wanted)));
   if (finished === null) return false;

@@ -42,8 +42,9 @@ export function detectOlderCopy(
   const isFirst = inside === null ? file.isNew || beside === null : isUnfilled(db, beside); // new, or cut off as it was made
   if (inside !== null && sentLast(inside, beside)) {
     // Where a crash came between the two, the batch never left. The replica may have been opened up to its group since.
-    const isTold = beside?.batchCount === inside.batchCount && modeOf(besideOf(file.path)) === modeOf(file.path);
-    return isTold ? undefined : writeBeside(file.path, inside);
+    const isSameCount = beside?.batchCount === inside.batchCount;
+    if (!isSameCount || modeOf(besideOf(file.path)) !== modeOf(file.path)) writeBeside(file.path, inside);
+    return;
   }
   const count = { fileId: makeId(file.clock), batchCount: inside?.batchCount ?? 0 };
   // After a power cut, a file that is empty, or does not know its id, would differ from the one beside it.
